@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS_STAMP := .venv/.docs
 # On a machine whose own Python has CuPy and the other needs: make gpu-test GPU_PYTHON=python3
 GPU_PYTHON ?= $(BIN)/python
 # Of make cycle.
@@ -12,7 +13,7 @@ RUN_SECONDS ?= 60
 WAY ?= chosen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
+.PHONY: help demo test docs crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
 	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
@@ -29,6 +30,13 @@ demo: $(STAMP) ## the code graph of the Python standard library: import it, matc
 
 test: $(STAMP) ## the whole test suite
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n auto --dist loadfile
+
+$(DOCS_STAMP): $(STAMP)
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(DOCS_STAMP) ## the documentation as a site in site/ (then: python -m http.server -d site)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
 	$(BIN)/python -m tests.crash.enumerate --images 100000
@@ -89,6 +97,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/floors.py --save
 	$(BIN)/python benchmarks/parse.py --save
 	$(BIN)/python benchmarks/script.py --save
+	$(BIN)/python benchmarks/loading.py --save
 	$(BIN)/python benchmarks/lsqb.py --save
 	$(BIN)/python benchmarks/clauses.py --save
 	$(BIN)/python benchmarks/one_engine.py --save
@@ -116,5 +125,5 @@ gpu-bench: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## measure on a 
 	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/temporal.py --save
 
 clean: ## remove the environment, caches and build outputs
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

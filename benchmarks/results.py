@@ -103,7 +103,7 @@ def versions(*distributions: str) -> str:
 
 
 def save(title: str, body: str, *distributions: str) -> None:
-    """Write or replace the section `title` of RESULTS.md.
+    """Write or replace the section `title` of RESULTS.md, and its summary.
 
     Parameters
     ----------
@@ -123,4 +123,6 @@ def save(title: str, body: str, *distributions: str) -> None:
             break
     else:
         kept.append(section)
-    RESULTS.write_text("\n".join(kept), encoding="utf-8")
+    from summary import with_summary  # it reads tables, and so imports this module
+
+    RESULTS.write_text(with_summary("\n".join(kept)), encoding="utf-8")

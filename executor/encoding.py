@@ -20,6 +20,7 @@ from gdb.executor.nest import (
     VertexLevel,
     Within,
 )
+from gdb.executor.nest_parts import ends_of_trees, first_loops
 from gdb.executor.plan import Plan
 from gdb.executor.tables import (
     I64,
@@ -53,6 +54,7 @@ class _Encoder:
         self.marks: list[tuple[int, int, int]] = []
         self.orders: list[tuple[int, int, int]] = []
         self.used = 0
+        self.least = {*first_loops(nest).values()}
         self.cached = {(one.level, one.tail): k for k, one in enumerate(nest.caches)}
 
     def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
@@ -131,6 +133,7 @@ class _Encoder:
             mark,
             -1,
             op.depth,
+            int(op.optional),
         ]
         self.used += written + 1  # a merge stores before it compares
         return row
@@ -158,14 +161,15 @@ class _Encoder:
         """Where loop k stands among the loops and the nodes of the tail."""
         loops, around = self.loops, self.arounds
         if k >= loops:
-            return [-1, -1, -1, 0, 0, 0, -1, -1]
+            return [-1, -1, -1, 0, 0, 0, -1, -1, 0]
         inner = [loop for loop in range(k + 1, loops) if around[loop] == k]
         beside = [loop for loop in range(k + 1, loops) if around[loop] == around[k]]
         nodes = [c for c, node in enumerate(self.nest.tail) if around[node.levels[0]] == k]
         span = [nodes[0], nodes[-1] + 1] if nodes else [0, 0]
-        joins = len(inner) + bool(nodes) > 1
+        joins = len(inner) + bool(nodes) > 1 or any(loop in self.least for loop in inner)
         own = [around[k], (*inner, -1)[0], (*beside, -1)[0], *span, int(joins)]
-        return [*own, *(self.cached.get((k, tail), -1) for tail in (False, True))]
+        own += [self.cached.get((k, tail), -1) for tail in (False, True)]
+        return [*own, int(k in self.least)]
 
     def caches(self) -> tuple[list[list[int]], list[list[int]]]:
         """The tables of caches and of strangers."""
@@ -214,6 +218,7 @@ class _Encoder:
         """The node table; bases of the levels must have been written."""
         tail = self.nest.tail
         rows: list[list[int]] = []
+        ends = ends_of_trees(self.nest)
         for k, node in enumerate(tail):
             children = [i for i, n in enumerate(tail) if n.parent == k]
             siblings = [i for i, n in enumerate(tail) if n.parent == node.parent and i > k]
@@ -224,7 +229,7 @@ class _Encoder:
                 [
                     *(node.levels[0], len(node.levels), int(node.formula), int(role)),
                     *(node.parent, node.view, node.back, int(node.order)),
-                    *(children[0] if children else -1, following, pusher, 0),
+                    *(children[0] if children else -1, following, pusher, 0, ends.get(k, -1)),
                 ]
             )
         for k, row in enumerate(rows):

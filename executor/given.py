@@ -65,18 +65,16 @@ def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
         # with the plan's own candidates there was nothing to begin with
         roots, weights = roots_among(plan, stage.views, plan.candidates[first].vids())
         work, units = int(weights.sum()), {}
-    lists = [
-        known if v not in vertices else roots if v == first else vertices[v]
-        for v, known in zip(stage.tables.lists, stage.lists, strict=True)
-    ]
-    bits = [
-        bitset_of(vertices[k], stage.vids)
-        if k in vertices
-        else bitset_of(edges[-1 - k], graph.edge_count)
-        if -1 - k in edges
-        else known
-        for k, known in zip(stage.tables.bit_sets, stage.bit_sets, strict=True)
-    ]
+    lists = list(stage.lists)
+    for place, v in enumerate(stage.tables.lists):
+        if v in vertices:
+            lists[place] = roots if v == first else vertices[v]
+    bits = list(stage.bit_sets)
+    for place, k in enumerate(stage.tables.bit_sets):
+        if k in vertices:
+            bits[place] = bitset_of(vertices[k], stage.vids)
+        elif -1 - k in edges:
+            bits[place] = bitset_of(edges[-1 - k], graph.edge_count)
     bounds = stage.bounds
     if given.bounds:
         bounds = bounds.copy()

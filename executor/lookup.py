@@ -186,9 +186,10 @@ _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
     asked for to make it worth while, and where it is made of texts or lists and not all vertices are of one group."""
-    whole = [group.ranges for group in snapshot.groups] == [((0, snapshot.vertex_count),)]
-    if (kind in TEXT_KINDS or kind in ITEM_OF) and not whole:
-        return None
+    if kind in TEXT_KINDS or kind in ITEM_OF:
+        groups = snapshot.groups
+        if len(groups) != 1 or groups[0].ranges != ((0, snapshot.vertex_count),):
+            return None
     wholes = _wholes.of(snapshot)
     with wholes.lock:
         place = key, kind
@@ -287,7 +288,7 @@ def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:
     """The distinct values of a small range of numbers >= 0, ascending, in O(n)."""
     if len(numbers) == 1:
         return [int(numbers[0])]
-    present: list[int] = np.flatnonzero(np.bincount(numbers)).tolist() if len(numbers) else []
+    present: list[int] = np.bincount(numbers).nonzero()[0].tolist() if len(numbers) else []
     return present
 
 

@@ -22,12 +22,14 @@ from gdb.executor.plan import (
     Compare,
     Eliminate,
     Extend,
+    OptionalPart,
+    Phase,
     Plan,
     Rules,
     Scan,
     Step,
 )
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, field, replace
 
 UNBOUNDED = 1 << 62
 
@@ -129,6 +131,8 @@ Check = Member | PairsApart | Within
 def levels_of(checks: tuple[Check, ...]) -> set[int]:
     """The levels that some checks read."""
     found: set[int] = set()
+    if not checks:  # as most levels have it
+        return found
     for check in checks:
         match check:
             case Member(source=s, target=t):
@@ -143,7 +147,7 @@ def levels_of(checks: tuple[Check, ...]) -> set[int]:
 @dataclass(frozen=True, slots=True)
 class SetOp:
     """Set `slot` = left (op) right, cut to `cut`; run whenever level `depth` is bound. Empty: that
-    binding leads nowhere."""
+    binding leads nowhere, unless all that reads the set is `optional`."""
 
     slot: int
     depth: int
@@ -151,6 +155,7 @@ class SetOp:
     op: Op
     right: Operand
     cut: Slice
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,7 @@ class VertexLevel:
 
     sources, anti : rows that the vertex must, and must not, stand in besides `base`; `motion` turns
         them into sets.
+    part : the optional part that it belongs to, a number of `LoopNest.parts`; 0: none.
     """
 
     vertex: int
@@ -169,6 +175,7 @@ class VertexLevel:
     checks: tuple[Check, ...] = ()
     sources: tuple[Operand, ...] = ()
     anti: tuple[Operand, ...] = ()
+    part: int = 0
 
     def reads(self) -> set[int]:
         """Levels that this level depends on without looking through sets."""
@@ -186,6 +193,7 @@ class EdgeLevel:
         With a `target` of -1 it is bound to the edges of `view` from level `source` to whatever end.
     windows : comparisons of such an edge's value in one array with values bound before, which it must pass: rows lie in
         the order of these values.
+    part : as of a `VertexLevel`.
     """
 
     edge: int
@@ -197,6 +205,7 @@ class EdgeLevel:
     allowed: bool = False
     checks: tuple[Check, ...] = ()
     windows: tuple[Within, ...] = ()
+    part: int = 0
 
     def reads(self) -> set[int]:
         ends = {self.source} if self.target < 0 else {self.source, self.target}
@@ -258,6 +267,9 @@ class LoopNest:
     around : the loop around each loop, -1 for the first; loops stand in preorder, and what several loops and trees in
         one loop count is multiplied. (): each loop is in the one before, and the tail in the last.
     caches : counts that are kept for when they come again.
+    parts : optional parts are numbered from 1; parts[n - 1] is the part around part n, 0 for none. What a part counts
+        is multiplied with what stands beside it, as one where it counts nothing. All of a part is in one loop of its
+        own, or is one tree of the tail (`nest_parts.first_of`); with parts, loops have their `around`.
     """
 
     levels: tuple[Level, ...]
@@ -266,6 +278,7 @@ class LoopNest:
     counting: bool = False
     around: tuple[int, ...] = ()
     caches: tuple[Cache, ...] = ()
+    parts: tuple[int, ...] = ()
 
     @property
     def arounds(self) -> tuple[int, ...]:
@@ -289,7 +302,9 @@ class LoopNest:
 
     @property
     def loops(self) -> int:
-        return min((n.levels[0] for n in self.tail), default=len(self.levels))
+        if not self.tail:
+            return len(self.levels)
+        return min([n.levels[0] for n in self.tail])
 
     @property
     def has_windows(self) -> bool:
@@ -308,47 +323,77 @@ def lower(plan: Plan, last_vid: Callable[[int], int]) -> LoopNest:
     last_vid : gives of a view the largest vid that is a neighbour in it, + 1; a candidate range beyond
         it (isolated vertices) needs no test.
     """
-    levels: list[Level] = []
-    at: dict[int, int] = {}
-    edge_at: dict[int, int] = {}
-    below = _closure(plan)
-    compared = 0
-    for phase in plan.phases:
+    lowering = _Lowering(plan, last_vid, _closure(plan))
+    lowering.part(OptionalPart(plan.phases, plan.optional), 0)
+    return LoopNest(tuple(lowering.levels), counting=plan.counting, parts=tuple(lowering.parts))
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """A nest in the making. at, edge_at : the levels of query vertices and edges. over : as `_closure`. first : where
+    the levels of the current part begin. compared : comparisons so far."""
+
+    plan: Plan
+    last_vid: Callable[[int], int]
+    over: dict[int, set[int]]
+    levels: list[Level] = field(default_factory=list)
+    parts: list[int] = field(default_factory=list)
+    at: dict[int, int] = field(default_factory=dict)
+    edge_at: dict[int, int] = field(default_factory=dict)
+    first: int = 0
+    compared: int = 0
+
+    def part(self, part: OptionalPart, number: int) -> None:
+        """Append the levels of a part, and of those within it."""
+        self.first = len(self.levels)
+        held: list[tuple[Check, int]] = []
+        for phase in part.phases:
+            self._phase(phase, number, held)
+        for check, deepest in held:  # of what is bound around it, all are made where it begins
+            _attach(self.levels, check, max(deepest, self.first))
+        for inner in part.parts:
+            self.parts.append(number)
+            self.part(inner, len(self.parts))
+
+    def _phase(self, phase: Phase, number: int, held: list[tuple[Check, int]]) -> None:
+        at, plan = self.at, self.plan
         match phase:
             case Scan(vertex=v, rules=rules):
-                at[v] = len(levels)
-                base = Operand(Kind.LIST, v)
-                levels.append(_vertex_level(v, base, Slice(), rules, at, below))
+                self._vertex(v, Operand(Kind.LIST, v), Slice(), rules, number)
             case Extend(steps=steps):
                 for step in steps:
-                    at[step.vertex] = len(levels)
-                    cut = _slice(plan.candidates[step.vertex], step, last_vid)
+                    cut = _slice(plan.candidates[step.vertex], step, self.last_vid)
                     base = Operand(Kind.ROW, step.view, at[step.source])
-                    levels.append(_vertex_level(step.vertex, base, cut, step.rules, at, below))
+                    self._vertex(step.vertex, base, cut, step.rules, number)
             case Eliminate(view=w, arcs=arcs):
                 for arc in arcs:
                     check = Member(w, at[arc.source], at[arc.target], 1, UNBOUNDED)
-                    _attach(levels, check, max(check.source, check.target))
+                    held.append((check, max(check.source, check.target)))
             case Between(view=w, source=s, target=t, count=n):
-                _attach(levels, Member(w, at[s], at[t], n, n), max(at[s], at[t]))
+                held.append((Member(w, at[s], at[t], n, n), max(at[s], at[t])))
             case Apart(a=a, b=b, c=c, d=d, either_way=e):
                 deepest = max(at[a], at[b], at[c], at[d])
-                _attach(levels, PairsApart(at[a], at[b], at[c], at[d], e), deepest)
+                held.append((PairsApart(at[a], at[b], at[c], at[d], e), deepest))
             case Compare():
-                left = (edge_at if phase.left_is_edge else at)[phase.left]
-                right = (edge_at if phase.right_is_edge else at)[phase.right]
-                _attach(levels, Within(left, right, compared, phase.inside), max(left, right))
-                compared += 1
+                left = (self.edge_at if phase.left_is_edge else at)[phase.left]
+                right = (self.edge_at if phase.right_is_edge else at)[phase.right]
+                within = Within(left, right, self.compared, phase.inside)
+                held.append((within, max(left, right)))
+                self.compared += 1
             case BindEdge():
-                edge_at[phase.edge] = len(levels)
-                levels.append(_edge_level(phase, at, edge_at))
-    return LoopNest(tuple(levels), counting=plan.counting)
+                self.edge_at[phase.edge] = len(self.levels)
+                self.levels.append(replace(_edge_level(phase, at, self.edge_at), part=number))
+
+    def _vertex(self, v: int, base: Operand, cut: Slice, rules: Rules, number: int) -> None:
+        self.at[v] = len(self.levels)
+        level = _vertex_level(v, base, cut, rules, self.at, self.over)
+        self.levels.append(replace(level, part=number))
 
 
 def _closure(plan: Plan) -> dict[int, set[int]]:
     """For each query vertex all vertices that restrictions, taken together, put above it."""
     direct: dict[int, set[int]] = {v: set() for v in range(plan.vertices)}
-    for phase in plan.phases:
+    for phase in plan.every:
         match phase:
             case Scan(vertex=v, rules=r):
                 found = [(v, r)]

@@ -2,44 +2,58 @@
 
 A level depends on those that it reads, through edges, restrictions, differences and comparisons. Under a bound level
 the levels that are left may fall apart into groups none of which reads another; each gets a loop nest of its own there,
-and so does each tree of the tail, which is counted in the innermost loop that it reads.
+and so does each tree of the tail, which is counted in the innermost loop that it reads. An optional part is placed as a
+whole, in one loop of its own or as one tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gdb.executor.nest import Formula, LoopNest, Node
+from gdb.executor.nest import LoopNest, Node
 from gdb.executor.nest_order import renumbered
+from gdb.executor.nest_parts import trees
 from gdb.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What is placed as a whole: a loop, or a tree of the tail (its nodes, `loop` -1). reads : the loops that it
-    does."""
+class _Piece:
+    """What is placed as a whole: a loop, a tree of the tail (its nodes, `loop` -1), or an optional part (`own`, its
+    pieces). reads : the loops around it that it does. part : the optional part that a loop or a tree is of."""
 
     loop: int
     nodes: tuple[int, ...]
     reads: frozenset[int]
+    part: int = 0
+    own: tuple[_Piece, ...] = ()
+
+    @property
+    def loops(self) -> frozenset[int]:
+        """The loops in it."""
+        inner = (one.loops for one in self.own)
+        return frozenset[int]().union(*inner) | ({self.loop} if self.loop >= 0 else set())
 
 
-def branch(nest: LoopNest) -> LoopNest:
+def branch(nest: LoopNest, *, apart: bool = True) -> LoopNest:
     """The nest with loops, and trees of the tail, side by side where neither reads the other.
+
+    apart : False leaves in one another what need not be side by side: all but optional parts, each of which begins
+        in the last loop of what is around it.
 
     before: for a: for b in N(a): for c in N(a) & N(b): for d in N(a): for e in N(a) & N(d): n += 1
     after:  for a: n += (count of b, c) * (count of d, e)
     """
-    if not nest.counting or nest.loops < 1:
+    if not nest.counting or nest.loops < 1 or not (apart or nest.parts):
         return nest
-    parts = [_Part(k, (), _reads(nest, (k,))) for k in range(1, nest.loops)]
-    parts += _trees(nest)
-    placed: list[tuple[_Part, int]] = [(_Part(0, (), frozenset()), -1)]
-    _place(parts, 0, placed)
-    around = {part.loop: up for part, up in placed if part.loop >= 0}
-    inside = {part.nodes: up for part, up in placed if part.loop < 0}
+    pieces = [_Piece(k, (), _reads(nest, (k,)), nest.levels[k].part) for k in range(1, nest.loops)]
+    pieces = _gathered(nest, pieces + _trees(nest), 0)
+    placed: list[tuple[_Piece, int]] = [(_Piece(0, (), frozenset()), -1)]
+    _place(pieces, 0, placed, apart)
+    around = {piece.loop: up for piece, up in placed if piece.loop >= 0}
+    inside = {piece.nodes: up for piece, up in placed if piece.loop < 0}
     last = nest.loops - 1
-    if all(up == k - 1 for k, up in around.items()) and all(up == last for up in inside.values()):
+    chained = all(up == k - 1 for k, up in around.items())
+    if not nest.parts and chained and all(up == last for up in inside.values()):
         return nest
     return _renumbered(nest, around, inside)
 
@@ -50,54 +64,85 @@ def _reads(nest: LoopNest, levels: Sequence[int]) -> frozenset[int]:
     return frozenset(r for r in found - {*levels} if r < nest.loops)
 
 
-def _trees(nest: LoopNest) -> list[_Part]:
+def _trees(nest: LoopNest) -> list[_Piece]:
     """The trees of the tail; two levels that only have to differ are one."""
-    members: list[list[int]] = []
-    whole = True
-    for k, node in enumerate(nest.tail):
-        if whole:
-            members.append([])
-        members[-1].append(k)
-        halved = node.formula is Formula.PAIR and len(members[-1]) == 1
-        whole = node.parent < 0 and not halved
     return [
-        _Part(-1, tuple(nodes), _reads(nest, [k for n in nodes for k in nest.tail[n].levels]))
-        for nodes in members
+        _Piece(
+            *(-1, nodes, _reads(nest, [k for n in nodes for k in nest.tail[n].levels])),
+            nest.levels[nest.tail[nodes[0]].levels[0]].part,
+        )
+        for nodes in trees(nest.tail)
     ]
 
 
-def _place(parts: Sequence[_Part], up: int, placed: list[tuple[_Part, int]]) -> None:
-    """Place parts in loop `up`, each with the loop that it is in; loops come in preorder."""
-    for group in _groups(parts):
-        loops = [part for part in group if part.loop >= 0]
-        if not loops:
-            placed += [(part, up) for part in group]
+def _gathered(nest: LoopNest, pieces: Sequence[_Piece], part: int) -> list[_Piece]:
+    """The pieces of an optional part, or with 0 of none, those of each part in it put together."""
+    found = [piece for piece in pieces if piece.part == part]
+    for number, around in enumerate(nest.parts, 1):
+        if around == part:
+            own = _gathered(nest, pieces, number)
+            reads = frozenset[int]().union(*(one.reads for one in own))
+            loops = frozenset[int]().union(*(one.loops for one in own))
+            found.append(_Piece(-1, (), reads - loops, number, tuple(own)))
+    return found
+
+
+def _place(
+    pieces: Sequence[_Piece], up: int, placed: list[tuple[_Piece, int]], apart: bool
+) -> None:
+    """Place pieces in loop `up`, each with the loop that it is in; loops come in preorder."""
+    for group in _groups(pieces) if apart else _chained(pieces):
+        loops = [piece for piece in group if piece.loop >= 0]
+        if loops:
+            first = loops[0]
+            placed.append((first, up))
+            _place([piece for piece in group if piece is not first], first.loop, placed, apart)
             continue
-        first = loops[0]
-        placed.append((first, up))
-        _place([part for part in group if part is not first], first.loop, placed)
+        for piece in group:
+            if piece.own:
+                _place_part(piece, up, placed, apart)
+            else:
+                placed.append((piece, up))
 
 
-def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """The parts in groups none of which reads another, each in the order of `parts`; those of few loops first, as one
+def _place_part(piece: _Piece, up: int, placed: list[tuple[_Piece, int]], apart: bool) -> None:
+    """Place an optional part: all of it is in its first loop, where it has one."""
+    loops = [one for one in piece.own if one.loop >= 0]
+    if not loops:
+        placed += [(one, up) for one in piece.own]
+        return
+    first = loops[0]
+    placed.append((first, up))
+    _place([one for one in piece.own if one is not first], first.loop, placed, apart)
+
+
+def _chained(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """The pieces as one group as long as there are loops, then each as its own."""
+    if any(piece.loop >= 0 for piece in pieces):
+        return [list(pieces)]
+    return [[piece] for piece in pieces]
+
+
+def _groups(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """The pieces in groups none of which reads another, each in the order of `pieces`; those of few loops first, as one
     that counts nothing ends what is around it."""
-    group = {part.loop: {part.loop} for part in parts if part.loop >= 0}
-    for part in parts:
-        joined = {part.loop} if part.loop >= 0 else set()
-        joined.update(*(group[r] for r in part.reads if r in group))
-        if part.loop >= 0:
-            joined |= group[part.loop]
+    group = {piece.loop: {piece.loop} for piece in pieces if piece.loop >= 0}
+    for piece in pieces:
+        joined = {piece.loop} if piece.loop >= 0 else set()
+        joined.update(*(group[r] for r in piece.reads if r in group))
+        if piece.loop >= 0:
+            joined |= group[piece.loop]
         for loop in joined:
             group[loop] = joined
-    found: dict[int, list[_Part]] = {}
-    alone: list[list[_Part]] = []
-    for part in parts:
-        own = [part.loop] if part.loop >= 0 else [r for r in part.reads if r in group]
+    found: dict[int, list[_Piece]] = {}
+    alone: list[list[_Piece]] = []
+    for piece in pieces:
+        own = [piece.loop] if piece.loop >= 0 else [r for r in piece.reads if r in group]
         if own:
-            found.setdefault(id(group[own[0]]), []).append(part)
+            found.setdefault(id(group[own[0]]), []).append(piece)
         else:
-            alone.append([part])
-    return alone + sorted(found.values(), key=lambda some: sum(part.loop >= 0 for part in some))
+            alone.append([piece])
+    return alone + sorted(found.values(), key=lambda some: sum(piece.loop >= 0 for piece in some))
 
 
 def _renumbered(

@@ -22,6 +22,7 @@ from gdb.executor.nest import (
 )
 from gdb.executor.nest_branches import branch
 from gdb.executor.nest_caches import cache
+from gdb.executor.nest_parts import is_optional
 from gdb.executor.nest_tail import grow
 from gdb.executor.nest_verifier import verify
 from gdb.records import replace
@@ -63,8 +64,7 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     """
     made: list[SetOp] = []
     levels = tuple(
-        _materialised(k, level, made, early, around)
-        for k, (level, around) in enumerate(zip(nest.levels, nest.arounds, strict=True))
+        _materialised(nest, k, made, early, around) for k, around in enumerate(nest.arounds)
     )
     order = sorted(range(len(made)), key=lambda i: (made[i].depth, i))
     slot = {old: new for new, old in enumerate(order)}
@@ -72,7 +72,8 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     return replace(nest, levels=tuple(_rebased(x, slot) for x in levels), sets=sets)
 
 
-def _materialised(k: int, level: Level, made: list[SetOp], early: bool, around: int) -> Level:
+def _materialised(nest: LoopNest, k: int, made: list[SetOp], early: bool, around: int) -> Level:
+    level = nest.levels[k]
     if isinstance(level, EdgeLevel) or not (level.sources or level.anti):
         return level
     rows = sorted((level.base, *level.sources), key=lambda o: o.b)
@@ -86,7 +87,8 @@ def _materialised(k: int, level: Level, made: list[SetOp], early: bool, around: 
         below = tuple(b for b in level.cut.below if b <= depth)
         above = tuple(b for b in level.cut.above if b <= depth)
         cut = replace(level.cut, below=below, above=above)
-        left = _emit(made, SetOp(len(made), depth, left, op, right, cut), early)
+        optional = is_optional(nest, k, depth)
+        left = _emit(made, SetOp(len(made), depth, left, op, right, cut, optional), early)
     return replace(level, base=left, sources=(), anti=())
 
 
@@ -94,6 +96,7 @@ def _emit(made: list[SetOp], op: SetOp, share: bool) -> Operand:
     if share:
         for other in made:
             same = (op.depth, op.left, op.right) == (other.depth, other.left, other.right)
+            same = same and op.optional == other.optional
             if same and (op.op, op.cut) == (other.op, other.cut):
                 return Operand(Kind.SET, other.slot)
     made.append(op)
@@ -140,7 +143,7 @@ def improve(
     orders : what is known of rows in the order of values; None leaves "windows" out.
     """
     nest = verify(nest)
-    if orders is not None and "windows" not in switched_off:
+    if orders is not None and not nest.parts and "windows" not in switched_off:
         from gdb.executor.nest_windows import windows
 
         nest = verify(windows(nest, orders))
@@ -151,8 +154,7 @@ def improve(
         formulas = "formulas" not in switched_off
         branches = "branches" not in switched_off
         nest = verify(grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches))
-    if "branches" not in switched_off:
-        nest = verify(branch(nest))
+    nest = verify(branch(nest, apart="branches" not in switched_off))
     if "caches" not in switched_off:
         nest = verify(cache(nest))
     return verify(materialise(nest, early="motion" not in switched_off))

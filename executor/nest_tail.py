@@ -13,6 +13,7 @@ from collections import Counter
 
 from gdb.executor.nest import EdgeLevel, Formula, Kind, LoopNest, Node, Operand, Order, VertexLevel
 from gdb.executor.nest_order import reordered
+from gdb.executor.nest_parts import are_whole
 from gdb.records import dataclass, replace
 
 
@@ -76,7 +77,8 @@ def _grown(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) ->
     nodes = builder.build() if builder is not None else None
     if builder is None or nodes is None or builder.entangled:
         return None
-    return _with_tail(nest, builder.bare, nodes, start)
+    found = _with_tail(nest, builder.bare, nodes, start)
+    return found if are_whole(found) else None
 
 
 def _sunk(
@@ -144,6 +146,8 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -
             if level.anti:
                 return None
             outer = [Operand(Kind.FREE, -1)]
+        if any(nest.levels[o.b].part != level.part for o in inner):
+            return None
         if inner:
             bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
     if edges and (not trees or any(back[e.view] < 0 for e in edges)):
@@ -290,6 +294,7 @@ class _Builder:
         return (
             touching == [(later, earlier)]
             and self.relation[later, earlier] is Formula.FALLING
+            and self.nest.levels[later].part == self.nest.levels[earlier].part
             and not self.near[later]
             and not self._checked(later)
             and not self._checked(earlier)
@@ -327,6 +332,7 @@ class _Builder:
         return (
             operands,
             frozenset(level.anti),
+            level.part,
             level.cut.lo,
             level.cut.hi,
             own,

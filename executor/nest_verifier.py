@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gdb.errors import InternalError
 from gdb.executor.nest import UNBOUNDED, Kind, LoopNest, VertexLevel
+from gdb.executor.nest_parts import are_whole, first_loops
 
 
 def verify(nest: LoopNest) -> LoopNest:
@@ -37,6 +38,8 @@ def verify(nest: LoopNest) -> LoopNest:
     counted = sorted(k for n in nest.tail for k in n.levels)
     if counted != list(range(loops, len(nest.levels))):
         raise _invalid(nest, "the tail is not the last levels")
+    if nest.parts and not are_whole(nest):
+        raise _invalid(nest, "an optional part is no loop and no tree")
     for k, node in enumerate(nest.tail):
         if not (node.parent == -1 or node.parent > k):
             raise _invalid(nest, f"tail node {k} stands after its parent")
@@ -57,6 +60,10 @@ def _verify_branches(nest: LoopNest) -> None:
     for k, up in enumerate(nest.around[1:], 1):
         if up not in paths[k - 1]:
             raise _invalid(nest, f"loop {k} in loop {up} is not in preorder")
+    for number, first in first_loops(nest).items():
+        own = [k for k, level in enumerate(nest.levels) if level.part == number]
+        if not all(first in paths[k] for k in own):
+            raise _invalid(nest, f"part {number} is not all in loop {first}")
     for k, level in enumerate(nest.levels):
         astray = level.reads() - paths[k]
         if astray:

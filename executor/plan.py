@@ -208,6 +208,24 @@ Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between | Compare
 
 
 @dataclass(frozen=True, slots=True)
+class OptionalPart:
+    """A part of a counted pattern that need not be there (OPTIONAL MATCH): each embedding of what is around it counts
+    as often as the part has embeddings beside it, but at least once.
+
+    phases : bind its own vertices and edges, and may read those bound around it. parts : within it, which may read what
+        it binds as well.
+    """
+
+    phases: tuple[Phase, ...]
+    parts: tuple[OptionalPart, ...] = ()
+
+    @property
+    def every(self) -> tuple[Phase, ...]:
+        """Its phases and those of the parts within it."""
+        return (*self.phases, *(phase for part in self.parts for phase in part.every))
+
+
+@dataclass(frozen=True, slots=True)
 class Twin:
     """One automorphism: row r is also the row with vids r[vertices] and eids r[edges]."""
 
@@ -242,6 +260,28 @@ class Notes:
     too_many: bool = False
 
 
+@dataclass(slots=True)
+class Runs:
+    """What runs of one plan took.
+
+    last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
+    since then, or since the first run. latest : the device of the last run; None before the first.
+    """
+
+    last: dict[str, float] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
+
+    latest: str | None = None
+
+    def add(self, device: str, seconds: float) -> None:
+        """Note a run."""
+        kind = device.partition(":")[0]
+        self.latest = device
+        self.last[kind] = seconds
+        for other in ("cpu", "cuda"):
+            self.since[other] = 0.0 if other == kind else self.since.get(other, 0.0) + seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Phases over a query graph of `vertices` vertices and `edges` edges.
@@ -256,7 +296,8 @@ class Plan:
     divisor : the sum of all counts is divided by it (SUBGRAPHS: the embeddings of one subgraph).
     terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
         that this plan leaves out, by inclusion and exclusion).
-    stages : what `gdb.executor.run` prepared of this plan and keeps with it.
+    optional : parts that need not be there, of a counting plan; `vertices`, `edges` and `candidates` include theirs.
+    stages : what `gdb.executor.prepare` made of this plan and keeps with it. runs : what its runs took.
     """
 
     vertices: int
@@ -273,15 +314,22 @@ class Plan:
     tail: int = 0
     divisor: int = 1
     terms: tuple[tuple[int, Plan], ...] = ()
+    optional: tuple[OptionalPart, ...] = ()
     stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )
+    runs: Runs = field(default_factory=Runs, compare=False, repr=False)
+
+    @property
+    def every(self) -> tuple[Phase, ...]:
+        """Its phases and those of its optional parts."""
+        return OptionalPart(self.phases, self.optional).every
 
     @property
     def order(self) -> tuple[int, ...]:
         """Query vertices in the order in which they are bound."""
         found: list[int] = []
-        for phase in self.phases:
+        for phase in self.every:
             match phase:
                 case Scan(vertex=v):
                     found.append(v)
@@ -294,12 +342,17 @@ class Plan:
     @property
     def compares(self) -> tuple[Compare, ...]:
         """Its comparisons of values, in their order."""
-        return tuple(p for p in self.phases if isinstance(p, Compare))
+        return tuple(p for p in self.every if isinstance(p, Compare))
+
+    @property
+    def has_compares(self) -> bool:
+        """Whether there are any."""
+        return Compare in map(type, self.every if self.optional else self.phases)
 
     @property
     def bound_edges(self) -> tuple[int, ...]:
         """Query edges that have a column of edge ids, in binding order."""
-        return tuple(p.edge for p in self.phases if isinstance(p, BindEdge))
+        return tuple(p.edge for p in self.every if isinstance(p, BindEdge))
 
 
 def _flow(phase: Phase) -> tuple[set[int], set[int]]:
@@ -335,41 +388,71 @@ def verify(plan: Plan) -> Plan:
         raise _invalid(plan, "rows cannot be corrected by terms")
     for _, term in plan.terms:
         verify(term)
-    bound: set[int] = set()
-    bound_edges: set[int] = set()
-    matched: set[int] = set()
-    for k, phase in enumerate(plan.phases):
-        reads, binds = _flow(phase)
-        if not reads <= bound:
-            raise _invalid(plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
-        if binds & bound:
-            raise _invalid(plan, f"phase {k} binds {sorted(binds & bound)} twice")
-        bound |= binds
-        match phase:
-            case Extend(pattern=p, steps=steps):
-                if not 0 <= p <= 7:
-                    raise _invalid(plan, f"phase {k} has matching pattern {p}")
-                if not len(binds) == len(steps) > 0:
-                    raise _invalid(plan, f"phase {k} binds twice")
-                matched |= {s.edge for s in steps}
-            case Eliminate(arcs=arcs):
-                matched |= {a.edge for a in arcs}
-            case BindEdge(edge=e, differs=d, above=a):
-                if e in bound_edges:
-                    raise _invalid(plan, f"phase {k} binds edge {e} twice")
-                if not {*d, *a} <= bound_edges:
-                    raise _invalid(plan, f"phase {k} reads unbound edges")
-                bound_edges.add(e)
-            case Compare():
-                if not phase.edges <= bound_edges:
-                    raise _invalid(plan, f"phase {k} reads unbound edges")
-            case _:
-                pass
-    if bound != set(range(plan.vertices)):
+    if plan.optional and not plan.counting:
+        raise _invalid(plan, "rows have optional parts")
+    found = _Bound()
+    _verify_part(plan, OptionalPart(plan.phases, plan.optional), found)
+    if found.vertices != set(range(plan.vertices)):
         raise _invalid(plan, "not every query vertex is bound")
-    if matched | bound_edges != set(range(plan.edges)):
+    if found.matched != set(range(plan.edges)):
         raise _invalid(plan, "not every query edge is matched")
     return plan
+
+
+@dataclass(slots=True)
+class _Bound:
+    """What some phases bind, and the query edges that they match."""
+
+    vertices: set[int] = field(default_factory=set)
+    edges: set[int] = field(default_factory=set)
+    matched: set[int] = field(default_factory=set)
+
+
+def _verify_part(plan: Plan, part: OptionalPart, bound: _Bound) -> None:
+    """Verify phases under what is bound around them, and add what they bind; no part sees what another beside it
+    binds."""
+    for phase in part.phases:
+        _verify_phase(plan, phase, bound)
+    around = _Bound({*bound.vertices}, {*bound.edges}, {*bound.matched})
+    for inner in part.parts:
+        own = _Bound({*around.vertices}, {*around.edges}, {*around.matched})
+        _verify_part(plan, inner, own)
+        binds = own.vertices - around.vertices
+        if not binds or binds & bound.vertices:
+            raise _invalid(plan, f"an optional part binds {sorted(binds)}")
+        bound.vertices |= own.vertices
+        bound.edges |= own.edges
+        bound.matched |= own.matched
+
+
+def _verify_phase(plan: Plan, phase: Phase, bound: _Bound) -> None:
+    reads, binds = _flow(phase)
+    if not reads <= bound.vertices:
+        raise _invalid(plan, f"{phase} reads unbound vertices {sorted(reads - bound.vertices)}")
+    if binds & bound.vertices:
+        raise _invalid(plan, f"{phase} binds {sorted(binds & bound.vertices)} twice")
+    bound.vertices |= binds
+    match phase:
+        case Extend(pattern=p, steps=steps):
+            if not 0 <= p <= 7:
+                raise _invalid(plan, f"{phase} has matching pattern {p}")
+            if not len(binds) == len(steps) > 0:
+                raise _invalid(plan, f"{phase} binds twice")
+            bound.matched |= {s.edge for s in steps}
+        case Eliminate(arcs=arcs):
+            bound.matched |= {a.edge for a in arcs}
+        case BindEdge(edge=e, differs=d, above=a):
+            if e in bound.edges:
+                raise _invalid(plan, f"{phase} binds edge {e} twice")
+            if not {*d, *a} <= bound.edges:
+                raise _invalid(plan, f"{phase} reads unbound edges")
+            bound.edges.add(e)
+            bound.matched.add(e)
+        case Compare():
+            if not phase.edges <= bound.edges:
+                raise _invalid(plan, f"{phase} reads unbound edges")
+        case _:
+            pass
 
 
 def _invalid(plan: Plan, what: str) -> InternalError:

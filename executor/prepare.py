@@ -3,6 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ from gdb.storage.ranked import ranked
 
 if TYPE_CHECKING:
     from gdb.executor import ordered as ordering
+    from gdb.executor.given import Given
     from gdb.executor.ordered import Ordered
 else:
     ordering = deferred("gdb.executor.ordered")
@@ -66,6 +68,15 @@ class Prepared:
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that a device holds where it runs this stage with the whole graph."""
+        arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
+        for view in {id(v): v for v in self.views}.values():
+            arrays += view.arrays
+        arrays += {id(some): some for both in self.values for some in both}.values()
+        return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
     @property
     def kept_bytes(self) -> int:
@@ -155,7 +166,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     }
     sizes = tuple(len(members.get(v, ())) for v in range(plan.vertices))
     tables = encode(nest, plan, views, sizes)
-    allowed = {p.edge: p.allowed for p in plan.phases if isinstance(p, BindEdge)}
+    allowed = {p.edge: p.allowed for p in plan.every if isinstance(p, BindEdge)}
     bit_sets = tuple(
         _edge_bits(allowed[-1 - k], graph.edge_count)
         if k < 0
@@ -204,25 +215,41 @@ def _edge_bits(allowed: I64 | None, size: int) -> npt.NDArray[np.uint8]:
 
 
 def _scanned(plan: Plan) -> list[int]:
-    return [p.vertex for p in plan.phases if isinstance(p, Scan)]
+    return [p.vertex for p in plan.every if isinstance(p, Scan)]
 
 
 def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    if any(c.count == 0 for c in plan.candidates):  # nothing matches: fail before anything is read
+    needed = replace(plan, optional=()).order
+    if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
         return np.zeros(0, np.uint32), np.zeros(0, np.int64)
-    return roots_among(plan, views, plan.candidates[plan.order[0]].vids())
+    first = plan.order[0]
+    candidates, reads = plan.candidates[first], _from_shortest(plan, views)
+    if candidates.allowed is not None or not reads:
+        return roots_among(plan, views, candidates.vids())
+    roots, degrees = views[reads[0]].within(candidates.ranges)
+    return _present(views, reads[1:], roots, degrees + 1)
 
 
 def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
     """Those of some vids, u32[r] ascending, and their degrees."""
-    weights = np.ones(roots.shape, np.int64)
-    # the shortest first: what has no row there is not looked up in the others
-    for w in sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w)):
+    return _present(views, _from_shortest(plan, views), roots, np.ones(roots.shape, np.int64))
+
+
+def _present(
+    views: tuple[Adjacency, ...], reads: Sequence[int], roots: U32, weights: I64
+) -> tuple[U32, I64]:
+    """Those of some vids that have rows in views, with their degrees there added to the weights."""
+    for w in reads:
         places, degrees = views[w].present(roots)
         roots, weights = roots[places], weights[places] + degrees
     return np.ascontiguousarray(roots), weights
+
+
+def _from_shortest(plan: Plan, views: tuple[Adjacency, ...]) -> list[int]:
+    """The views read from the first vertex, the shortest first: what has no row there is not looked up in others."""
+    return sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
 
 
 def _views_from(plan: Plan, vertex: int) -> set[int]:
@@ -246,3 +273,34 @@ def _cuts(part: Level | SetOp | Node) -> bool:
             return order is not Order.NONE
         case _:
             return False
+
+
+def stage(
+    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
+) -> Prepared:
+    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
+    candidates where they are given. windows : rows may be read in the order of a value."""
+    key = id(graph), windows and plan.has_compares
+    known = plan.stages.get(key)
+    if known is None or known[0] is not graph:
+        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
+    prepared = known[1]
+    assert isinstance(prepared, Prepared)
+    usage.read(*prepared.read)
+    return prepared if given is None else given.stage(prepared, graph)
+
+
+def between(prepared: Prepared, start: int, end: int) -> Prepared:
+    """The part of a stage whose roots are those from one place to another."""
+    if (start, end) == (0, len(prepared.roots)):
+        return prepared
+    roots, weights = prepared.roots[start:end], prepared.weights[start:end]
+    return replace(
+        prepared,
+        roots=roots,
+        weights=weights,
+        work=int(weights.sum()),
+        lists=tuple(roots if one is prepared.roots else one for one in prepared.lists),
+        idle={"cpu": prepared.idle["cpu"], "gpu": []},
+        units={},
+    )

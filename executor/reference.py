@@ -6,6 +6,7 @@ executor is tested against them. It is slow and keeps all partial embeddings in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +19,7 @@ from gdb.executor.plan import (
     Compare,
     Eliminate,
     Extend,
+    OptionalPart,
     Phase,
     Plan,
     Rules,
@@ -47,13 +49,14 @@ class Row:
 
 def count(plan: Plan, graph: GraphSource) -> int:
     """Number of embeddings: the plan's own and those of its terms."""
-    own = sum(1 for _ in _walk(plan, graph)) * plan.multiplicity
+    own = _ways(OptionalPart(plan.phases, plan.optional), Row({}, {}), verify(plan), graph)
+    own *= plan.multiplicity
     return (own + sum(factor * count(term, graph) for factor, term in plan.terms)) // plan.divisor
 
 
 def rows(plan: Plan, graph: GraphSource) -> Embeddings:
     """All embeddings, twins written out, in no promised order."""
-    found = list(_walk(plan, graph))
+    found = list(_walk(verify(plan).phases, Row({}, {}), plan, graph))
     vids = np.array([[r.vids[v] for v in range(plan.vertices)] for r in found], np.uint32)
     eids = np.array([[r.eids.get(e, -1) for e in range(plan.edges)] for r in found], np.int64)
     table = Embeddings(
@@ -62,10 +65,18 @@ def rows(plan: Plan, graph: GraphSource) -> Embeddings:
     return expand(table, plan.twins)
 
 
-def _walk(plan: Plan, graph: GraphSource) -> Iterator[Row]:
-    verify(plan)
-    partial: Iterator[Row] = iter([Row({}, {})])
-    for phase in plan.phases:
+def _ways(part: OptionalPart, row: Row, plan: Plan, graph: GraphSource) -> int:
+    """How often a part is matched beside what a row binds: each match as often as the product of what the parts within
+    it count, each at least once."""
+    return sum(
+        math.prod(max(_ways(inner, found, plan, graph), 1) for inner in part.parts)
+        for found in _walk(part.phases, row, plan, graph)
+    )
+
+
+def _walk(phases: tuple[Phase, ...], row: Row, plan: Plan, graph: GraphSource) -> Iterator[Row]:
+    partial: Iterator[Row] = iter([row])
+    for phase in phases:
         partial = iter([after for row in partial for after in _apply(phase, row, plan, graph)])
     return partial
 

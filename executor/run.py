@@ -6,94 +6,37 @@ re-plans.
 
 from __future__ import annotations
 
-import re
+import logging
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from gdb.base import usage
-from gdb.errors import CountOverflow, DeviceError, InternalError
-from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
+from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
+from gdb.executor.choose_device import Choice, choose
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
+from gdb.executor.options import Options as Options
+from gdb.executor.options import PlanRun as PlanRun
+from gdb.executor.options import Profile as Profile
 from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.prepare import Prepared, stage
+from gdb.executor.scheduler import Budget, Elsewhere, Watch
 from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
 
 if TYPE_CHECKING:
+    from gdb.executor.cluster import Answer
     from gdb.executor.gpu.memory import DeviceArray
     from gdb.executor.gpu.rows import Pick
 
 Part = TypeVar("Part")
 
-# Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
-# link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
 LARGEST_COUNT = 2**63 - 1
-WORTH_A_GPU = 50_000_000.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanRun:
-    """A run of a plan over a graph. budget : what it accounted for."""
-
-    plan: Plan
-    graph: GraphSource
-    budget: Budget
-
-
-MOST_PLANS = 16
-"""Runs of plans that a profile keeps: a pattern may be matched for each row anew."""
-
-
-@dataclass(slots=True)
-class Profile:
-    """What a run did.
-
-    loops : whether it is to count how often each loop is bound, and to keep its plans. bound : for each plan that ran
-        on the CPU, by its `id`, those numbers, i64[loops of its nest].
-    plans : the first `MOST_PLANS` runs, in their order; who profiles several parts of a query sets another list.
-    kernel_seconds, moved_bytes : on a GPU, the time in its kernels, and what was copied to it.
-    """
-
-    loops: bool = False
-    bound: dict[int, I64] = field(default_factory=dict)
-    plans: list[PlanRun] = field(default_factory=list)
-    kernel_seconds: float = 0.0
-    moved_bytes: int = 0
-
-    def begun(self, plan: Plan, graph: GraphSource, budget: Budget) -> None:
-        """Note that a plan runs."""
-        if self.loops and len(self.plans) < MOST_PLANS:
-            self.plans.append(PlanRun(plan, graph, budget))
-
-    def add(self, watch: Watch) -> None:
-        """What a run on a GPU left in its watch."""
-        self.kernel_seconds += watch.kernel_seconds
-        self.moved_bytes += watch.moved_bytes
-
-
-# not frozen: each query makes one, and a frozen one takes four times as long to make
-@dataclass(slots=True)
-class Options:
-    """How a query may run.
-
-    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
-        for candidate sets and rows, None for no bound. gpu_memory : bytes of each GPU, None for a share of what is
-        free. timeout : seconds. cancel : when set, the run stops within about 10 ms of work. profile : where to put
-        what the run did, None to forget it.
-    """
-
-    device: str = "auto"
-    threads: int = 0
-    memory: int | None = None
-    timeout: float | None = None
-    cancel: threading.Event | None = None
-    profile: Profile | None = None
-    gpu_memory: int | None = None
+_log = logging.getLogger("gdb")
 
 
 @dataclass(slots=True)
@@ -102,71 +45,6 @@ class Found(Generic[Part]):
 
     parts: list[Part] = field(default_factory=list)
     rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The device that a plan runs on, and why."""
-
-    device: str
-    why: str
-
-    @property
-    def windows(self) -> bool:
-        """Whether the kernel there reads rows in the order of a value; elsewhere these comparisons are tested one by
-        one."""
-        return self.device == "cpu"
-
-    @property
-    def ordinals(self) -> tuple[int, ...]:
-        """The GPUs."""
-        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
-
-
-_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
-_ASKED_FOR = Choice("cpu", "asked for")
-_BRANCHES = Choice("cpu", "loops branch, and the warps of a GPU do not share what is multiplied")
-_WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
-
-
-def choose(plan: Plan, device: str, graph: GraphSource | None = None) -> Choice:
-    """Where a plan runs. graph : which it runs over; None where that does not matter, the device having been chosen.
-
-    Raises
-    ------
-    DeviceError : the device asked for is unknown or absent.
-    """
-    name = device.lower()
-    if name == "cpu":
-        return _ASKED_FOR
-    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
-        from gdb.executor.gpu.device import require
-
-        choice = Choice(name if ":" in name else "cuda:0", "asked for")
-        for ordinal in choice.ordinals:
-            require(ordinal)
-        if len(set(choice.ordinals)) < len(choice.ordinals):
-            raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
-        return choice
-    if name != "auto":
-        raise DeviceError(
-            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
-        )
-    sampled = plan.notes.steps
-    expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
-    what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
-    if expected < WORTH_A_GPU:
-        return Choice("cpu", f"about {expected:.3g} {what} are not worth a transfer")
-    from gdb.executor.gpu.device import absence
-
-    missing = absence()
-    if missing is not None:
-        return Choice("cpu", missing)
-    if any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares):
-        return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
-    if graph is not None and plan.counting and stage(plan, graph).nest.around:
-        return _BRANCHES
-    return Choice("cuda:0", f"about {expected:.3g} {what} are worth a transfer")
 
 
 def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None = None) -> int:
@@ -197,25 +75,80 @@ def _too_many(plan: Plan) -> CountOverflow:
 
 
 def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
-    choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    total = 0
-    for factor, term in ((1, plan), *plan.terms):
-        prepared = stage(term, graph, given, windows=choice.windows)
-        if choice.device == "cpu":
-            import gdb.executor.cpu.launch as cpu
+    def run(choice: Choice, watch: Watch, budget: Budget) -> int:
+        total = 0
+        watch.parts = 1 + len(plan.terms)
+        for watch.part, (factor, term) in enumerate(((1, plan), *plan.terms)):
+            elsewhere = _elsewhere(term, graph, options, given, "count", watch)
+            prepared = stage(term, graph, given, windows=choice.windows)
+            if elsewhere is not None:
+                found = sum(answer.count for answer in elsewhere)
+            elif choice.device == "cpu":
+                import gdb.executor.cpu.launch as cpu
 
-            _profile(term, prepared, options, watch)
-            found = cpu.count(prepared, watch, budget, options.threads)
-        else:
-            import gdb.executor.gpu.launch as gpu
+                _profile(term, prepared, options, watch)
+                found = cpu.count(prepared, watch, budget, options.threads)
+            else:
+                import gdb.executor.gpu.launch as gpu
 
-            found = gpu.count(prepared, watch, budget, choice.ordinals, options.gpu_memory)
-        total += factor * term.multiplicity * found
+                found = gpu.count(prepared, watch, budget, choice.ordinals, options.gpu_memory)
+            total += factor * term.multiplicity * found
+        return total // plan.divisor
+
+    return _on_device(plan, graph, options, run)
+
+
+def _elsewhere(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    given: Given | None,
+    what: str,
+    watch: Watch,
+    wanted: Wanted = NO_COLUMNS,
+) -> Iterator[Answer] | None:
+    """The answers of other processes to a plan; None where it is run here."""
+    if options.on is None or watch.limit is not None:
+        return None
+    from gdb.executor.cluster import asked
+
+    return asked(plan, graph, options, given, what, watch, wanted)
+
+
+def _on_device(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    run: Callable[[Choice, Watch, Budget], Part],
+) -> Part:
+    """What `run` makes on the device that is chosen; where that is the CPU, and it turns out that a GPU would be done
+    sooner, on the GPU."""
+    choice, deadline = choose(plan, options.device, graph, runs=True), options.timeout
+    first = time.perf_counter()
+    while True:
+        begun = time.perf_counter()
+        left = None if deadline is None else max(deadline - (begun - first), 0.0)
+        watch, budget = Watch(left, options.cancel, None), Budget(options.memory)
+        watch.guard = choice.guard if options.on is None else None
+        options.ran = choice.device
+        if options.profile is None and choice.device != "cpu":
+            options.profile = Profile()
+        _begun(plan, graph, options, budget)
+        try:
+            made = run(choice, watch, budget)
+            break
+        except (DeviceError, LimitExceeded) as error:
+            if not options.gave_up(plan, error):
+                raise
+            choice = choose(plan, options.device, graph)
+        except Elsewhere:
+            assert choice.guard is not None
+            plan.runs.add("cpu", choice.guard.whole)
+            choice = Choice("cuda:0", "the CPU would take longer")
+    plan.runs.add(options.ran, time.perf_counter() - begun)
     if options.profile is not None:
         options.profile.add(watch)
-    return total // plan.divisor
+    return made
 
 
 def tallies(
@@ -226,21 +159,25 @@ def tallies(
 
     Raises as `count`.
     """
-    choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    prepared = stage(plan, graph, given, windows=choice.windows)
-    if choice.device == "cpu":
-        import gdb.executor.cpu.launch as cpu
 
-        _profile(plan, prepared, options, watch)
-        found = cpu.tallies(prepared, watch, budget, options.threads)
-    else:
+    def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
+        elsewhere = _elsewhere(plan, graph, options, given, "tallies", watch)
+        if elsewhere is not None:
+            total = np.zeros(graph.vertex_count, np.int64)
+            for answer in elsewhere:
+                total += 0 if answer.numbers is None else answer.numbers
+            return total
+        prepared = stage(plan, graph, given, windows=choice.windows)
+        if choice.device == "cpu":
+            import gdb.executor.cpu.launch as cpu
+
+            _profile(plan, prepared, options, watch)
+            return cpu.tallies(prepared, watch, budget, options.threads)
         import gdb.executor.gpu.launch as gpu
 
-        found = gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
-    if options.profile is not None:
-        options.profile.add(watch)
+        return gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
+
+    found = _on_device(plan, graph, options, run)
     vids = np.flatnonzero(found).astype(np.uint32)
     numbers = found[vids]
     if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
@@ -249,21 +186,6 @@ def tallies(
         )
     columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
     return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
-
-
-def stage(
-    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
-) -> Prepared:
-    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
-    candidates where they are given. windows : rows may be read in the order of a value."""
-    key = id(graph), windows and bool(plan.compares)
-    known = plan.stages.get(key)
-    if known is None or known[0] is not graph:
-        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
-    prepared = known[1]
-    assert isinstance(prepared, Prepared)
-    usage.read(*prepared.read)
-    return prepared if given is None else given.stage(prepared, graph)
 
 
 def _begun(plan: Plan, graph: GraphSource, options: Options, budget: Budget) -> None:
@@ -313,7 +235,14 @@ def rows(
         with lock:
             found.parts.append(made)
 
-    found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    begun = time.perf_counter()
+    try:
+        found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    except (DeviceError, LimitExceeded) as error:
+        if not options.gave_up(plan, error):
+            raise
+        return rows(plan, graph, options, wanted, make, limit, given)
+    plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
         found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
@@ -358,7 +287,13 @@ def handed_over(
                     rows += len(part)
 
     if limit != 0:
-        _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+        try:
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+        except (DeviceError, LimitExceeded) as error:
+            if rows or not options.gave_up(plan, error):
+                raise
+            watch = Watch(options.timeout, options.cancel, limit)
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
     if options.profile is not None:
         options.profile.add(watch)
     return rows
@@ -375,13 +310,29 @@ def _deliver(
     given: Given | None,
 ) -> None:
     """Hand over what a device finds, a part at a time."""
+    choice = choose(plan, options.device, graph, limit=watch.limit, runs=True)
+    options.ran = choice.device
+    if options.profile is None and choice.device != "cpu":
+        options.profile = Profile()
     if wanted.once is not None:
-        vids = _distinct(plan, graph, options, wanted.once, watch, budget, given)
+        elsewhere = _elsewhere(
+            _without_twins(plan), graph, options, given, "distinct", watch, wanted
+        )
+        if elsewhere is not None:
+            vids = _vids(elsewhere)
+        else:
+            prepared = stage(plan, graph, given)
+            vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
         watch.found = 0  # rows are counted when they are delivered
         columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
-    choice = choose(plan, options.device, graph)
+    elsewhere = _elsewhere(plan, graph, options, given, "rows", watch, wanted)
+    if elsewhere is not None:
+        for answer in elsewhere:
+            for part in answer.rows:
+                deliver(part)
+        return
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
@@ -443,29 +394,45 @@ def count_distinct(
 ) -> int:
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    choice = choose(plan, options.device, graph)
-    if choice.device != "cpu":
-        return len(_distinct(plan, graph, options, vertex, watch, budget, given))
-    import gdb.executor.cpu.launch as cpu
 
-    prepared = stage(_without_twins(plan), graph, given)
-    _profile(plan, prepared, options, watch)
-    return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+    def run(choice: Choice, watch: Watch, budget: Budget) -> int:
+        elsewhere = _elsewhere(
+            _without_twins(plan),
+            graph,
+            options,
+            given,
+            "distinct",
+            watch,
+            Wanted((vertex,), once=vertex),
+        )
+        if elsewhere is not None:
+            return len(_vids(elsewhere))
+        prepared = stage(plan, graph, given)
+        if choice.device != "cpu":
+            return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
+        import gdb.executor.cpu.launch as cpu
+
+        _profile(plan, prepared, options, watch)
+        return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+
+    return _on_device(plan, graph, options, run)
+
+
+def _vids(answers: Iterator[Answer]) -> U32:
+    """All vids of some answers, each once, ascending."""
+    found = [answer.numbers for answer in answers if answer.numbers is not None]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *found])).astype(np.uint32)
 
 
 def _distinct(
+    choice: Choice,
+    prepared: Prepared,
     plan: Plan,
-    graph: GraphSource,
     options: Options,
     vertex: int,
     watch: Watch,
     budget: Budget,
-    given: Given | None,
 ) -> U32:
-    choice = choose(plan, options.device, graph)
-    prepared = stage(_without_twins(plan), graph, given)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -86,9 +87,44 @@ class Flag:
         return self._set
 
 
+class Elsewhere(Exception):
+    """A run was given up, because another device would be done sooner."""
+
+
+@dataclass(slots=True, eq=False)
+class Guard:
+    """Gives a run up where another device is expected to do all of it sooner than this one does the rest.
+
+    seconds : what another device takes for what takes this one so many seconds in all; None where there is none.
+    least : seconds until it first asks; later it asks each time that half as much again has passed.
+    """
+
+    seconds: Callable[[float], float | None]
+    least: float
+    begun: float = field(default_factory=time.monotonic)
+    whole: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def leaves(self, progress: Callable[[], float]) -> bool:
+        """Whether to give up. progress : the share of the work that is done, above 0."""
+        passed = time.monotonic() - self.begun
+        if passed < self.least or not self.lock.acquire(blocking=False):
+            return False
+        try:
+            self.least = 1.5 * passed
+            self.whole = passed / progress()
+            there = self.seconds(self.whole)
+            if there is None:
+                self.least = float("inf")
+                return False
+            return there < self.whole - passed
+        finally:
+            self.lock.release()
+
+
 class Watch:
-    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, or
-    rows enough."""
+    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, given up for another
+    device, or rows enough."""
 
     def __init__(
         self, timeout: float | None, cancel: threading.Event | None, limit: int | None
@@ -100,16 +136,39 @@ class Watch:
         self.kernel_seconds, self.moved_bytes = 0.0, 0
         # how often each loop was bound, i64[loops], where that is wanted
         self.bound: I64 | None = None
+        self.guard: Guard | None = None
+        self.progress: Callable[[], float] | None = None
+        self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
+        self.left = False
+        # when no further work unit is begun, and the ranges of roots that were not, in a run that others go on with
+        self.until: float | None = None
+        self.most_rows: int | None = None
+        self.rest: list[tuple[int, int]] = []
         self.stopped = Flag()
         self.lock = threading.Lock()
 
     def going(self) -> bool:
         """Whether to launch again."""
-        late = self.deadline is not None and time.monotonic() > self.deadline
         cancelled = self.cancel is not None and self.cancel.is_set()
-        if late or cancelled:
+        if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
+            self.stopped.set()
+        elif self.guard is not None and self.guard.leaves(self._done):
+            self.left = True
             self.stopped.set()
         return not self.stopped.is_set()
+
+    def beginning(self) -> bool:
+        """Whether to begin another work unit."""
+        if self.until is not None and time.monotonic() > self.until:
+            return False
+        if self.most_rows is not None and self.found >= self.most_rows:
+            return False
+        return self.going()
+
+    def _done(self) -> float:
+        """The share of the work that is done."""
+        own = 0.0 if self.progress is None else self.progress()
+        return max(self.part + own, 1e-9) / self.parts
 
     def add_rows(self, n: int) -> None:
         """Count rows found; the run stops once the limit is reached."""
@@ -132,6 +191,8 @@ class Watch:
         """Raise what stopped the run, if it was not simply enough rows."""
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled("The query was cancelled.")
+        if self.left:
+            raise Elsewhere
         enough = self.limit is not None and self.found >= self.limit
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late and self.stopped.is_set() and not enough:

@@ -26,7 +26,8 @@ class LevelField(IntEnum):
 
     Of a loop that counts: AROUND is the loop around it, INNER the first in it, BESIDE the next in the one around it
     (-1: none); [NODE, NODE_END) are the nodes of the tail in it; JOINS is 1 where what is in it is more than one of
-    these. CACHE is the cache of what it counts, TREES_CACHE that of what the nodes of the tail in it do (-1: none).
+    these, or may count nothing and is then one. LEAST is 1 where it counts at least one (an optional part), else 0.
+    CACHE is the cache of what it counts, TREES_CACHE that of what the nodes of the tail in it do (-1: none).
     """
 
     IS_EDGE = 0
@@ -56,6 +57,7 @@ class LevelField(IntEnum):
     JOINS = 24
     CACHE = 25
     TREES_CACHE = 26
+    LEAST = 27
 
 
 class Flag(IntFlag):
@@ -71,7 +73,8 @@ class Flag(IntFlag):
 
 class SetField(IntEnum):
     """Columns of the set table; OFFSET is the set's place in a worker's buffer, in vids. MARK: the
-    mark of the left operand; HELD: the mark that may hold this set (-1: none)."""
+    mark of the left operand; HELD: the mark that may hold this set (-1: none). OPTIONAL: 1 where nothing ends if the
+    set is empty."""
 
     LEFT = 0
     LEFT_A = 1
@@ -91,13 +94,15 @@ class SetField(IntEnum):
     MARK = 15
     HELD = 16
     DEPTH = 17
+    OPTIONAL = 18
 
 
 class NodeField(IntEnum):
     """Columns of the node table, the tail: a node's children are chained from CHILD by NEXT (-1 ends).
 
     ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached. SPREADS : 1 for another child of
-        such a node that has a list, from which it may add to what is reached instead of being asked.
+        such a node that has a list, from which it may add to what is reached instead of being asked. OPTIONAL : the
+        last node of the tree, where the tree counts at least one (an optional part), else -1.
     """
 
     LEVEL = 0
@@ -112,6 +117,7 @@ class NodeField(IntEnum):
     NEXT = 9
     PUSHER = 10
     SPREADS = 11
+    OPTIONAL = 12
 
 
 class CacheField(IntEnum):

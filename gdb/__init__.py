@@ -21,6 +21,7 @@ from gdb.errors import (
     Cancelled,
     ChangeRefused,
     ClosedError,
+    ClusterError,
     CorruptStore,
     CountOverflow,
     DeletedProblem,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from gdb.api.held import HeldSnapshot
     from gdb.base.values.duration import Duration
     from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+    from gdb.executor.cluster import Cluster
     from gdb.run.stream import Stream
     from gdb.storage.importer.meter import LoadProgress
 
@@ -72,6 +74,8 @@ __all__ = [
     "Cancelled",
     "ChangeRefused",
     "ClosedError",
+    "Cluster",
+    "ClusterError",
     "CorruptStore",
     "CountOverflow",
     "Database",
@@ -124,6 +128,7 @@ __all__ = [
 
 _HOMES = {
     "connect": "gdb.api.database",
+    "Cluster": "gdb.executor.cluster",
     "Database": "gdb.api.database",
     "DeviceColumns": "gdb.answer.device_columns",
     "Drawing": "gdb.answer.drawing.drawing",
@@ -144,7 +149,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        value: object = _version()
+        value: object = import_module("gdb.base.version").installed()
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:
@@ -155,15 +160,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("gdb-embedded")
-    except metadata.PackageNotFoundError:  # a source tree that was not installed
-        return "0+unknown"
 
 
 def load_ipython_extension(ipython: Any) -> None:

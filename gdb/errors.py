@@ -337,6 +337,13 @@ class DeviceError(RunError):
     code = "DEVICE"
 
 
+class ClusterError(RunError):
+    """A query that was given to other processes (`on=`) cannot be run by them; the message says which of them, and
+    why."""
+
+    code = "CLUSTER"
+
+
 class LimitExceeded(RunError, ValueError):
     """A query is larger than `gdb.limits` allows."""
 

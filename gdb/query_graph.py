@@ -97,6 +97,7 @@ class QueryGraph:
     apart : pairs of query vertices that differ, whatever the mode.
     negated : edges that no data edge may match (anti-edges); of them only ends, types and direction count.
     compared : values of two elements that are compared.
+    optional : what each embedding is matched with besides, where it can be (OPTIONAL MATCH); only counts have some.
     """
 
     vertices: tuple[QueryVertex, ...]
@@ -107,3 +108,20 @@ class QueryGraph:
     apart: tuple[tuple[int, int], ...] = ()
     negated: tuple[QueryEdge, ...] = ()
     compared: tuple[Compare, ...] = ()
+    optional: tuple[OptionalGraph, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalGraph:
+    """A pattern that each embedding of the query graph around it is matched with, or with nothing where it has no
+    embedding there.
+
+    graph : with vertices of its own for those that it shares, whose labels, predicates and mode concern it alone; at
+        least one is not shared, and no bound edge joins two that are.
+    held : the vertices that it shares: their numbers in it, and in the whole pattern. There the vertices of the
+        outermost graph come first, then those that each optional graph does not share, in the order in which the
+        graphs stand, each before those within it.
+    """
+
+    graph: QueryGraph
+    held: tuple[tuple[int, int], ...]

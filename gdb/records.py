@@ -32,12 +32,16 @@ else:
 
     def replace(one, /, **changes):
         """`dataclasses.replace`, which would have `dataclasses` describe the fields first."""
-        for name, (_, value) in getattr(one, _DECLARED).items():
-            if _in_init(value):
-                changes.setdefault(name, getattr(one, name))
-            elif name in changes:
-                raise ValueError(f"{name} is no argument of {type(one).__name__}()")
-        return type(one)(**changes)
+        cls = type(one)
+        names = cls.__match_args__
+        for name in names:
+            if name not in changes:
+                changes[name] = getattr(one, name)
+        if len(changes) > len(names):
+            for name in getattr(cls, _DECLARED):
+                if name in changes and name not in names:
+                    raise ValueError(f"{name} is no argument of {cls.__name__}()")
+        return cls(**changes)
 
 
 def quick(cls: Class) -> Class:

@@ -43,6 +43,25 @@ class Command:
     takes_files: bool = False
 
 
+ELSEWHERE = {
+    "tables": ".schema",
+    "databases": ".stats",
+    "d": ".schema",
+    "dt": ".schema",
+    "import": ".load FILE",
+    "open": "gdbsh STORE",
+    "dump": "gdbsh export STORE FOLDER",
+    "backup": "gdbsh backup STORE FOLDER",
+    "use": "gdbsh STORE",
+    "q": ".quit",
+    "params": ".param",
+    "source": ".read FILE",
+    "tee": ".output FILE",
+    "headers": ".mode",
+    "format": ".mode",
+}
+"""Commands of other shells, and what does the same here."""
+
 COMMANDS: dict[str, Command] = {}  # by name, in the order of the help
 
 
@@ -86,7 +105,9 @@ def perform(session: Session, statement: Statement) -> None:
     known, word = names(), f".{typed.lstrip('.:').lower()}"
     found = known.get(word)
     if found is None:
-        cure = did_you_mean(word, known) or "`.help` lists the commands."
+        same = ELSEWHERE.get(word.lstrip("."))
+        cure = f"Write `{same}`." if same else did_you_mean(word, known)
+        cure = cure or "`.help` lists the commands."
         raise NameProblem(f"there is no command {typed}.", cure)
     argument = argument.strip()
     if found.choices and argument and argument not in found.choices:

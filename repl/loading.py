@@ -7,12 +7,14 @@ import csv
 import re
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from gdb.errors import GdbError, LinesSkipped
 from gdb.records import dataclass
+from gdb.repl.wording import flag_of
+from gdb.storage.load_options import Option, load_options
 
 if TYPE_CHECKING:
     from gdb.api.database import Database
@@ -61,7 +63,10 @@ def option_names() -> tuple[str, ...]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the files and options of an import to a parser."""
     parser.add_argument(
-        "files", metavar="FILE", nargs="*", help="edge lists, tables, .graph files or exports"
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="edge lists, tables, graphs (GraphML, GEXF, GML, JSON, .graph, .mtx) or exports",
     )
     for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE[:START:END]")):
         parser.add_argument(
@@ -71,70 +76,57 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             help="CSV or Parquet file with a neo4j-admin header, or HEADER,PART,... of one table, or a "
             "pattern such as 'part*.csv'; may be repeated",
         )
-    _add_content(parser)
-    _add_written(parser)
+    groups = {head: parser.add_argument_group(head) for head in (_HOLD, _WRITTEN)}
+    for name, (head, metavar, text) in _SHOWN.items():
+        _add(groups[head], load_options()[name], metavar, text)
 
 
-def _add_content(parser: argparse.ArgumentParser) -> None:
-    graph = parser.add_argument_group("what the files hold")
-    graph.add_argument("--type", help="relationship type, where the files name none")
-    graph.add_argument("--label", help="node label, where the files name none")
-    graph.add_argument("--undirected", action="store_true", help="relationships go both ways")
-    graph.add_argument("--id-space", metavar="SPACE", help="of nodes, where the files name none")
-    graph.add_argument(
-        "--ends", nargs=2, metavar=("START", "END"), help="id spaces of the relationships' ends"
-    )
-    graph.add_argument(
-        "--missing-ends", choices=["create", "refuse"], help="nodes that no file holds"
-    )
-    for name in ("--multi-edges", "--self-loops"):
-        graph.add_argument(name, choices=["keep", "drop"], default="keep", help="default: keep")
+_HOLD, _WRITTEN = "what the files hold", "how they are written"
+_SHOWN: Mapping[str, tuple[str, str | tuple[str, str] | None, str]] = {
+    "type": (_HOLD, None, "relationship type, where the files name none"),
+    "label": (_HOLD, None, "node label, where the files name none"),
+    "directed": (_HOLD, None, "relationships go both ways"),
+    "id_space": (_HOLD, "SPACE", "of nodes, where the files name none"),
+    "ends": (_HOLD, ("START", "END"), "id spaces of the relationships' ends"),
+    "missing_ends": (_HOLD, None, "nodes that no file holds"),
+    "multi_edges": (_HOLD, None, "default: keep"),
+    "self_loops": (_HOLD, None, "default: keep"),
+    "format": (_WRITTEN, None, "default: as it looks"),
+    "columns": (_WRITTEN, "A,B,...", "header fields of a CSV without header"),
+    "delimiter": (_WRITTEN, "CHAR", "of a CSV; tab is a word for it"),
+    "header": (_WRITTEN, None, "whether a CSV has a header, if not as it looks"),
+    "on_duplicate": (_WRITTEN, None, "at a node whose id is there already (error)"),
+    "on_error": (_WRITTEN, None, "at a bad line (raise)"),
+    "max_errors": (_WRITTEN, "N", "most lines to skip (1000)"),
+    "rejects_file": (_WRITTEN, "FILE", "a new CSV file for the skipped lines"),
+    "max_unpacked": (_WRITTEN, "SIZE", "that any file may unpack to (16MiB)"),
+    "memory": (_WRITTEN, "SIZE", "that the import may take (half of what there is)"),
+    "packed": (_WRITTEN, None, ""),
+}
+"""Of each option the group in the help, what its value is called, and the help."""
 
 
-def _add_written(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how they are written")
-    group.add_argument(
-        "--format",
-        choices=["auto", "snap", "csv", "parquet", "graph", "mtx"],
-        default="auto",
-        help="default: as it looks",
-    )
-    group.add_argument(
-        "--columns", metavar="A,B,...", type=_columns, help="header fields of a CSV without header"
-    )
-    group.add_argument(
-        "--delimiter", metavar="CHAR", type=_character, help="of a CSV; tab is a word for it"
-    )
-    group.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="whether a CSV has a header, if not as it looks",
-    )
-    group.add_argument(
-        "--on-duplicate",
-        choices=["error", "skip", "update"],
-        default="error",
-        help="at a node whose id is there already (error)",
-    )
-    group.add_argument(
-        "--on-error", choices=["raise", "skip"], default="raise", help="at a bad line (raise)"
-    )
-    group.add_argument(
-        "--max-errors", metavar="N", type=int, default=1000, help="most lines to skip (1000)"
-    )
-    group.add_argument(
-        "--rejects-file", metavar="FILE", type=_path, help="a new CSV file for the skipped lines"
-    )
-    group.add_argument(
-        "--max-unpacked",
-        metavar="SIZE",
-        default="16MiB",
-        help="that any file may unpack to (16MiB)",
-    )
-    group.add_argument(
-        "--memory", metavar="SIZE", help="that the import may take (half of what there is)"
-    )
-    add_packed(group)
+def _add(
+    group: argparse._ActionsContainer,
+    option: Option,
+    metavar: str | tuple[str, str] | None,
+    text: str,
+) -> None:
+    """Add one option as the shell spells it."""
+    flag = flag_of(option.name)
+    if option.name == "packed":
+        add_packed(group)
+    elif option.name == "directed":
+        group.add_argument(flag, dest="directed", action="store_false", help=text)
+    elif bool in option.kinds:
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
+    elif option.choices:
+        group.add_argument(flag, choices=option.choices, default=option.default, help=text)
+    elif isinstance(metavar, tuple):
+        group.add_argument(flag, nargs=len(metavar), metavar=metavar, help=text)
+    else:
+        read = _READ.get(option.name, str)
+        group.add_argument(flag, metavar=metavar, type=read, default=option.default, help=text)
 
 
 def add_packed(group: argparse._ActionsContainer) -> None:
@@ -152,6 +144,15 @@ def _columns(text: str) -> list[str]:
 
 def _character(text: str) -> str:
     return _CHARACTERS.get(text, text)
+
+
+_READ: Mapping[str, Callable[[str], object]] = {
+    "columns": _columns,
+    "delimiter": _character,
+    "max_errors": int,
+    "rejects_file": lambda text: _path(text),
+}
+"""How the text of an option is read, where it is not taken as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,21 @@ def _named(
     return files or plain
 
 
+def scripts_of(parser: argparse.ArgumentParser, given: Given) -> list[Path]:
+    """The files, where they are scripts of Cypher; none where they are not. Scripts and data together are told by
+    `parser.error`."""
+    from gdb.repl.cypher_files import is_cypher
+
+    options = given.options
+    if options.format != "auto" or options.header is not None or options.columns is not None:
+        return []
+    files = [_path(file) for file in options.files]
+    scripts = [file for file in files if is_cypher(file)]
+    if scripts and (len(scripts) < len(files) or options.nodes or options.edges):
+        parser.error(f"load scripts by themselves: {scripts[0]} holds statements of Cypher")
+    return scripts
+
+
 def load(db: Database, given: Given) -> LoadReport:
     """Import what was asked for.
 
@@ -205,25 +221,7 @@ def load(db: Database, given: Given) -> LoadReport:
             [_path(file) for file in options.files] or None,
             nodes=given.nodes,
             edges=given.edges,
-            format=options.format,
-            type=options.type,
-            label=options.label,
-            directed=not options.undirected,
-            columns=options.columns,
-            delimiter=options.delimiter,
-            header=options.header,
-            id_space=options.id_space,
-            ends=tuple(options.ends) if options.ends else None,
-            missing_ends=options.missing_ends,
-            multi_edges=options.multi_edges,
-            self_loops=options.self_loops,
-            on_duplicate=options.on_duplicate,
-            on_error=options.on_error,
-            max_errors=options.max_errors,
-            rejects_file=options.rejects_file,
-            max_unpacked=options.max_unpacked,
-            memory=options.memory,
-            packed=options.packed,
+            **{name: getattr(options, name) for name in load_options()},
         )
 
 

@@ -97,13 +97,15 @@ def _shell(words: Sequence[str]) -> int:
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
     given, others = parser.parse_known_args(words)
     if others:
-        near = did_you_mean(given.store or "", _USES, "gdbsh ")
-        parser.error(f"there is too much: {' '.join(others)}. {near}".strip())
+        meant = _meant(parser, given.store or "", others)
+        parser.error(f"there is too much: {' '.join(others)}. {meant}".strip())
 
     from gdb.repl.session import Session
 
     store = given.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
+        if "(" in store:
+            raise NotAStore(f"there is no store {store}.", "A query stands behind -c.")
         quoted = shlex.quote(store)
         raise NotAStore(
             f"there is no store {store}.",
@@ -276,6 +278,17 @@ def _create(words: Sequence[str]) -> int:
     return 0
 
 
+def _meant(parser: argparse.ArgumentParser, store: str, others: Sequence[str]) -> str:
+    """What was probably meant by arguments that are too many."""
+    first = others[0]
+    if first.startswith("-"):
+        options = [option for action in parser._actions for option in action.option_strings]
+        return did_you_mean(first.partition("=")[0], options)
+    if " " in first:
+        return f"A query stands behind -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
+    return did_you_mean(store, _USES, "gdbsh ")
+
+
 def _is_free(path: Path) -> bool:
     """Whether a store can be made there: nothing is, or an empty folder."""
     return not path.exists() or (path.is_dir() and not any(path.iterdir()))
@@ -289,25 +302,17 @@ def _load(words: Sequence[str]) -> int:
     loading.add_options(parser)
     _add_import_root(parser)
     given = loading.parse(parser, words)
-    store = Path(given.options.store)
-    existed, made = store.exists(), _is_free(store)
-    with gdb.connect(store, import_root=given.options.import_root) as db:
-        try:
+    limits = {"MAX_QUERY_CHARACTERS": CHARACTERS}
+    root = given.options.import_root
+    scripts = [] if root else loading.scripts_of(parser, given)
+    with gdb.connect(given.options.store, import_root=root, limits=limits) as db:
+        if scripts:
+            from gdb.repl import cypher_files
+
+            print(cypher_files.load(db, scripts))
+        else:
             print(reworded(str(loading.load(db, given))))
-            return 0
-        except (GdbError, OSError, KeyboardInterrupt) as error:
-            made = made and not db.execute("MATCH (n) RETURN count(*)").scalar()
-            failed = error
-    if made:
-        _unmake(store, keep=existed)
-    raise failed
-
-
-def _unmake(store: Path, *, keep: bool) -> None:
-    """Remove a store that was made for a load that failed; keep : its folder, which was there before."""
-    shutil.rmtree(store)
-    if keep:
-        store.mkdir()
+    return 0
 
 
 def _check(words: Sequence[str]) -> int:

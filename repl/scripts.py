@@ -27,7 +27,7 @@ def run(session: Session, statements: Iterable[Statement], source: str = "") -> 
             if session.interactive or not isinstance(error, Cancelled):  # main tells it otherwise
                 session.fail(error)
             if source or number or next(waiting, None) is not None:
-                session.err.write(f"({_where(statement, error, source)}; stopped there)\n")
+                session.err.write(f"({where(statement, error, source)}; stopped there)\n")
             raise
         if session.leaving:
             break
@@ -59,7 +59,7 @@ def _lines(path: str) -> Iterator[str]:
         raise ArgumentProblem(f"{path} cannot be read: {why}.", "Name a UTF-8 text file.") from None
 
 
-def _where(statement: Statement, error: GdbError, source: str) -> str:
+def where(statement: Statement, error: GdbError, source: str) -> str:
     """The line of a statement, and that of its error where it is another one."""
     where = f"in the statement at line {statement.line}"
     if isinstance(error, PlacedError) and error.line is not None and error.line > 1:

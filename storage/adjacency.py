@@ -8,6 +8,7 @@ index (geneva-tpds §4.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -91,7 +92,7 @@ class Adjacency:
             steps = vids.astype(np.int64) - int(self.first[0])
             known = (steps >= 0) & (steps < int(self.length[0]))
             return np.where(known, steps + int(self.row[0]), -1)
-        at = np.searchsorted(self.first, vids, side="right").astype(np.int64) - 1
+        at = self.first.searchsorted(vids, "right").astype(np.int64) - 1
         inside = np.maximum(at, 0)
         step = vids.astype(np.int64) - self.first[inside]
         known = (at >= 0) & (step >= 0) & (step < self.length[inside])
@@ -123,6 +124,18 @@ class Adjacency:
             places = np.arange(int(counts.sum())) + np.repeat(start - before, counts)
             rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
         return places, self.offsets[rows + 1] - self.offsets[rows]
+
+    def within(self, ranges: Sequence[tuple[int, int]]) -> tuple[U32, I64]:
+        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n]."""
+        vids, found, degrees = self.vids(), [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+        for low, high in ranges:
+            begin, end = np.searchsorted(vids, (low, high)).tolist()
+            found.append(vids[begin:end])
+            degrees.append(np.diff(self.offsets[begin : end + 1]))
+        whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
+        if len(whole) == 1:
+            return whole[0]
+        return np.concatenate(found), np.concatenate(degrees)
 
     def vids(self) -> U32:
         """The vid of every row, u32[rows] ascending."""

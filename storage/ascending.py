@@ -25,10 +25,11 @@ def distinct(numbers: Numbers) -> Numbers:
 
 def united(numbers: Numbers, more: Numbers) -> Numbers:
     """The numbers of two such arrays as one. Cost: a copy, and a search for each of `more`."""
+    if not len(numbers) or not len(more):
+        return numbers if len(numbers) else more
     at = numbers.searchsorted(more)
-    if len(numbers):
-        fresh = numbers[np.minimum(at, len(numbers) - 1)] != more
-        at, more = at[fresh], more[fresh]
+    fresh = numbers[np.minimum(at, len(numbers) - 1)] != more
+    at, more = at[fresh], more[fresh]
     found: Numbers = np.insert(numbers, at, more)
     return found
 

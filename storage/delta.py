@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 from gdb.storage import properties, readable
 from gdb.storage.invariants import DELTA_LENGTHS
 from gdb.storage.manifest import (
@@ -35,6 +35,7 @@ from gdb.storage.segment import Section, SectionKind, Segments, compare, damaged
 Ranges = tuple[tuple[int, int], ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
     """New values of one property. rows : i64[k], ascending, distinct; column : k values."""
@@ -46,11 +47,12 @@ class Patch:
         """What it says of some rows, i64[n], by their places."""
         if not len(self.rows):
             return self
-        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        hit = np.flatnonzero(self.rows[at] == rows)
+        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        hit = (self.rows[at] == rows).nonzero()[0]
         return Patch(hit, self.column.take(at[hit]))
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class NewVertices:
     """Vertices of one group that were added, also those removed again; ranges : their vids, ascending."""
@@ -66,6 +68,7 @@ class NewVertices:
         return self.labels, self.id_space
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeDelta:
     """Changes of one edge type.
@@ -91,6 +94,7 @@ class TypeDelta:
         return len(self.keys) + len(self.removed) + patched
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Delta:
     """See the module.
@@ -126,7 +130,7 @@ class Delta:
         """Which vertices are no more, bool[n]."""
         if not len(self.dead):
             return np.zeros(vids.shape[0], np.bool_)
-        at = np.minimum(np.searchsorted(self.dead, vids), len(self.dead) - 1)
+        at = np.minimum(self.dead.searchsorted(vids), len(self.dead) - 1)
         found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = self.dead[at] == vids
         return found
 
@@ -136,6 +140,8 @@ NOTHING = Delta()
 
 def visible(ranges: Ranges, dead: U32) -> Ranges:
     """The parts of ascending ranges that are left without the dead."""
+    if not len(dead):
+        return ranges
     left: list[tuple[int, int]] = []
     for start, stop in ranges:
         gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].astype(np.int64)
@@ -166,8 +172,10 @@ def over(old: Patch | None, new: Patch) -> Patch:
     if not len(fresh):
         return Patch(old.rows, both.take(places))
     rows, every = np.empty((2, len(old.rows) + len(fresh)), np.int64)
-    kept, between = np.ones(len(rows), np.bool_), at[fresh] + np.arange(len(fresh))
-    kept[between] = False
+    between = at[fresh] + np.arange(len(fresh))
+    kept = np.zeros(len(rows), np.bool_)
+    kept[between] = True
+    kept = ~kept
     rows[kept], rows[between] = old.rows, new.rows[fresh]
     every[kept], every[between] = places, len(old.rows) + fresh
     return Patch(rows, both.take(every))

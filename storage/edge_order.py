@@ -87,10 +87,10 @@ class EdgeOrder:
         """The number of each origin, i64[n]; of edges that are there."""
         if not len(origins):  # else all that was added would be numbered
             return origins
-        kept = origins - np.searchsorted(self._changes.removed, origins)
-        found: I64 = kept + np.searchsorted(self._before, kept, "right")
+        kept = origins - self._changes.removed.searchsorted(origins)
+        found: I64 = kept + self._before.searchsorted(kept, "right")
         if len(self._added):
-            place = np.clip(origins - self._count, 0, len(self._added) - 1)
+            place = np.minimum(np.maximum(origins - self._count, 0), len(self._added) - 1)
             found = np.where(origins >= self._count, self._added[place], found)
         return found
 
@@ -99,8 +99,9 @@ class EdgeOrder:
         removed = self._changes.removed
         if not len(removed):
             return np.arange(len(origins))
-        at = np.minimum(np.searchsorted(removed, origins), len(removed) - 1)
-        return np.flatnonzero(removed[at] != origins)
+        at = np.minimum(removed.searchsorted(origins), len(removed) - 1)
+        left: I64 = (removed[at] != origins).nonzero()[0]
+        return left
 
     # ---- at vertices -----------------------------------------------------------------------------
 
@@ -115,7 +116,9 @@ class EdgeOrder:
         if not self._changes.directed:
             ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
         alive = self.alive(ranks)
-        low, high = (np.searchsorted(self._changes.keys, keys, side) for side in ("left", "right"))
+        if not len(self._changes.keys):
+            return at[alive], ranks[alive]
+        low, high = (self._changes.keys.searchsorted(keys, side) for side in ("left", "right"))
         of_added, added = _expanded(low, high)
         return (
             np.concatenate([at[alive], of_added]),
@@ -133,12 +136,14 @@ class EdgeOrder:
         part = self._part(self._side(side))
         view = part.adjacency((), side)
         rows = view.rows_of(vids)
-        known = np.flatnonzero(rows >= 0)
+        known = (rows >= 0).nonzero()[0]
         of, places = _expanded(part.offsets[rows[known]], part.offsets[rows[known] + 1])
         at, others = known[of], part.neighbours[places]
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)
         alive = self.alive(ranks)
+        if not len(self._changes.keys):
+            return Incident(at[alive], others[alive], ranks[alive])
         added = self._added_at(vids, side)
         return Incident(
             np.concatenate([at[alive], added.at]),
@@ -169,11 +174,11 @@ class EdgeOrder:
         found = [Incident(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64))]
         for mine in sides if len(vids) else ():
             own, others = ends[mine], ends[1 - mine]
-            at = np.minimum(np.searchsorted(vids, own), len(vids) - 1)
+            at = np.minimum(vids.searchsorted(own), len(vids) - 1)
             hit = vids[at] == own
             if mine and len(sides) > 1:
                 hit &= own != others
-            places = np.flatnonzero(hit)
+            places = hit.nonzero()[0]
             found.append(Incident(at[places], others[places], self._count + places))
         return Incident(
             np.concatenate([one.at for one in found]),
@@ -201,10 +206,10 @@ def _rows(part: Part, keys: U64) -> tuple[I64, I64]:
     if not len(index):
         return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
     vids = (keys >> np.uint64(32)).astype(np.int64)
-    at = np.searchsorted(index.first, vids, "right").astype(np.int64) - 1
+    at = index.first.searchsorted(vids, "right").astype(np.int64) - 1
     inside = np.maximum(at, 0)
     steps, length = vids - index.first[inside], index.length[inside].astype(np.int64)
-    row = index.row[inside].astype(np.int64) + np.clip(steps, 0, length)
+    row = index.row[inside].astype(np.int64) + np.minimum(np.maximum(steps, 0), length)
     there = (at >= 0) & (steps < length)
     low: I64 = part.offsets[row]
     high: I64 = part.offsets[np.minimum(row + there, len(part.offsets) - 1)]
@@ -228,5 +233,5 @@ def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
 def _expanded(low: I64, high: I64) -> tuple[I64, I64]:
     """The integers of half-open ranges, behind the number of the range, i64[n] each."""
     counts = high - low
-    at = np.repeat(np.arange(len(counts)), counts)
-    return at, np.arange(len(at)) + np.repeat(low - np.cumsum(counts) + counts, counts)
+    at = np.arange(len(counts)).repeat(counts)
+    return at, np.arange(len(at)) + (low - counts.cumsum() + counts).repeat(counts)

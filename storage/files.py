@@ -208,11 +208,12 @@ class PosixFiles:
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
+        self.made: list[Path] = []  # folders that were made for it, the innermost first
         with translated(str(path)):
             if create and (new or not path.exists()):
-                made = [p for p in (path, *path.parents) if not p.exists()]
+                self.made = [p for p in (path, *path.parents) if not p.exists()]
                 path.mkdir(parents=True, exist_ok=not new)
-                for folder in made:
+                for folder in self.made:
                     with suppress(PermissionError):  # a folder that may be entered, not listed
                         fsync_path(folder.parent)  # protects the new folder's own name
             if not path.is_dir():
@@ -354,13 +355,17 @@ class PosixFiles:
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(
+                    fd
+                ).st_nlink:  # the store was removed meanwhile (`unmade`): it locks nothing
+                    raise gone(self._path) or BlockingIOError
                 own = str(os.getpid()).encode().ljust(_PID_BYTES)
                 # what is written, the next sync waits for; and a file with other names may be anything's:
                 # that of a copy made by hard links (`cp -al`), which shares this lock, or no lock at all
                 if os.pread(fd, _PID_BYTES, 0) != own and os.fstat(fd).st_nlink == 1:
                     os.pwrite(fd, own, 0)
             except BlockingIOError:
-                holder = _holder(os.pread(fd, _PID_BYTES, 0))
+                holder = pins.holder(os.pread(fd, _PID_BYTES, 0))
                 os.close(fd)
                 if again:
                     return False
@@ -431,12 +436,6 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
-
-
-def _holder(content: bytes) -> str:
-    """Who holds a lock, by what it holds."""
-    text = content.decode("ascii", "replace").strip()
-    return f"Process {text}" if text.isdigit() else "Another process"
 
 
 class _PosixOpen:

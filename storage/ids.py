@@ -80,7 +80,7 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
         keys = hash_strings(ids.values.astype(np.uint8, copy=False), ids.offsets)
     order = stable_order(keys)
     keys = keys[order]
-    repeats = np.flatnonzero(keys[1:] == keys[:-1])
+    repeats = (keys[1:] == keys[:-1]).nonzero()[0]
     if repeats.shape[0]:
         if ids.offsets is None:
             raise _twice(int(keys[repeats[0]]), space)
@@ -102,7 +102,7 @@ def extended(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | No
     if not len(index.keys):
         return more
     at = index.keys.searchsorted(more.keys)
-    inside = np.flatnonzero(at < len(index.keys))
+    inside = (at < len(index.keys)).nonzero()[0]
     if (index.keys[at[inside]] == more.keys[inside]).any():
         return None
     keys = cast("I64 | U64", np.insert(index.keys, at, more.keys))
@@ -202,3 +202,30 @@ def _find_valid(
 ) -> I64:
     """As `find_strings`, where some of the texts cannot be UTF-8 and so are no ids."""
     return np.concatenate([find_strings(index, [text], ids_of) for text in wanted])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """The index of ids that a delta added. stop : the vids below are in it; dead : but for these."""
+
+    index: IdIndex
+    stop: int
+    dead: U32
+
+
+def are_same(column: Column | None, ids: Column | None) -> bool:
+    """Whether a property holds exactly these ids."""
+    if column is None or ids is None or column.kind != ids.kind or len(column) != len(ids):
+        return False
+    if column.valid is not None and not column.valid.all():
+        return False
+    first = slice(0, 64)  # nearly every other property differs here
+    if not np.array_equal(column.values[first], ids.values[first]):
+        return False
+    if (
+        column.offsets is not None
+        and ids.offsets is not None
+        and not np.array_equal(column.offsets, ids.offsets)
+    ):
+        return False
+    return np.array_equal(column.values, ids.values)

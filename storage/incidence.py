@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gdb.storage.adjacency import Direction
+from gdb.storage.ascending import distinct
 from gdb.storage.model import I64, U32
 from gdb.storage.partitions import Partitions, Types
 
@@ -32,7 +33,7 @@ def handles(partitions: Partitions, vids: U32) -> Iterator[tuple[str, I64]]:
     for name in partitions.known(()):
         sides = partitions.sources((name,), Direction.ANY)
         found = [partitions.order(name).incident(vids, side).origins for _, side in sides]
-        origins = np.unique(np.concatenate(found))
+        origins = distinct(np.concatenate(found))
         if len(origins):
             yield name, partitions.called(name, origins)
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.machine.compile import compiled, together
-from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 from gdb.records import dataclass
 from gdb.storage.arrays import unset
-from gdb.storage.model import I64, U32, Rows
+from gdb.storage.model import I64, U8, U32, Rows
 
 U64 = npt.NDArray[np.uint64]
 
@@ -239,15 +239,56 @@ def _splice_loop(
     return 1
 
 
-_find, _pack, _count, _split, _share, _classes, _renumber, _splice = together(
-    _find_loop,
-    _pack_loop,
-    _count_loop,
-    _split_loop,
-    _share_loop,
-    _classes_loop,
-    _renumber_loop,
-    _splice_loop,
+def _offsets_loop(lengths: int, count: int, mark: int, long: int, out: int) -> None:
+    at = 0
+    total = 0
+    store_i64(out, 0, 0)
+    for k in range(count):
+        length = load_u8(lengths, k)
+        if length == mark:
+            length = load_u32(long, at)
+            at += 1
+        total += length
+        store_i64(out, k + 1, total)
+
+
+def _lengths_loop(offsets: int, rows: int, told: int) -> None:
+    least = load_i64(offsets, 1) - load_i64(offsets, 0)
+    most = least
+    for k in range(1, rows):
+        length = load_i64(offsets, k + 1) - load_i64(offsets, k)
+        least = min(least, length)
+        most = max(most, length)
+    store_i64(told, 0, least)
+    store_i64(told, 1, most)
+
+
+def _ascend_loop(offsets: int, rows: int, near: int, step: int) -> int:
+    """The first row with an entry below the one before it + `step`, else `rows`."""
+    end = load_i64(offsets, 0)
+    for k in range(rows):
+        begin = end
+        end = load_i64(offsets, k + 1)
+        for at in range(begin + 1, end):
+            if load_u32(near, at) < load_u32(near, at - 1) + step:
+                return k
+    return rows
+
+
+_find, _pack, _count, _split, _share, _classes, _renumber, _splice, _offsets, _lengths, _ascend = (
+    together(
+        _find_loop,
+        _pack_loop,
+        _count_loop,
+        _split_loop,
+        _share_loop,
+        _classes_loop,
+        _renumber_loop,
+        _splice_loop,
+        _offsets_loop,
+        _lengths_loop,
+        _ascend_loop,
+    )
 )
 
 
@@ -376,3 +417,28 @@ def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -
     count, repeats, loops, longest = told.tolist()
     ends = starts[: count + 1].copy()
     return Spliced(found[:count].copy(), ends, near[: int(ends[-1])], repeats, loops, longest)
+
+
+def offsets_of(lengths: U8, mark: int, long: U32) -> I64:
+    """Where rows begin, i64[n + 1] from 0. lengths : u8[n], in which `mark` stands for the next of the `long` ones,
+    of which there are as many."""
+    lengths, long = np.ascontiguousarray(lengths), np.ascontiguousarray(long)
+    found = unset(len(lengths) + 1, np.int64)
+    _offsets(lengths.ctypes.data, len(lengths), mark, long.ctypes.data, found.ctypes.data)
+    return found
+
+
+def lengths_of(offsets: I64) -> tuple[int, int]:
+    """The lengths of the shortest and of the longest of rows, of which there is one at least, between offsets
+    i64[n + 1]."""
+    offsets, told = np.ascontiguousarray(offsets), np.empty(2, np.int64)
+    _lengths(offsets.ctypes.data, len(offsets) - 1, told.ctypes.data)
+    least, most = told.tolist()
+    return least, most
+
+
+def rows_ascend(offsets: I64, neighbours: U32, *, strictly: bool) -> bool:
+    """Whether each row of neighbours, between ascending offsets i64[n + 1] that end with their number, ascends."""
+    offsets, near = np.ascontiguousarray(offsets), np.ascontiguousarray(neighbours)
+    rows = len(offsets) - 1
+    return bool(_ascend(offsets.ctypes.data, rows, near.ctypes.data, int(strictly)) == rows)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.temporal import Temporal
@@ -81,6 +81,7 @@ _TIMES: dict[Kind, str] = {
 }
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """One property of n elements.
@@ -207,6 +208,11 @@ class Column:
         """
         if len(columns) == 1:
             return columns[0]
+        kind, plain = columns[0].kind, True
+        for c in columns:
+            plain = plain and c.kind == kind and c.valid is None and c.offsets is None
+        if plain:  # most often, and quickest
+            return cls(kind, np.concatenate([c.values for c in columns]))
         kind = common_kind([c.kind for c in columns])
         if kind == "any":
             columns = [c.as_any() for c in columns]
@@ -215,7 +221,7 @@ class Column:
             valid = np.concatenate(
                 [np.ones(len(c), np.bool_) if c.valid is None else c.valid for c in columns]
             )
-        lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]
+        lengths = [c.offsets[1:] - c.offsets[:-1] for c in columns if c.offsets is not None]
         offsets = offsets_of_lengths(np.concatenate(lengths)) if lengths else None
         items = [c.items for c in columns if c.items is not None]
         if items and offsets is not None:
@@ -296,16 +302,15 @@ def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
     found: Values = np.empty(int(offsets[-1]), values.dtype)
     while begin < count:
         first = int(offsets[begin])
-        end = int(np.searchsorted(offsets, first + _AT_ONCE, "right")) - 1
+        end = int(offsets.searchsorted(first + _AT_ONCE, "right")) - 1
         if end <= begin:  # one long text
             end = begin + 1
             length = int(offsets[end]) - first
             found[first : first + length] = values[starts[begin] : starts[begin] + length]
         else:
             own = offsets[begin : end + 1]
-            at = np.arange(first, int(own[-1])) + np.repeat(
-                starts[begin:end] - own[:-1], np.diff(own)
-            )
+            shift: I64 = starts[begin:end] - own[:-1]
+            at = np.arange(first, int(own[-1])) + shift.repeat(own[1:] - own[:-1])
             found[first : int(own[-1])] = values[at]
         begin = end
     return found
@@ -314,7 +319,7 @@ def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
 def offsets_of_lengths(lengths: I64) -> I64:
     """Where each of the pieces laid end to end begins, and the end; i64[n + 1]."""
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    lengths.cumsum(out=offsets[1:])
     return offsets
 
 

@@ -72,7 +72,7 @@ class Partitions:
         )
         self.types = tuple(self._edge_types(kept))
         self._types = {one.name: one for one in self.types}
-        self._edge_count = sum(one.edge_count for one in self.types)
+        self.edge_count = sum(one.edge_count for one in self.types)
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -120,7 +120,7 @@ class Partitions:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""
         key = self.known(types), direction
         if key not in self._adjacency:
-            self._adjacency[key] = waiting.aside(self._edge_count, lambda: self._united(*key))
+            self._adjacency[key] = waiting.aside(self.edge_count, lambda: self._united(*key))
         return self._adjacency[key]
 
     def shape(self, types: Types, direction: Direction) -> Shape:
@@ -143,7 +143,7 @@ class Partitions:
         """See `gdb.storage.snapshot.Snapshot.eids`."""
         key = self.known(types), direction
         if key not in self._eids:
-            found = waiting.aside(self._edge_count, lambda: self._united_eids(*key))
+            found = waiting.aside(self.edge_count, lambda: self._united_eids(*key))
             found.flags.writeable = False  # it is shared
             self._eids[key] = found
         return self._eids[key]
@@ -261,8 +261,10 @@ class Partitions:
         changes = self._deltas.get(name)
         if changes is None:
             return origins
-        added, found = np.flatnonzero(origins >= self.base_count(name)), origins.copy()
-        found[added] = -1 - changes.serials[origins[added] - self.base_count(name)]
+        base, found = self.base_count(name), origins.copy()
+        added = (origins >= base).nonzero()[0]
+        if len(added):
+            found[added] = -1 - changes.serials[origins[added] - base]
         return found
 
     def numbers(self, name: str, handles: I64) -> I64:
@@ -384,19 +386,26 @@ class Partitions:
         return found
 
     def _keys(self, types: Types, direction: Direction) -> list[pcsr.U64]:
-        """The keys of each source; a directed self-loop is left out of its second one."""
-        found: list[pcsr.U64] = []
-        for name, side in self.sources(types, direction):
-            keys = pcsr.keys_of_part(self.part(name, side))
-            if side is Direction.IN and direction is Direction.ANY:
-                keys = keys[no_loop(keys)]
-            found.append(keys)
-        return found
+        """The keys of each source."""
+        every = self.sources(types, direction)
+        return [self._source_keys(name, side, direction) for name, side in every]
+
+    def _source_keys(self, name: str, side: Direction, direction: Direction) -> pcsr.U64:
+        """The keys of a source of a union; a directed self-loop is left out of its second one."""
+        part = self.part(name, side)
+        keys = pcsr.keys_of_part(part)
+        twice = part.loops and side is Direction.IN and direction is Direction.ANY
+        return keys[no_loop(keys)] if twice else keys
 
     def _united(self, types: Types, direction: Direction) -> Adjacency:
         sources = self.sources(types, direction)
         if len(sources) == 1:
             return self.part(*sources[0]).adjacency(types, direction)
+        if len(sources) == 2:  # as one type both ways: merged, not sorted
+            first, (name, side) = sources
+            added = self._source_keys(name, side, direction)
+            both = spliced(self.part(*first), np.zeros(0, np.uint64), added)
+            return both.adjacency(types, direction)
         keys = np.concatenate([np.zeros(0, np.uint64), *self._keys(types, direction)])
         keys.sort()
         return pcsr.build(keys).adjacency(types, direction)

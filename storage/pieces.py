@@ -86,9 +86,10 @@ def groups_of(
     records: Sequence[GroupRecord], delta: Delta, before: Iterable[VertexGroup] = ()
 ) -> tuple[VertexGroup, ...]:
     """The groups that have any vertex. before : those of an earlier snapshot of the same base."""
-    earlier = {(group.labels, group.id_space): group for group in before}
+    earlier: dict[GroupKey, VertexGroup] = {}
     known: dict[int, Piece] = {}
-    for group in earlier.values():
+    for group in before:
+        earlier[group.labels, group.id_space] = group
         for piece in group.pieces:
             known[id(piece.base or piece.new)] = piece
     found: dict[GroupKey, list[Piece]] = {}
@@ -105,7 +106,7 @@ def groups_of(
             old = Piece(-1, None, new, Extent(new.ranges), delta.dead, _NO_PATCHES)
         if (piece := old.after(delta.dead, _NO_PATCHES)).count:
             found.setdefault(new.key, []).append(piece)
-    return tuple(_group(key, pieces, earlier.get(key)) for key, pieces in found.items())
+    return tuple([_group(key, pieces, earlier.get(key)) for key, pieces in found.items()])
 
 
 def _group(key: GroupKey, pieces: Sequence[Piece], before: VertexGroup | None) -> VertexGroup:
@@ -113,14 +114,20 @@ def _group(key: GroupKey, pieces: Sequence[Piece], before: VertexGroup | None) -
     if before is not None and [*map(id, before.pieces)] == [*map(id, pieces)]:
         return before
     kinds: dict[str, Kind] = {}
+    count = 0
     for piece in pieces:
+        count += piece.count
         kept: dict[str, Kind] = {}
         if piece.base is not None:
-            kept |= {name: record.kind for name, record in piece.base.columns.items()}
+            for name, record in piece.base.columns.items():
+                kept[name] = record.kind
         if piece.new is not None:
-            kept |= {name: column.kind for name, column in piece.new.columns.items()}
+            for name, column in piece.new.columns.items():
+                kept[name] = column.kind
         for name, patch in piece.patches.items():
-            kept[name] = wider(kept.get(name), patch.column.kind)
+            if kept.get(name) != patch.column.kind:
+                kept[name] = wider(kept.get(name), patch.column.kind)
         for name, kind in kept.items():
-            kinds[name] = wider(kinds.get(name), kind)
-    return VertexGroup(*key, sum(piece.count for piece in pieces), kinds, tuple(pieces))
+            if kinds.setdefault(name, kind) != kind:
+                kinds[name] = wider(kinds[name], kind)
+    return VertexGroup(*key, count, kinds, tuple(pieces))

@@ -177,3 +177,9 @@ def unlock(fd: int) -> None:
     with suppress(OSError):
         fcntl.flock(fd, fcntl.LOCK_UN)
     os.close(fd)
+
+
+def holder(content: bytes) -> str:
+    """Who holds a lock, by what it holds."""
+    text = content.decode("ascii", "replace").strip()
+    return f"Process {text}" if text.isdigit() else "Another process"

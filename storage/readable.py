@@ -35,6 +35,9 @@ _NUMBERS: set[Kind] = {
     "float64",
 }  # a property of both is float64, one that is any beside others is any
 
+MANY_ROWS = 1 << 16
+"""Rows of a part, above which machine code is worth its loading."""
+
 PartIn: TypeAlias = "tuple[Part, int]"
 """A part, and the number of vertices that there are."""
 IndexIn: TypeAlias = "tuple[IdIndex, int]"
@@ -44,8 +47,14 @@ DeltaIn: TypeAlias = "tuple[Delta, Manifest]"
 def _row_lengths(given: PartIn) -> None:
     part, _ = given
     if len(part.offsets) > 1:
-        lengths = part.offsets[1:] - part.offsets[:-1]
-        told = int(lengths.min()) >= 1 and int(lengths.max()) == part.max_degree
+        if len(part.offsets) > MANY_ROWS:
+            from gdb.storage.loops import lengths_of  # brings the compiler
+
+            least, most = lengths_of(part.offsets)
+        else:
+            lengths = part.offsets[1:] - part.offsets[:-1]
+            least, most = int(lengths.min()), int(lengths.max())
+        told = least >= 1 and most == part.max_degree
         expect(told, "has rows of other lengths than the manifest says")
 
 
@@ -61,6 +70,12 @@ def _rows_sorted(given: PartIn) -> None:
     """Whether every row ascends, and strictly where the part is said to be simple."""
     part, _ = given
     neighbours, offsets = part.neighbours, part.offsets
+    if len(offsets) > MANY_ROWS:
+        from gdb.storage.loops import rows_ascend  # brings the compiler
+
+        sorted_ = rows_ascend(offsets, neighbours, strictly=part.simple)
+        expect(sorted_, "has rows that are not sorted")
+        return
     for begin in range(1, neighbours.shape[0], _CHUNK):
         here = neighbours[begin : begin + _CHUNK]
         before = neighbours[begin - 1 : begin - 1 + here.shape[0]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import struct
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TypeVar
@@ -192,12 +193,12 @@ def write_sections(
 
 
 class SegmentFile:
-    """A verified, mapped segment file."""
+    """A verified, mapped segment file. own : this process wrote it, so that nothing in it is a surprise."""
 
-    __slots__ = ("_bytes", "_entries", "_where", "name")
+    __slots__ = ("_bytes", "_entries", "_where", "name", "own")
 
-    def __init__(self, where: str, name: str, content: U8) -> None:
-        self._where, self.name, self._bytes = where, name, content
+    def __init__(self, where: str, name: str, content: U8, *, own: bool = False) -> None:
+        self._where, self.name, self._bytes, self.own = where, name, content, own
         if content.shape[0] < HEADER.size:
             raise self._damaged("is too short for its header", SECTION_TABLES)
         magic, version, count, length = HEADER.unpack_from(content.data)
@@ -347,22 +348,34 @@ class SegmentFile:
         return damaged(self._where, self.name, how, invariant.name)
 
 
-def open_segment(files: Files, record: FileRecord) -> SegmentFile:
+_written: weakref.WeakKeyDictionary[Files, set[FileRecord]] = weakref.WeakKeyDictionary()
+
+
+def note_written(files: Files, record: FileRecord) -> None:
+    """Note that this process wrote and synced a file through `files`."""
+    _written.setdefault(files, set()).add(record)
+
+
+def open_segment(files: Files, record: FileRecord, *, anew: bool = True) -> SegmentFile:
     """Map a file and verify that it is the one that the manifest committed.
+
+    anew : also where this process wrote it itself through `files`, and so knows its bytes; without, it is `own`.
 
     Raises
     ------
     CorruptStore : it is missing, of another length, or of other bytes.
     """
     content = files.map(record.name, record.length)
-    verify(files, record, content)
-    return SegmentFile(files.where, record.name, content)
+    own = not anew and record in _written.get(files, ())
+    if not own:
+        verify(files, record, content)
+    return SegmentFile(files.where, record.name, content, own=own)
 
 
 class Segments:
     """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
 
-    __slots__ = ("_lock", "_opened", "_turn", "files", "inline", "pins", "records")
+    __slots__ = ("_anew", "_lock", "_opened", "_turn", "files", "inline", "pins", "records")
 
     def __init__(
         self,
@@ -371,10 +384,14 @@ class Segments:
         inline: Inside | None,
         before: Segments | None = None,
         pins: Sequence[Pin] | None = None,
+        *,
+        anew: bool = True,
     ) -> None:
         """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
-        both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`."""
+        both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`.
+        anew : as of `open_segment`."""
         self.files, self.records, self.inline = files, records, inline
+        self._anew = anew
         if pins is None:
             pins = () if before is None else before.pins
         self.pins: Sequence[Pin] = pins
@@ -404,7 +421,7 @@ class Segments:
         return all(
             n < len(self.records)
             and n < len(before.records)
-            and self.records[n] == before.records[n]
+            and (self.records[n] is before.records[n] or self.records[n] == before.records[n])
             for n in numbers
         )
 
@@ -422,7 +439,7 @@ class Segments:
             return SegmentFile(self.files.where, MANIFEST, content)
         if not 0 <= number < len(self.records):
             raise damaged(self.files.where, MANIFEST, f"names no file {number}")
-        return open_segment(self.files, self.records[number])
+        return open_segment(self.files, self.records[number], anew=self._anew)
 
 
 def verify(files: Files, record: FileRecord, content: U8) -> None:

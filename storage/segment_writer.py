@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from gdb.base import waiting
 from gdb.records import dataclass
 from gdb.storage.files import Files
-from gdb.storage.segment import FileRecord, Section, Streamed, write_sections
+from gdb.storage.segment import FileRecord, Section, Streamed, note_written, write_sections
 
 PACK_BYTES = 16 << 20  # small sections share a file until it has this size
 
@@ -117,3 +117,4 @@ class SegmentWriter:
         finally:
             out.close()
         self.records.append(FileRecord(name, length, digest_hex))
+        note_written(self._files, self.records[-1])

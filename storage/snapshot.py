@@ -96,15 +96,23 @@ class Snapshot:
         `before`. pins : what keeps its files on disk; None: what keeps those of `before`."""
         self.manifest = manifest
         self.files = files
+        # the manifest's file, and its bytes up to the record that made this state: nothing changes them any more
+        self.written: tuple[bytearray, int] | None = None
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
-        self._segments: Segments = Segments(
-            files,
-            manifest.files,
-            manifest.inline,
-            None if before is None else before._segments,
-            pins,
+        same = before is not None and manifest is before.manifest and pins is None
+        self._segments: Segments = (
+            before._segments
+            if before is not None and same
+            else Segments(
+                files,
+                manifest.files,
+                manifest.inline,
+                None if before is None else before._segments,
+                pins,
+                anew=False,
+            )
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         known = None if before is None else before._vertices
@@ -120,7 +128,7 @@ class Snapshot:
         self.partitions: Partitions = edges
         self.vertex_count = manifest.vertex_count + self.delta.vertices
         self.edge_types = self.partitions.types
-        self.edge_count = sum(one.edge_count for one in self.edge_types)
+        self.edge_count = self.partitions.edge_count
         self.groups = self._vertices.groups
 
     @property

@@ -46,6 +46,7 @@ class Store:
 
     def __init__(self, files: Files, path: Path | None, read_only: bool) -> None:
         self.files, self.path, self.read_only = files, path, read_only
+        self.made = False  # whether there was no store before this one
         self._closed = False
         self._lock = waiting.Lock()  # guards the fields below
         self._file: Growing | None = None  # the manifest, and its turn when it was looked at
@@ -102,12 +103,13 @@ class Store:
         if files is None:
             make = create and not read_only
             files = memory.MemoryFiles() if where is None else PosixFiles(where, create=make)
-        found = files.names()
+        found, made = files.names(), False
         if MANIFEST not in found:
             if (create and not read_only) or in_memory:
-                _create(files)
+                made = _create(files)
             manifests.read(files)  # says what is wrong
         store = cls(files, where, read_only)
+        store.made = made
         try:
             store.snapshot()
             store._tidy(store._named, found)
@@ -145,7 +147,10 @@ class Store:
             return self._opened(file)
         if file.turn != self._looked and self._journal is not None:
             if self._journal.follow(file.content):
-                self._now(self._journal.manifest, self._journal.more)
+                self._now(self._journal.manifest, self._journal.more).written = (
+                    file.content,
+                    self._journal.end,
+                )
             self._looked = file.turn
         assert self._snapshot is not None
         return self._snapshot
@@ -161,7 +166,8 @@ class Store:
                 journal = journals.Journal(self.files, manifest, begin)
                 journal.follow(file.content)
                 manifest, more = journal.manifest, journal.more
-            self._now(manifest, more, pins=pins)
+            end = len(raw) if journal is None else journal.end
+            self._now(manifest, more, pins=pins).written = file.content, end
             self._journal = journal
         self._let_go()
         self._file, self._looked = file, file.turn
@@ -315,6 +321,7 @@ class Store:
             self._journal = (
                 journals.Journal(self.files, manifest, raw, sections) if manifest.journal else None
             )
+            snapshot.written = self._file.content, len(raw)
         return snapshot
 
     @property
@@ -372,6 +379,7 @@ class Store:
             self._file.put(at, made.raw + bytes(made.zeros))
             self._looked = self._file.turn
             snapshot = self._now(journal.manifest, journal.more, delta, seen=seen)
+            snapshot.written = self._file.content, journal.end
         return snapshot
 
     def close(self) -> None:
@@ -383,6 +391,10 @@ class Store:
             self._drop()  # and with it what this store needed itself
         with suppress(StoreError, FileNotFoundError):
             self._tidy(named, self.files.names())
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def _drop(self) -> None:
         """Take no more, and hold no more."""
@@ -414,8 +426,8 @@ class Store:
             raise ClosedError(f"The store {self.files.where} is closed.", "Open it again.")
 
 
-def _create(files: Files) -> None:
-    """Commit an empty manifest into a folder that holds nothing of anybody's."""
+def _create(files: Files) -> bool:
+    """Commit an empty manifest into a folder that holds nothing of anybody's; whether there was none."""
     found = files.names()
     if not names.holds_nothing_else(found):
         if not names.looks_like_store(found):
@@ -423,10 +435,12 @@ def _create(files: Files) -> None:
                 f"The folder {files.where} is not empty and holds no store of gdb.",
                 "Give a new name, or the folder of a store.",
             )
-        return  # the manifest of a store is missing: reading says so
+        return False  # the manifest of a store is missing: reading says so
     files.lock_writer()
     try:
-        if MANIFEST not in files.names():
-            manifests.commit(files, Manifest())
+        if MANIFEST in files.names():
+            return False
+        manifests.commit(files, Manifest())
+        return True
     finally:
         files.unlock_writer()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
 from gdb.storage.ascending import distinct, last_places, united
 from gdb.storage.build import MOST_VERTICES
-from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
+from gdb.storage.delta import Delta, NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.edge_order import EdgeOrder
 from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column, Kind
@@ -40,6 +39,8 @@ class Changes:
     """What a transaction has changed so far; the store is as it was until `commit`. One thread at a time.
 
     snapshot : the committed state that it starts from. seen : the graph with the changes when it was last looked at.
+    widens : whether a property that is given values of another kind becomes one of the kind "any" (while a query's
+        changes are brought in); else they are refused.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -47,17 +48,7 @@ class Changes:
         self.delta = snapshot.delta
         self.seen = snapshot
         self._next_serial = 0
-        self._widens = False
-
-    @contextmanager
-    def widening(self) -> Iterator[None]:
-        """Inside, a property that is given values of another kind becomes one of the kind "any" (a query's changes);
-        outside they are refused."""
-        before, self._widens = self._widens, True
-        try:
-            yield
-        finally:
-            self._widens = before
+        self.widens = False
 
     @property
     def view(self) -> Snapshot:
@@ -155,9 +146,9 @@ class Changes:
         else:
             added.append(NewVertices(*key, ((start, start + count),), ids, columns))
         if count:
-            self.delta = replace(
-                self.delta, vertices=self.delta.vertices + count, added=tuple(added)
-            )
+            delta = self.delta
+            kept = delta.patches, delta.types, delta.rewrites
+            self.delta = Delta(delta.vertices + count, delta.dead, tuple(added), *kept)
         return np.arange(start, start + count, dtype=np.uint32)
 
     def set_vertices(self, vids: U32, columns: Columns) -> None:
@@ -167,30 +158,37 @@ class Changes:
         ------
         ChangeRefused : a property is of another type.
         """
+        single = len(vids) == 1
         rows, last = last_places(vids)
         vids, view = rows.astype(np.uint32), self.view
         for group, mine in by_number(view.groups_of(vids)):
-            taken = {key: column.take(last[mine]) for key, column in columns.items()}
-            self._set_group(group, vids[mine], taken, last[mine])
+            at, taken = last[mine], columns
+            if not single:
+                taken = {key: column.take(at) for key, column in columns.items()}
+            self._set_group(group, vids[mine], taken, at)
 
     def _set_group(self, group: int, vids: U32, columns: Columns, rows: I64) -> None:
         """The same for vertices of one group of the view, vids ascending and distinct; rows : by which errors call
         them."""
-        own = self.view.groups[group]
-        columns = self._fitted_vertices((own.labels, own.id_space), columns, rows)
-        patches, added = dict(self.delta.patches), list(self.delta.added)
+        view = self.view
+        own = view.groups[group]
+        columns = self._fitted(columns, own.keys, partial(view.vertex_column, group), rows)
+        delta = self.delta  # what does not fit may have changed it
+        patches, added = dict(delta.patches), list(delta.added)
         for piece in own.pieces if columns else ():
-            mine = np.flatnonzero(piece.stored.has(vids))
+            mine = piece.stored.has(vids).nonzero()[0]
             if not len(mine):
                 continue
-            rows = piece.stored.rows(vids[mine])
-            new = {name: Patch(rows, column.take(mine)) for name, column in columns.items()}
+            rows, whole = piece.stored.rows(vids[mine]), len(mine) == len(vids)
+            new = {
+                name: Patch(rows, column if whole else column.take(mine))
+                for name, column in columns.items()
+            }
             if piece.new is None:
-                of = patches.get(piece.number, {})
-                patches[piece.number] = {
-                    **of,
-                    **{name: over(of.get(name), patch) for name, patch in new.items()},
-                }
+                of = dict(patches.get(piece.number, {}))
+                for name, patch in new.items():
+                    of[name] = over(of.get(name), patch)
+                patches[piece.number] = of
             else:
                 changed = dict(piece.new.columns)
                 for name, patch in new.items():
@@ -198,7 +196,8 @@ class Changes:
                     changed[name] = patched(changed.get(name, nulls), patch)
                 place = next(k for k, one in enumerate(added) if one is piece.new)
                 added[place] = replace(piece.new, columns=changed)
-        self.delta = replace(self.delta, patches=patches, added=tuple(added))
+        kept = delta.types, delta.rewrites
+        self.delta = Delta(delta.vertices, delta.dead, tuple(added), patches, *kept)
 
     def remove_vertices(self, vids: U32, *, detach: bool) -> None:
         """Remove vertices; with `detach` their edges as well.
@@ -221,7 +220,8 @@ class Changes:
     def drop_vertices(self, vids: U32) -> None:
         """Remove vertices that have no edges."""
         if len(vids):
-            self.delta = replace(self.delta, dead=united(self.delta.dead, distinct(vids)))
+            old, dead = self.delta, united(self.delta.dead, distinct(vids))
+            self.delta = Delta(old.vertices, dead, old.added, old.patches, old.types, old.rewrites)
 
     def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
         """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
@@ -332,9 +332,12 @@ class Changes:
 
     def _named(self, name: str, handles: I64) -> tuple[I64, I64]:
         """Ranks in the base and places in the delta of handles, both ascending."""
-        old = self._type(name, self._directed(name))
-        places = np.flatnonzero(np.isin(old.serials, -1 - handles[handles < 0])).astype(np.int64)
-        return np.sort(handles[handles >= 0]), places
+        old, ranks = self._type(name, self._directed(name)), handles[handles >= 0]
+        places = np.zeros(0, np.int64)
+        if len(ranks) < len(handles):
+            places = np.isin(old.serials, -1 - handles[handles < 0]).nonzero()[0]
+        ranks.sort()
+        return ranks, places
 
     def remove_edges(self, name: str, sources: U32, targets: U32) -> int:
         """Remove all edges of a type between pairs of vertices; how many there were."""
@@ -387,9 +390,9 @@ class Changes:
         if not len(ranks) + len(places):
             return
         old = self._type(name, self._directed(name))
-        removed = united(old.removed, ranks)
+        removed, rest = united(old.removed, ranks), (old.patches, old.serials)
         if not len(places):
-            self._put(replace(old, removed=removed))
+            self._put(TypeDelta(*(name, old.directed, old.keys, old.columns), removed, *rest))
             return
         kept = np.delete(np.arange(len(old.keys), dtype=np.int64), places)
         values = {key: column.take(kept) for key, column in old.columns.items()}
@@ -483,10 +486,11 @@ class Changes:
         present: Callable[[str], Column | None],
         rows: I64 | None,
     ) -> dict[str, Column]:
-        found = fitted(columns, kinds, present, widens=self._widens, rows=rows)
-        # the store knows one kind of lists in base and delta (docs/FORMAT.md)
-        if any(c.kind != kinds.get(k, c.kind) and c.kind == "float64[]" for k, c in found.items()):
-            self.delta = replace(self.delta, rewrites=True)
+        found = fitted(columns, kinds, present, widens=self.widens, rows=rows)
+        for key, column in found.items():
+            # the store knows one kind of lists in base and delta (docs/FORMAT.md)
+            if column.kind == "float64[]" and kinds.get(key, "float64[]") != "float64[]":
+                self.delta = replace(self.delta, rewrites=True)
         return found
 
 

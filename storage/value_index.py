@@ -28,6 +28,7 @@ Found: TypeAlias = tuple[I64, I64]
 
 _LOW, _HIGH = -(1 << 63), 1 << 63
 _EXACT = 1 << 53
+_INT: set[type] = {int}
 FEW = 4
 """Values up to which a column is compared with each of them: more are looked up by a search for each row."""
 MOST_INDEXED = 1 << 25
@@ -61,7 +62,7 @@ class Wanted:
 
     def __init__(self, values: Sequence[object]) -> None:
         self.values = values
-        self._types = {type(value) for value in values}
+        self._types = {*map(type, values)}
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,7 +75,7 @@ class Wanted:
     @cached_property
     def integers(self) -> tuple[I64, Keys]:
         """Places and values of what an integer can equal."""
-        if self._types == {int}:
+        if self._types == _INT:
             try:
                 return np.arange(len(self)), np.array(self.values, np.int64)
             except OverflowError:
@@ -130,6 +131,11 @@ class Wanted:
 
     def user_ids(self) -> tuple[I64, Sequence[int | str] | I64]:
         """Places and values of what can be a user's id, an array where all are integers."""
+        if self._types == _INT:  # most often: not through `cached_property`
+            try:
+                return np.arange(len(self.values)), np.array(self.values, np.int64)
+            except OverflowError:
+                pass
         places, values = self.integers
         numbers = values.astype(np.int64, copy=False)
         texts = [(k, v) for k, v in enumerate(self.values) if type(v) is str]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage
 from gdb.errors import CorruptStore, ImportFailed
-from gdb.records import dataclass
 from gdb.storage import ids, properties, readable, value_index
 from gdb.storage.delta import Delta, lengths_of, patched
 from gdb.storage.files import MANIFEST
-from gdb.storage.ids import IdIndex
+from gdb.storage.ids import Added, IdIndex, are_same
 from gdb.storage.invariants import INDEX_LENGTHS, NEW_IDS
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -47,56 +47,77 @@ class Vertices:
         follows: bool = False,
     ) -> None:
         self._segments, self._delta = segments, delta
-        self._where = segments.files.where
-        self._stored_vids = manifest.vertex_count
-        record = manifest.delta
-        self._delta_file = MANIFEST if record is None else manifest.name_of(record.file)
-        read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
-        same = (
-            before is not None
-            and (before._records, before._spaces) == (manifest.groups, manifest.spaces)
-            and segments.shares(before._segments, read)
-        )
+        self._manifest, self._stored_vids = manifest, manifest.vertex_count
         self._records: tuple[GroupRecord, ...] = manifest.groups
         self._spaces: tuple[SpaceRecord, ...] = manifest.spaces
-        kept = before if same else None
+        kept = None if before is None or not self._same_base(before) else before
         self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
         self._by_value: Indexes = Indexes() if kept is None else kept._by_value
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._spans: dict[int, I64] = {}  # by group: where ranges of its pieces begin, and which
-        kinds = {new.id_space: new.ids.kind for new in reversed(delta.added)}
-        kinds |= {space.name: space.kind for space in self._spaces}
-        self.spaces: Mapping[str, Kind] = dict(sorted(kinds.items()))
-        self._grown = {new.id_space for new in delta.added}
-        self._new_indexes: dict[str, _Added] = {}
+        alike = kept is not None and kept._delta.added is delta.added
+        self.spaces: Mapping[str, Kind] = (
+            kept.spaces if kept is not None and alike else self._all_spaces()
+        )
+        self._grown: set[str] = (
+            kept._grown if kept is not None and alike else {new.id_space for new in delta.added}
+        )
+        self._new_indexes: dict[str, Added] = {}
         self.groups: tuple[VertexGroup, ...] = groups_of(
             manifest.groups, delta, () if kept is None else kept.groups
         )
-        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
         self._starts: tuple[I64, I32] | None = None
         if kept is not None:
             self._keep(kept)
             if follows:
                 self._new_indexes |= kept._new_indexes
 
+    @property
+    def _where(self) -> str:
+        """The store, for errors."""
+        return self._segments.files.where
+
+    @property
+    def _delta_file(self) -> str:
+        """The file that the delta is in, for errors."""
+        record = self._manifest.delta
+        return MANIFEST if record is None else self._manifest.name_of(record.file)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, ascending."""
+        return tuple(sorted({label for group in self.groups for label in group.labels}))
+
+    def _same_base(self, before: Vertices) -> bool:
+        """Whether an earlier snapshot has the same groups and ids in the same files."""
+        if self._segments is before._segments:  # of the same manifest
+            return True
+        records, spaces = self._records, self._spaces
+        read = {record.file for record in records} | {space.file for space in spaces}
+        same = (before._records, before._spaces) == (records, spaces)
+        return same and self._segments.shares(before._segments, read)
+
+    def _all_spaces(self) -> Mapping[str, Kind]:
+        """The id spaces, and the kind of the ids of each."""
+        kinds = {new.id_space: new.ids.kind for new in reversed(self._delta.added)}
+        kinds |= {space.name: space.kind for space in self._spaces}
+        return dict(sorted(kinds.items()))
+
     def _keep(self, before: Vertices) -> None:
         """Take over what an earlier snapshot has made of groups that are the same."""
-        numbers = {id(group): number for number, group in enumerate(before.groups)}
-        same = {
-            numbers[id(group)]: number
-            for number, group in enumerate(self.groups)
-            if id(group) in numbers
-        }
-        for (group, key), column in [*before._columns.items()]:
-            if group in same:
-                self._columns[same[group], key] = column
-        mine, theirs = _extents(self.groups), _extents(before.groups)
-        if len(mine) == len(theirs) and all(
-            number == other and extent is one
-            for (number, extent), (other, one) in zip(mine, theirs, strict=True)
-        ):
+        if before._columns:
+            numbers = {id(group): number for number, group in enumerate(before.groups)}
+            same = {
+                numbers[id(group)]: number
+                for number, group in enumerate(self.groups)
+                if id(group) in numbers
+            }
+            for (group, key), column in [*before._columns.items()]:
+                if group in same:
+                    self._columns[same[group], key] = column
+        if before._starts is not None and _extents(self.groups) == _extents(before.groups):
             self._starts = before._starts
 
     def _stored_starts(self) -> tuple[I64, I32]:
@@ -124,7 +145,7 @@ class Vertices:
         if len(self.groups) == 1:
             return np.zeros(vids.shape[0], np.int32)
         starts, numbers = self._stored_starts()
-        return numbers[np.searchsorted(starts, vids, side="right") - 1]
+        return numbers[starts.searchsorted(vids, "right") - 1]
 
     def group_rows(self, vids: U32, group: int) -> I64:
         """The row of each vid in the group's columns, i64[n]; all must be of the group."""
@@ -194,7 +215,7 @@ class Vertices:
         found: list[Column] = []
         places: list[I64] = []
         for number in np.unique(of).tolist():
-            mine = np.flatnonzero(of == number)
+            mine = (of == number).nonzero()[0]
             found.append(self._taken(pieces[number], key, group, vids[mine]))
             places.append(mine)
         order = np.argsort(np.concatenate(places), kind="stable")
@@ -239,12 +260,16 @@ class Vertices:
 
     def holders(self, group: int, key: str, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values vertices of a group have, and the vids that have them; i64[n], u32[n]."""
-        found = [self._holders(piece, key, wanted) for piece in self.groups[group].pieces]
-        places, vids = found[0]
-        if len(found) > 1:
+        pieces = self.groups[group].pieces
+        if len(pieces) == 1:
+            places, vids = self._holders(pieces[0], key, wanted)
+        else:
+            found = [self._holders(piece, key, wanted) for piece in pieces]
             places, vids = (np.concatenate(both) for both in zip(*found, strict=True))
-        gone = self._delta.is_dead(vids)
-        return (places[~gone], vids[~gone]) if gone.any() else (places, vids)
+        if len(vids) and len(self._delta.dead):
+            gone = self._delta.is_dead(vids)
+            return places[~gone], vids[~gone]
+        return places, vids
 
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:
@@ -279,16 +304,18 @@ class Vertices:
     def _named_in(self, piece: Piece, base: GroupRecord, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids in a piece of the base, and their vids."""
         places, values = wanted.user_ids()
-        space = next(one for one in self._spaces if one.name == base.id_space)
+        for space in self._spaces:
+            if space.name == base.id_space:
+                break
         vids = self._find_in(self.index(space), space.kind, values)
-        there = np.flatnonzero((vids >= 0) & piece.stored.has(vids))
+        there = ((vids >= 0) & piece.stored.has(vids)).nonzero()[0]
         return places[there], vids[there].astype(np.uint32)
 
     def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids of vertices of a group, and their vids; i64[n], u32[n]."""
         places, values = wanted.user_ids()
         vids = self.find(self.groups[group].id_space, values)
-        there = np.flatnonzero(vids >= 0)
+        there = (vids >= 0).nonzero()[0]
         there = there[self.groups_of(vids[there].astype(np.uint32)) == group]
         return places[there], vids[there].astype(np.uint32)
 
@@ -303,7 +330,7 @@ class Vertices:
         if key in piece.patches:
             return False
         if piece.base is None:
-            return piece.new is not None and _same(piece.new.columns.get(key), piece.new.ids)
+            return piece.new is not None and are_same(piece.new.columns.get(key), piece.new.ids)
         return self._was_id(piece.number, piece.base, key)
 
     def _was_id(self, number: int, base: GroupRecord, key: str) -> bool:
@@ -311,7 +338,7 @@ class Vertices:
         place, record = (number, key), base.columns.get(key)
         if place not in self._are_ids:
             alike = record is not None and record.kind == base.ids.kind
-            self._are_ids[place] = alike and _same(
+            self._are_ids[place] = alike and are_same(
                 self._of_base(number, base, key), self._of_base(number, base, None)
             )
         return self._are_ids[place]
@@ -319,7 +346,7 @@ class Vertices:
     def user_ids(self, vids: U32) -> list[int | str]:
         """The user id of each vid; 0 for one that is no more."""
         found = np.zeros(vids.shape[0], np.object_)
-        left = np.flatnonzero(~self._delta.is_dead(vids))
+        left = (~self._delta.is_dead(vids)).nonzero()[0]
         for group, mine in by_number(self.groups_of(vids[left])) if len(left) else ():
             column = self.values(group, None, vids[left[mine]])
             assert column is not None
@@ -341,7 +368,7 @@ class Vertices:
             known = np.maximum(found, 0).astype(np.uint32)
             found[self._delta.is_dead(known) & (found >= 0)] = -1
         if space in self._grown:
-            left = np.flatnonzero(found < 0)
+            left = (found < 0).nonzero()[0]
             asked = (
                 wanted[left]
                 if isinstance(wanted, np.ndarray)
@@ -369,7 +396,7 @@ class Vertices:
         stop, length = len(index.keys), 1
         while stop > 0:
             start = max(stop - length, 0)
-            alive = np.flatnonzero(~self._delta.is_dead(index.vids[start:stop]))
+            alive = (~self._delta.is_dead(index.vids[start:stop])).nonzero()[0]
             if len(alive):
                 return int(index.keys[start + alive[-1]])
             stop, length = start, 4 * length
@@ -432,10 +459,10 @@ class Vertices:
                 index = self._index_of(space, 0, IdIndex(_NO_KEYS, _NO_VIDS))
             if index is None:  # no transaction adds one that is there
                 raise self._twice()
-            self._new_indexes[space] = known = _Added(index, stop, dead)
+            self._new_indexes[space] = known = Added(index, stop, dead)
         return known.index
 
-    def _index_after(self, known: _Added, space: str) -> IdIndex | None:
+    def _index_after(self, known: Added, space: str) -> IdIndex | None:
         """That of an earlier delta, which this one was made of, with what was added and without what was removed
         since."""
         index = known.index
@@ -451,7 +478,7 @@ class Vertices:
         for new in self._delta.added:
             if new.id_space == space and new.ranges and new.ranges[-1][1] > first:
                 vids = vids_of(tuple((max(a, first), b) for a, b in new.ranges if b > first))
-                alive = np.flatnonzero(~self._delta.is_dead(vids))
+                alive = (~self._delta.is_dead(vids)).nonzero()[0]
                 own.append(new.ids.take(alive + len(new.ids) - len(vids)))
                 several.append(vids[alive])
         if not own:
@@ -465,33 +492,6 @@ class Vertices:
         return damaged(self._where, self._delta_file, "adds an id twice", NEW_IDS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Added:
-    """The index of ids that a delta added. stop : the vids below are in it; dead : but for these."""
-
-    index: IdIndex
-    stop: int
-    dead: U32
-
-
 def _extents(groups: Sequence[VertexGroup]) -> list[tuple[int, Extent]]:
     """The vertices of each piece, behind the number of its group."""
     return [(k, piece.stored) for k, group in enumerate(groups) for piece in group.pieces]
-
-
-def _same(column: Column | None, ids: Column | None) -> bool:
-    """Whether a property holds exactly these ids."""
-    if column is None or ids is None or column.kind != ids.kind or len(column) != len(ids):
-        return False
-    if column.valid is not None and not column.valid.all():
-        return False
-    first = slice(0, 64)  # nearly every other property differs here
-    if not np.array_equal(column.values[first], ids.values[first]):
-        return False
-    if (
-        column.offsets is not None
-        and ids.offsets is not None
-        and not np.array_equal(column.offsets, ids.offsets)
-    ):
-        return False
-    return np.array_equal(column.values, ids.values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -43,7 +42,7 @@ class Extent:
         if len(self.ranges) == 1:
             return vids.astype(np.int64) - self.ranges[0][0]
         starts = self._starts
-        at = np.searchsorted(starts, vids, side="right") - 1
+        at = starts.searchsorted(vids, "right") - 1
         rows: I64 = vids.astype(np.int64) - starts[at] + self._begins[at]
         return rows
 
@@ -51,7 +50,7 @@ class Extent:
         """The inverse of `rows`, u32[n]."""
         if len(self.ranges) == 1:
             return (rows + self.ranges[0][0]).astype(np.uint32)
-        at = np.searchsorted(self._begins, rows, side="right") - 1
+        at = self._begins.searchsorted(rows, "right") - 1
         return (rows - self._begins[at] + self._starts[at]).astype(np.uint32)
 
     def has(self, vids: I64 | U32) -> Bools:
@@ -61,24 +60,22 @@ class Extent:
             ((start, stop),) = self.ranges
             found = (vids >= start) & (vids < stop)
         else:
-            found = np.searchsorted(self._bounds, vids, "right") % 2 == 1
+            found = self._bounds.searchsorted(vids, "right") % 2 == 1
         return found
 
     def among(self, vids: U32) -> int:
         """How many of some vids, ascending and distinct, are in a range."""
         if not len(vids):
             return 0
-        at = np.searchsorted(vids, self._bounds.astype(np.uint32))
+        at = vids.searchsorted(self._bounds.astype(np.uint32))
         return int((at[1::2] - at[::2]).sum())
 
 
-def by_number(numbers: npt.NDArray[np.int32] | I64) -> Iterator[tuple[int, I64]]:
+def by_number(numbers: npt.NDArray[np.int32] | I64) -> list[tuple[int, I64]]:
     """Each distinct number, ascending, and its places, i64[k] ascending."""
-    if len(numbers) and (numbers == numbers[0]).all():
-        yield int(numbers[0]), np.arange(len(numbers))
-        return
-    for number in np.unique(numbers).tolist():
-        yield number, np.flatnonzero(numbers == number)
+    if len(numbers) == 1 or (len(numbers) and (numbers == numbers[0]).all()):
+        return [(int(numbers[0]), np.arange(len(numbers)))]
+    return [(number, (numbers == number).nonzero()[0]) for number in np.unique(numbers).tolist()]
 
 
 def vids_of(ranges: Ranges) -> U32:

@@ -4,9 +4,12 @@ definition."""
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gdb.executor.plan import MISSING, Compare
-from gdb.query_graph import QueryEdge, QueryGraph
+from gdb.query_graph import OptionalGraph, QueryEdge, QueryGraph
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
 
@@ -35,6 +38,42 @@ def embeddings(query: QueryGraph, graph: SmallGraph) -> list[Embedding]:
                 continue
             found.append((vids, eids))
     return _one_of_each(query, found) if query.mode.distinct else found
+
+
+def count(query: QueryGraph, graph: SmallGraph) -> int:
+    """The number of embeddings, each as often as the product over its optional graphs of how many embeddings these have
+    beside it, at least one each."""
+    numbers = itertools.count(len(query.vertices))
+    parts = [_numbered(part, numbers) for part in query.optional]
+    return sum(
+        math.prod(_ways(part, graph, dict(enumerate(vids))) for part in parts)
+        for vids, _ in embeddings(query, graph)
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An optional graph: the numbers of its vertices in the whole pattern; parts within it."""
+
+    graph: QueryGraph
+    numbers: list[int]
+    held: dict[int, int]
+    parts: list[_Part]
+
+
+def _numbered(part: OptionalGraph, numbers: Iterator[int]) -> _Part:
+    held = dict(part.held)
+    own = [held[v] if v in held else next(numbers) for v in range(len(part.graph.vertices))]
+    return _Part(part.graph, own, held, [_numbered(one, numbers) for one in part.graph.optional])
+
+
+def _ways(part: _Part, graph: SmallGraph, bound: dict[int, int]) -> int:
+    found = 0
+    for vids, _ in embeddings(part.graph, graph):
+        if all(bound[at] == vids[own] for own, at in part.held.items()):
+            known = bound | dict(zip(part.numbers, vids, strict=True))
+            found += math.prod(_ways(one, graph, known) for one in part.parts)
+    return max(found, 1)
 
 
 def _candidates(query: QueryGraph, graph: SmallGraph, k: int) -> list[int]:

@@ -30,8 +30,8 @@ L_BELOW, L_BELOW_END, L_ABOVE, L_ABOVE_END, L_DIFFERS, L_DIFFERS_END = (
 L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_COLUMN, L_FLAGS = (
     int(LevelField(i)) for i in range(13, 19)
 )
-L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS, L_CACHE, L_TREES_CACHE = (
-    int(LevelField(i)) for i in range(19, 27)
+L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS, L_CACHE, L_TREES_CACHE, L_LEAST = (
+    int(LevelField(i)) for i in range(19, 28)
 )
 S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     int(SetField(i)) for i in range(7)
@@ -48,7 +48,8 @@ S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     S_MARK,
     S_HELD,
     S_DEPTH,
-) = (int(SetField(i)) for i in range(7, 18))
+    S_OPTIONAL,
+) = (int(SetField(i)) for i in range(7, 19))
 C_TEST, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
 V_FIRST, V_LENGTH, V_ROW, V_INTERVALS, V_OFFSETS, V_NEIGHBOURS, V_EIDS = (
     int(ViewField(i)) for i in range(7)
@@ -64,7 +65,9 @@ N_LEVEL, N_SET, N_CHECK, N_VIEW = (
     len(ViewField),
 )
 T_LEVEL, T_SIZE, T_FORMULA, T_ROLE, T_PARENT, T_VIEW = (int(NodeField(i)) for i in range(6))
-T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS = (int(NodeField(i)) for i in range(6, 12))
+T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS, T_OPTIONAL = (
+    int(NodeField(i)) for i in range(6, 13)
+)
 N_NODE = len(NodeField)
 LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)
 POWER, FALLING, BINOMIAL, PAIR = (int(f) for f in Formula)

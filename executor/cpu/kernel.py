@@ -38,6 +38,7 @@ from gdb.executor.cpu.address import (
     L_FLAGS,
     L_INNER,
     L_JOINS,
+    L_LEAST,
     L_NODE,
     L_NODE_END,
     L_TREES_CACHE,
@@ -245,6 +246,7 @@ def _run(
             if joined > 0:
                 around = level(p, d, L_AROUND)
                 if level(p, around, L_JOINS) == 1:
+                    total = max(total, level(p, d, L_LEAST))
                     product = times(load_i64(products, around), total)
                     beside = level(p, d, L_BESIDE)
                     if product != 0 and beside >= 0:

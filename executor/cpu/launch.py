@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 
@@ -147,6 +148,13 @@ def count_distinct(
     return _run(prepared, watch, budget, 1, capacity, wanted, counts=True).total
 
 
+def threads_of(prepared: Prepared, threads: int) -> int:
+    """Of so many threads those that a run to its end has work for."""
+    if prepared.work < WORTH_A_THREAD or prepared.tables.loops == 0:
+        return 1
+    return max(1, min(threads, len(prepared.cut(threads))))
+
+
 def _run(
     prepared: Prepared,
     watch: Watch,
@@ -176,6 +184,7 @@ def _run(
         scratch += prepared.vids // 8 if wanted.once is not None else 0
         budget.take((1 if early else threads) * scratch, "the candidate sets of its workers")
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
+    watch.progress = partial(_share_done, turns, len(ranges), threads)
     run = _Run(
         *(prepared, watch, budget, turns, capacity, wanted, deliver, counts, tallies),
         threads=threads,
@@ -204,7 +213,15 @@ def _run(
                 waiting.ended(helper)
         raise
     watch.check()
+    if watch.until is not None:
+        watch.rest = [(unit.start, unit.end) for unit in turns.waiting]
     return run
+
+
+def _share_done(turns: Turns, units: int, threads: int) -> float:
+    """Of the units of a run, those under way being half done."""
+    begun = units - len(turns.waiting)
+    return max(begun - min(threads, begun) / 2, 0.5) / max(units, 1)
 
 
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
@@ -212,7 +229,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
     worker = _idle(run)
     once: list[U32] = []
     try:
-        while (unit := run.turns.take(run.watch.going)) is not None:
+        while (unit := run.turns.take(run.watch.beginning)) is not None:
             worker.stand_at(unit)
             if _turn(run, worker, unit, once, call_helpers):
                 run.turns.end()
@@ -241,10 +258,10 @@ def _turn(
     once: list[U32],
     call_helpers: Callable[[], None] | None,
 ) -> bool:
-    """Go on with a unit for its turn; whether it has come to its end. Where the run may stop early, launches begin
-    small, and helpers are called in by the first one that did not end it."""
+    """Go on with a unit for its turn, which was taken while the run was going on; whether it has come to its end. Where
+    the run may stop early, launches begin small, and helpers are called in by the first one that did not end it."""
     turn = worker.spent + unit.steps
-    while run.watch.going():
+    while True:
         steps = STEPS
         if run.early:
             steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
@@ -257,7 +274,8 @@ def _turn(
             call_helpers()
         if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
             return False
-    return True
+        if not run.watch.going():
+            return True
 
 
 def _idle(run: _Run) -> Worker:

@@ -13,6 +13,7 @@ from gdb.base.machine.memory import load_i64
 from gdb.executor.cpu.address import P_AHEAD, Pointers
 from gdb.executor.cpu.sets import row_slice
 from gdb.executor.nest import Kind, LoopNest, Op, Operand, Slice, VertexLevel
+from gdb.executor.nest_parts import is_optional
 from gdb.executor.prepare import Prepared
 from gdb.storage.adjacency import I64
 
@@ -40,11 +41,15 @@ def _read(nest: LoopNest) -> list[tuple[Operand, Slice, int]]:
     """What levels and sets read of which nothing may be empty, how it is cut, and in which loop."""
     found = [
         (level.base, level.cut, around)
-        for level, around in zip(nest.levels, nest.arounds, strict=True)
-        if isinstance(level, VertexLevel)
+        for k, (level, around) in enumerate(zip(nest.levels, nest.arounds, strict=True))
+        if isinstance(level, VertexLevel) and not is_optional(nest, k, level.base.b)
     ]
-    found += [(op.left, op.cut, op.depth) for op in nest.sets]
-    return found + [(op.right, op.cut, op.depth) for op in nest.sets if op.op is Op.INTERSECT]
+    for op in nest.sets:
+        both = (op.left, op.right) if op.op is Op.INTERSECT else (op.left,)
+        if not op.optional:
+            needed = (one for one in both if not is_optional(nest, op.depth, one.b))
+            found += [(one, op.cut, op.depth) for one in needed]
+    return found
 
 
 def _may_be_empty(prepared: Prepared, view: int, low: int, high: int) -> bool:

@@ -47,6 +47,7 @@ from gdb.executor.cpu.address import (
     S_MARK,
     S_OFFSET,
     S_OP,
+    S_OPTIONAL,
     S_RIGHT,
     V_FIRST,
     V_FIRST0,
@@ -368,13 +369,14 @@ def compute_set(p: Pointers, d: int, s: int) -> int:
 
 @compiled
 def compute_sets(p: Pointers, d: int, skip: int) -> int:
-    """Run the set operations that hang on level d; -1 if one came out empty, else the elements
+    """Run the set operations that hang on level d; -1 if one that is needed came out empty, else the elements
     looked at. skip : an i64 for each set, 1 where it is not needed; 0: all are."""
     work = 0
     for s in range(level(p, d, L_SET), level(p, d, L_SET_END)):
         if skip != 0 and load_i64(skip, s) == 1:
             continue
         work += compute_set(p, d, s)
-        if load_i64(load_i64(p, P_SET_LENGTH), s) == 0:
+        needed = load_i64(load_i64(p, P_SETS), s * N_SET + S_OPTIONAL) == 0
+        if needed and load_i64(load_i64(p, P_SET_LENGTH), s) == 0:
             return -1
     return work

@@ -21,6 +21,7 @@ from gdb.executor.cpu.address import (
     SLICE,
     T_FORMULA,
     T_LEVEL,
+    T_OPTIONAL,
     T_PARENT,
     T_ROLE,
     T_SIZE,
@@ -116,6 +117,9 @@ def count_tail(p: Pointers, first: int, nodes: int) -> tuple[int, float, int]:
             work += looked
             if node(p, c, T_PARENT) >= 0 and n != 0:
                 n, approx = 1, 1.0 if approx < INFINITE else INFINITE
+        end = node(p, c, T_OPTIONAL)
+        if end >= 0 and n == 0 and approx <= LARGEST:  # the tree is not there, which counts one
+            n, approx, c = 1, 1.0, end
         shadow = shadow * approx if approx > 0.0 else shadow * float(n)
         if shadow > LARGEST:
             break

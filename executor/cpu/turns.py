@@ -84,14 +84,14 @@ class Turns:
     @classmethod
     def of(cls, ranges: Iterable[tuple[int, int]], steps: int, budget: Budget) -> Turns:
         """The first turns of ranges of roots."""
-        return cls(deque(Unit(start, end, steps) for start, end in ranges), steps, budget)
+        return cls(deque([Unit(start, end, steps) for start, end in ranges]), steps, budget)
 
     def take(self, going: Callable[[], bool]) -> Unit | None:
         """The next unit, None when there will be none. While other workers may put something back, this waits for it
         as long as the run is `going`."""
         if self.steps == NEVER:  # nothing is put back
-            try:
-                return self.waiting.popleft() if going() else None
+            try:  # another worker may take the last one meanwhile
+                return self.waiting.popleft() if self.waiting and going() else None
             except IndexError:
                 return None
         while going():

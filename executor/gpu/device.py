@@ -31,6 +31,11 @@ class _Driver:
 _driver = _Driver()
 
 
+def begun() -> bool:
+    """Whether this process has asked for a GPU before."""
+    return _driver.begun and not _driver.lost
+
+
 def absence() -> str | None:
     """Why no GPU can be used, or None where one can."""
     if _driver.lost:

@@ -24,7 +24,8 @@ from gdb.executor.tables import NodeField, Role
 if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage
 
-WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more
+WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more,
+SOON = 4  # and each loop more than these about half as long again: 15 s with 10; with 24 NVRTC has ended by a signal
 MOST_NODES = 4
 """Nodes of trees in a nest that branches and gets a kernel of its own: with three trees of two that takes 54 s."""
 _CONSTANTS = (
@@ -94,7 +95,7 @@ def is_worth(stage: Stage) -> bool:
         roles = stage.tables.nodes[:, NodeField.ROLE]
         if np.count_nonzero(roles != Role.LONE) > MOST_NODES:
             return False
-    return stage.seconds > WORTH
+    return stage.seconds > WORTH * (1 << max(stage.tables.loops - SOON, 0))
 
 
 def kernel_of(stage: Stage) -> Kernel:

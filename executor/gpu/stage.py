@@ -82,9 +82,9 @@ def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
 
 def cut_level(tables: Tables) -> int:
     """The level whose list says how many work units a root has: the second loop, or that of the tail's node; -1 for
-    none."""
+    none: of an optional part it shows only in the end whether it counts nothing."""
     if tables.loops > 1:
-        return 1
+        return -1 if tables.levels[1, LevelField.LEAST] else 1
     node = cut_node(tables)
     if node < 0:
         return -1
@@ -95,11 +95,12 @@ def cut_level(tables: Tables) -> int:
 
 def cut_node(tables: Tables) -> int:
     """The node of the tail that may be counted in parts, where there is but one loop: a root, which is a sum over its
-    list, or over the vids that it is reached at. -1 where there is none."""
+    list, or over the vids that it is reached at, and not optional. -1 where there is none."""
     if tables.loops != 1:
         return -1
     for c, row in enumerate(tables.nodes):
-        if row[NodeField.ROLE] in (Role.INNER, Role.PUSHED) and row[NodeField.PARENT] < 0:
+        summed = row[NodeField.ROLE] in (Role.INNER, Role.PUSHED) and row[NodeField.PARENT] < 0
+        if summed and row[NodeField.OPTIONAL] < 0:
             return c
     return -1
 
@@ -111,6 +112,21 @@ class Share:
     ordinal: int
     index: int = 0
     of: int = 1
+
+
+def missing_bytes(prepared: Prepared, ordinal: int) -> int:
+    """Bytes of a stage's graph that do not lie on a device yet."""
+    there = sum(a.nbytes for a in lasting(prepared) if memory.RESIDENTS.has(a, ordinal))
+    return max(prepared.bytes - there, 0)
+
+
+def lasting(prepared: Prepared) -> list[HostArray]:
+    """Arrays of a stage that outlive the query: those of the snapshot's partitions, and values of its elements."""
+    found: list[HostArray] = [e for e in prepared.eids if e is not None]
+    for view in prepared.views:
+        found += [view.first, view.length, view.row, view.offsets, view.neighbours]
+    found += [side for sides in prepared.values for side in sides]
+    return list({id(a): a for a in found}.values())
 
 
 class Stage:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from gdb.storage.commit import Compactor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.importer.meter import LoadProgress
+    from gdb.storage.load_options import (
+        Format,
+        LoadOptions,
+        MissingEnds,
+        OnDuplicate,
+        OnError,
+        Repeated,
+    )
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.transaction import Changes
 
@@ -110,6 +118,7 @@ class Database(Queries):
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
+        self._load_failed = False
         super().__init__(mode, root, Work(), limits=own, gpu_memory=room)
 
     @property
@@ -130,9 +139,16 @@ class Database(Queries):
         return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
 
     def close(self) -> None:
-        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
+        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine.
+
+        A store that this database made, in which nothing was stored and an import failed, is removed.
+        """
         self._work.close()
         self._statements.clear()
+        if self._load_failed and not self._store.closed:
+            from gdb.storage.unmade import unmake
+
+            unmake(self._store)
         self._store.close()
 
     def interrupt(self) -> None:
@@ -149,7 +165,7 @@ class Database(Queries):
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
-        format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
+        format: Format = "auto",
         type: str | None = None,
         label: str | None = None,
         directed: bool = True,
@@ -158,11 +174,11 @@ class Database(Queries):
         header: bool | None = None,
         id_space: str | None = None,
         ends: tuple[str, str] | None = None,
-        missing_ends: Literal["create", "refuse"] | None = None,
-        multi_edges: Literal["keep", "drop"] = "keep",
-        self_loops: Literal["keep", "drop"] = "keep",
-        on_duplicate: Literal["error", "skip", "update"] = "error",
-        on_error: Literal["raise", "skip"] = "raise",
+        missing_ends: MissingEnds | None = None,
+        multi_edges: Repeated = "keep",
+        self_loops: Repeated = "keep",
+        on_duplicate: OnDuplicate = "error",
+        on_error: OnError = "raise",
         max_errors: int = 1000,
         rejects_file: PathLike | None = None,
         max_unpacked: int | str = "16MiB",
@@ -177,13 +193,15 @@ class Database(Queries):
 
         Parameters
         ----------
-        source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
-            that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
-        nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
-            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. The key
-            "KNOWS:Person:Person" of relationships names the labels of both ends as well, so that files between
-            different labels, whose ids overlap, are loaded in one call. A table
-            may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
+        source : edge lists, tables or graphs (GraphML, GEXF, GML, JSON, .graph, Matrix Market), their format found from
+            their content unless `format` names it; folders that `export` or Kuzu's EXPORT DATABASE wrote, which say all
+            of the rest themselves; graphs of networkx; or tables as below.
+        nodes, edges : CSV, Parquet or JSON files with neo4j-admin headers or plain names, or tables in memory: whatever
+            has `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB), lazy frames of polars, lists of
+            dicts; or a mapping of label (type) to these. The key "KNOWS:Person:Person" of relationships names the
+            labels of both ends as well, so that files between different labels, whose ids overlap, are loaded in one
+            call. A table may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see
+            docs/IMPORT.md.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds. It is made with label
@@ -205,7 +223,7 @@ class Database(Queries):
             are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
             stored.
 
-        The others are told in `gdb.storage.importer.load`.
+        The others are told in `gdb.storage.load_options.LoadOptions`.
 
         Raises
         ------
@@ -213,30 +231,15 @@ class Database(Queries):
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
-        if self._read_only:
-            raise ReadOnlyError(
-                f"the store {self._store.path} was opened read-only.",
-                "Open it without read_only=True (gdbsh: without --read-only).",
-            )
-        options.load_choices(format, missing_ends, multi_edges, self_loops, on_duplicate, on_error)
-        most = options.byte_count("max_unpacked", max_unpacked)
-        budget = options.import_memory(memory)
-        packed = options.choice_or_none("packed", packed)
-        from gdb.run.progress import Told
-        from gdb.storage.importer import load
+        from gdb.storage.load_options import LoadOptions
 
-        self._refuse_inside()
-        stop = Cancel() if cancel is None else cancel
-        self._statements.clear()  # or they would hold the snapshot, and so its files
-
-        told = None if progress is None else Told(progress)
-
-        def work(bar: Progress | None) -> LoadReport:
-            return load(
-                self._store,
-                source,
-                nodes=nodes,
-                edges=edges,
+        with self.importing():
+            if self._read_only:
+                raise ReadOnlyError(
+                    f"the store {self._store.path} was opened read-only.",
+                    "Open it without read_only=True.",
+                )
+            said = LoadOptions(
                 format=format,
                 type=type,
                 label=label,
@@ -253,9 +256,39 @@ class Database(Queries):
                 on_error=on_error,
                 max_errors=max_errors,
                 rejects_file=None if rejects_file is None else Path(rejects_file),
-                max_unpacked=most,
-                memory=budget,
+                max_unpacked=options.byte_count("max_unpacked", max_unpacked),
+                memory=options.import_memory(memory),
                 packed=packed,
+            )
+            options.check_load(said)
+            return self._load(source, nodes, edges, said, cancel, progress)
+
+    def _load(
+        self,
+        source: AnySource | Sequence[AnySource] | None,
+        nodes: Nodes | None,
+        edges: Edges | None,
+        said: LoadOptions,
+        cancel: threading.Event | None,
+        progress: Callable[[LoadProgress], None] | None,
+    ) -> LoadReport:
+        """Import, with a progress bar, where Ctrl-C cancels it."""
+        from gdb.run.progress import Told
+        from gdb.storage.importer import load
+
+        self._refuse_inside()
+        stop = Cancel() if cancel is None else cancel
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+
+        told = None if progress is None else Told(progress)
+
+        def work(bar: Progress | None) -> LoadReport:
+            return load(
+                self._store,
+                source,
+                nodes=nodes,
+                edges=edges,
+                options=said,
                 import_root=self._import_root,
                 progress=told if bar is None else partial(_step_of, bar),
                 cancel=stop,
@@ -264,6 +297,21 @@ class Database(Queries):
         outcome = Outcome("import", "what it read is stored")
         with _raised_by(told):
             return self._long(work, outcome, stop, quiet=told is not None)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """A block that is an import, as a program may make one of a transaction: where it fails, in a store that this
+        database made and in which nothing was ever stored, `close` removes the store. `load` is such a block.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> with gdb.connect() as db, db.importing(), db.transaction() as tx:
+        ...     _ = tx.execute("CREATE (:Person)")
+        """
+        self._load_failed = True  # until it has not
+        yield
+        self._load_failed = False
 
     def _loads(self) -> Load:
         return self.load
@@ -316,7 +364,7 @@ class Database(Queries):
         if self._read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only, and this query writes.",
-                "Open it without read_only=True (gdbsh: without --read-only).",
+                "Open it without read_only=True.",
             )
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
@@ -354,20 +402,22 @@ class Database(Queries):
         """
         from gdb.api.transaction import Transaction
 
+        statements = Statements(self._statements.texts)
+
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer
 
-            request = self._request(text, parameters, "auto", None, None, None, 0, None)
+            request = self._request(text, parameters, "auto", None, None, None, 0)
             request.load = None
             before = changes.delta
+
+            def work() -> Result:
+                view = changes.view
+                statements.of(view)
+                return answer(request, view, statements, lambda *_: _all_or_nothing(changes))
+
             try:
-                return self._work.do(
-                    lambda: answer(
-                        *(request, changes.view, Statements(self._statements.texts)),
-                        lambda *_: _all_or_nothing(changes),
-                    ),
-                    request.cancel,
-                )
+                return self._work.do(work, request.cancel)
             except KeyboardInterrupt:  # it came when the answer was ready
                 changes.delta = before
                 raise request.outcome.cancelled() from None
@@ -381,7 +431,7 @@ class Database(Queries):
         def commit(changes: Changes) -> bool:
             return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel, held_back)
 
-        return Transaction(self._store, run, begin, commit, cancel)
+        return Transaction(self._store, run, begin, commit, statements.clear, cancel)
 
     @boundary
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
@@ -405,15 +455,20 @@ class Database(Queries):
         )
 
 
-@contextmanager
-def _all_or_nothing(changes: Changes) -> Iterator[Changes]:
-    """Drop what a statement has changed where it raises."""
-    before = changes.delta
-    try:
-        yield changes
-    except BaseException:
-        changes.delta = before
-        raise
+class _all_or_nothing:  # used in `with`, as a function would be
+    """Drops what a statement has changed where it raises."""
+
+    __slots__ = ("_before", "_changes")
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes, self._before = changes, changes.delta
+
+    def __enter__(self) -> Changes:
+        return self._changes
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._changes.delta = self._before
 
 
 @contextmanager

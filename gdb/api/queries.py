@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
     from gdb.dbapi import Cursor
+    from gdb.executor.cluster import Cluster
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
@@ -66,6 +67,13 @@ class Queries(Closing):
         self._statements = Statements()
         self._procedures = procedures
 
+    if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
+
+        def __getattr__(self, name: str) -> object:
+            from gdb.api.elsewhere import no_attribute
+
+            raise no_attribute(self, name)
+
     @abstractmethod
     def _snapshot(self) -> Snapshot:
         """What the next query sees.
@@ -87,6 +95,7 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> Result:
         """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
         or with other parameters.
@@ -103,13 +112,16 @@ class Queries(Closing):
         timeout : seconds; None for none.
         match : mode of a MATCH that names none, instead of the database's.
         threads : 0 for one on each core.
+        on : other processes that share the work of a query that takes a second and more (docs/CLUSTER.md): a
+            `concurrent.futures.Executor`, as a process pool, a `dask.distributed.Client`, or a `gdb.Cluster`. They read
+            the store's folder under the same path.
 
         Raises
         ------
         SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
         Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped, and nothing was committed, unless its
             `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
-        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
+        QueryTimeout, OutOfBudget, DeviceError, ClusterError, RunError : it cannot be finished; nothing was committed.
         ClosedError : the database is closed.
 
         Warns
@@ -118,7 +130,7 @@ class Queries(Closing):
             too.
         """
         request = self._request(
-            text, parameters, device, memory, timeout, match, threads, gpu_memory
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
         )
         try:
             result = self._answered(request)
@@ -148,6 +160,7 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> Stream:
         """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
         the query waits. It sees the graph as it is now, however long it is read.
@@ -167,14 +180,17 @@ class Queries(Closing):
 
         Examples
         --------
-        >>> with db.stream("MATCH (a)-->(b)-->(c) RETURN id(a), id(c)") as stream:  # doctest: +SKIP
-        ...     for batch in stream.batches():
-        ...         writer.write_batch(pyarrow.record_batch(batch))
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> _ = db.execute("UNWIND range(1, 3) AS x CREATE (:N {x: x})-[:R]->(:N {x: -x})")
+        >>> with db.stream("MATCH (a)-->(b) RETURN a.x AS x") as stream:
+        ...     sum(row.x for row in stream)
+        6
         """
         from gdb.run.stream import Pipe, Stream, streamed
 
         request = self._request(
-            text, parameters, device, memory, timeout, match, threads, gpu_memory
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
         )
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
@@ -233,7 +249,9 @@ class Queries(Closing):
         """
         from gdb.run.pipeline import on_device
 
-        request = self._request(text, parameters, device, memory, timeout, match, 0, gpu_memory)
+        request = self._request(
+            text, parameters, device, memory, timeout, match, 0, None, gpu_memory
+        )
         columns = self._work.do(
             lambda: on_device(request, self._snapshot(), self._statements), request.cancel
         )
@@ -252,12 +270,13 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
         from gdb.run.pipeline import explained
 
         request = self._request(
-            text, parameters, device, memory, timeout, match, threads, gpu_memory
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
         )
         return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
 
@@ -283,8 +302,10 @@ class Queries(Closing):
 
         Examples
         --------
-        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])  # doctest: +SKIP
-        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()  # doctest: +SKIP
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])
+        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()
         [(2,), (3,)]
         """
         self._procedures = registered(self._procedures, signature, function, help)
@@ -302,7 +323,8 @@ class Queries(Closing):
         timeout: float | None,
         match: str | None,
         threads: int,
-        gpu_memory: int | str | None,
+        on: object = None,
+        gpu_memory: int | str | None = None,
     ) -> Request:
         options.query_text(text, device)
         from gdb.run.request import Request
@@ -314,13 +336,14 @@ class Queries(Closing):
             Cancel(),
             device=device,
             threads=options.thread_count(threads),
-            memory=options.memory_bytes(memory),
+            memory=None if memory is None else options.memory_bytes(memory),
             gpu_memory=options.gpu_memory_bytes(gpu_memory, self._gpu_memory),
             timeout=options.timeout_seconds(timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,
             load=self._loads(),
             limits=self._limits,
+            on=None if on is None else _cluster(on),
         )
 
     def _loads(self) -> Load:
@@ -473,6 +496,12 @@ class Queries(Closing):
                 return self._work.do(kept, cancel, run_beside)
         except KeyboardInterrupt:  # it came when all was written
             raise outcome.cancelled() from None
+
+
+def _cluster(on: object) -> Cluster:
+    from gdb.executor.cluster import cluster_of
+
+    return cluster_of(on)
 
 
 def _never_changes() -> ReadOnlyError:

@@ -54,11 +54,13 @@ class Transaction:
         run: Callable[[Changes, str, Mapping[str, object] | None], Result],
         begun: Callable[[], None],
         commit: Callable[[Changes], bool],
+        ended: Callable[[], None],
         cancel: threading.Event,
     ) -> None:
         """run : a query on the changes. commit : the changes; whether there were any; Ctrl-C is held back, and sets
-        `cancel`."""
+        `cancel`. ended : called before the writer's lock is given back."""
         self._store, self._run, self._begun, self._commit = store, run, begun, commit
+        self._ended_with = ended
         self._outcome, self._cancel = Outcome("transaction"), cancel
         self._ended = False
         self._stack = ExitStack()
@@ -125,8 +127,11 @@ class Transaction:
         def end() -> None:
             changes, self._changes, self._ended = self._changes, None, True
             with faults(), self._stack:
-                if keep and changes is not None:
-                    self._outcome.committed = self._commit(changes)
+                try:
+                    if keep and changes is not None:
+                        self._outcome.committed = self._commit(changes)
+                finally:
+                    self._ended_with()
                 del changes  # first: what it was made from may be removed with the lock
 
         run_interruptibly(end, self._cancel)

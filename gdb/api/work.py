@@ -38,15 +38,21 @@ class faults:  # used in `with`, as a function would be
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None or isinstance(error, GdbError) or not isinstance(error, Exception):
-            return
-        if _no_memory(error):
-            raise no_more_memory() from None
-        if not self._foreign:
-            raise InternalError(
-                f"an unexpected {error.__class__.__name__}: {error}.",
-                "This is a fault of gdb; please report it.",
-            ) from error
+        if isinstance(error, Exception):
+            _translated(error, foreign=self._foreign)
+
+
+def _translated(error: Exception, *, foreign: bool = False) -> None:
+    """Raise what `faults` makes of an error; nothing where it stays as it is."""
+    if isinstance(error, GdbError):
+        return
+    if _no_memory(error):
+        raise no_more_memory() from None
+    if not foreign:
+        raise InternalError(
+            f"an unexpected {error.__class__.__name__}: {error}.",
+            "This is a fault of gdb; please report it.",
+        ) from error
 
 
 def _no_memory(error: Exception) -> bool:
@@ -125,8 +131,10 @@ class Work:
         if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may ask its database
             cancel.outer = outer
         try:
-            with faults():
-                return work()
+            return work()
+        except Exception as error:
+            _translated(error)
+            raise
         finally:
             self._here.cancel = outer
             with self._guard:

@@ -8,8 +8,6 @@ still collected.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from gdb.base import forks, waiting
 
@@ -50,11 +48,13 @@ class _Rare:
 _rare = _Rare()
 
 
-@contextmanager
-def rarely() -> Iterator[None]:
-    """Have the collector run more rarely inside the block."""
-    _rare.begin()
-    try:
-        yield
-    finally:
+class rarely:  # used in `with`, as a function would be
+    """Has the collector run more rarely inside the block."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _rare.begin()
+
+    def __exit__(self, *_: object) -> None:
         _rare.end()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from operator import attrgetter
 from typing import ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
@@ -21,6 +22,9 @@ class Sized(Protocol):
 
     @property
     def nbytes(self) -> int: ...
+
+
+_NBYTES: Callable[[Sized], int] = attrgetter("nbytes")
 
 
 class Usage:
@@ -41,7 +45,7 @@ class Usage:
     @property
     def bytes_read(self) -> int:
         """Bytes of what `read` was told of, each once."""
-        return sum(one.nbytes for one in list(self._read.values()))
+        return sum(map(_NBYTES, list(self._read.values())))
 
     def __enter__(self) -> Usage:
         self._before.append(_here.usage)

@@ -12,7 +12,7 @@ import _thread
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
@@ -109,6 +109,13 @@ def result(future: Future[T], check: Callable[[], object] | None = None) -> T:
                 check()
     finally:
         del future  # its error would hold it by this frame, and with it all that the work had
+
+
+def first_of(futures: Collection[Future[T]], longest: float) -> set[Future[T]]:
+    """Those of some futures that have ended, once there is one, or some seconds have gone by (at most `STEP`)."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    return wait(futures, min(longest, STEP), FIRST_COMPLETED).done
 
 
 def ended(future: Future[T]) -> None:

@@ -12,6 +12,7 @@ from gdb.errors import SyntaxProblem
 from gdb.functions.library import varies
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
+from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.syntax import (
     Call,
     Case,
@@ -103,7 +104,7 @@ class AtomReader(ABC):
             case Kind.SIGN:
                 return self._sign(token, start)
             case _:
-                raise cursor.unexpected("an expression")
+                raise no_expression(cursor)
 
     def number(self, start: int, sign: int) -> Literal:
         """The number that comes next; start : the token of its sign, or itself."""
@@ -140,9 +141,7 @@ class AtomReader(ABC):
             case "$":
                 cursor.take()
                 return Parameter(self._parameter_name(), cursor.since(start))
-            case "*":
-                raise cursor.unexpected("an expression", cure="* stands alone, or in count(*).")
-        raise cursor.unexpected("an expression")
+        raise no_expression(cursor)
 
     def _parameter_name(self) -> str:
         if self.cursor.peek().kind is Kind.INTEGER:
@@ -158,9 +157,9 @@ class AtomReader(ABC):
             if not found and cursor.is_sign("}"):
                 break
             key = cursor.name("the name of a property")
-            cursor.expect_sign(
-                ":", "after the name of a property", "A property map is written {key: value}."
-            )
+            if cursor.tokens[cursor.at].sign != ":":
+                raise no_colon(cursor, key, first=not found)
+            cursor.at += 1
             found.append((key, self.read()))
         cursor.expect_sign("}", "or ',' in a property map")
         if len(found) > 1 and len({key.text for key, _ in found}) < len(found):
@@ -288,7 +287,7 @@ class AtomReader(ABC):
             cursor.take()
             return Literal(FLOAT_WORDS[word], cursor.place(start))
         if word in _NO_VALUE_BEGINS and cursor.is_word(*NO_VALUES) and following.sign != ".":
-            raise cursor.unexpected("an expression")
+            raise no_expression(cursor)
         cursor.at += 1
         return Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
 

@@ -34,6 +34,7 @@ from gdb.language.checks_operators import (
     labelled,
     listed,
     negative,
+    warn_of_null,
     with_keys,
 )
 from gdb.language.named_by import HasNamed
@@ -152,6 +153,8 @@ def known(
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
             return _with_variable(expression, frame, aggregates)
         case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
+            if isinstance(expression, Comparison):
+                warn_of_null(expression, frame)
             result = BOOLEAN
         case MapLiteral():
             result = MAP

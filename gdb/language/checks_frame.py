@@ -48,12 +48,14 @@ class Frame:
 
     around : what stands around a subquery or a comprehension: it stays visible whatever WITH does.
     asked : where somebody wants to know, gathers the names that were looked for here.
+    dropped : names that a WITH before did not pass on.
     """
 
     told: Told
     names: dict[str, Known]
     around: Frame | None = None
     asked: set[str] | None = None
+    dropped: frozenset[str] = frozenset()
 
     def inner(self, names: dict[str, Known] | None = None) -> Frame:
         """A frame inside this one, which sees it."""
@@ -61,7 +63,8 @@ class Frame:
 
     def after(self, names: dict[str, Known]) -> Frame:
         """The frame behind a WITH that passes on these names."""
-        return Frame(self.told, names, self.around)
+        gone = (self.dropped | self.names.keys()) - names.keys()
+        return Frame(self.told, names, self.around, dropped=frozenset(gone))
 
     def chain(self) -> Iterator[Frame]:
         frame: Frame | None = self
@@ -118,7 +121,11 @@ class Frame:
 
     def undefined(self, name: str, place: Place) -> NameProblem:
         known = [known for known in self.visible() if known.isidentifier()]  # no "count(*)"
-        cure = did_you_mean(name, known)
+        cure = ""
+        if any(name in frame.dropped for frame in self.chain()):
+            passed = f"only {', '.join(known)}" if 0 < len(known) <= 8 else "others only"
+            cure = f"The WITH before passes on {passed}: add {name} to it."
+        cure = cure or did_you_mean(name, known)
         if not cure and 0 < len(known) <= 8:
             cure = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}."
         message = f"there is no variable '{name}' here."

@@ -18,8 +18,11 @@ from gdb.language.checks_frame import Frame
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
+    Comparator,
+    Comparison,
     Expression,
     Index,
+    Literal,
     MapProjection,
     Place,
     Property,
@@ -37,6 +40,17 @@ def boolean(known: Known, expression: Expression, frame: Frame) -> None:
             expression.place,
             f"here is {known}, and it must be true or false.",
             "Compare it with something, or write IS NOT NULL.",
+        )
+
+
+def warn_of_null(expression: Comparison, frame: Frame) -> None:
+    """Of `a.x = null`, which no value makes true."""
+    sides = (expression.left, expression.right)
+    if any(isinstance(side, Literal) and side.value is None for side in sides):
+        negated = "NOT " * (expression.operator is Comparator.UNEQUAL)
+        frame.warn(
+            expression.place,
+            f"a comparison with null is null, and never true. Write IS {negated}NULL.",
         )
 
 

@@ -88,6 +88,7 @@ def values(part: NodePattern | RelationshipPattern) -> Iterator[Expression]:
 
 def _node(node: NodePattern, frame: Frame) -> None:
     if node.variable is not None:
+        _warn_dropped(node, node.variable, frame)
         _name(node.variable, NODE, "a node", frame)
 
 
@@ -126,6 +127,17 @@ def _name(name: Name, wanted: Known, shown: str, frame: Frame) -> None:
 
 def _items_fit(known: Known, wanted: Known) -> bool:
     return known.kind is not Kind.LIST or known.items.may_be((wanted.items.kind,))
+
+
+def _warn_dropped(node: NodePattern, name: Name, frame: Frame) -> None:
+    """Of MATCH (a) WITH b MATCH (a): a bare node that has the name of one that WITH dropped."""
+    bare = not (node.labels or node.properties or node.given or node.where)
+    if bare and name.text in frame.dropped and frame.find(name.text) is None:
+        frame.warn(
+            name.place,
+            f"the WITH before does not pass on '{name.text}', so this is another node. "
+            f"Add {name.text} to WITH if it is the same, or give it a name of its own.",
+        )
 
 
 def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:

@@ -148,6 +148,8 @@ class Cursor:
 
     def expect_sign(self, sign: str, where: str, cure: str = "") -> None:
         if self.tokens[self.at].sign != sign:
+            if not cure and sign in (")", "]", "}"):
+                cure = f"Write {sign} before it."
             raise self.unexpected(f"'{sign}' {where}", cure=cure)
         self.at += 1
 

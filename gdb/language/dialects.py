@@ -10,6 +10,7 @@ Refusals: TypeAlias = "Mapping[str, tuple[str, str]]"
 """By the word: what is not supported, with its verb, and what to write instead."""
 
 _SCHEMA = "See Database.load() and db.schema()."
+_LISTS = "CALL db.labels() lists labels, CALL dbms.procedures() what else there is."
 _NO_INDEX = "None is needed: conditions are evaluated over columns, and ids are looked up."
 _NO_CONSTRAINT = "Ids are unique within an id space; MERGE looks for a node before it makes one."
 _NO_USERS = "A store is a folder: its files' permissions say who may use it."
@@ -20,8 +21,16 @@ _TRANSACTION = (
 
 CLAUSES: Refusals = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),
-    "SHOW": ("SHOW is", "CALL dbms.procedures() lists what tells of labels, types and keys."),
-    "DROP": ("DROP is", _SCHEMA),
+    "SHOW": ("SHOW is", _LISTS),
+    "DROP": (
+        "DROP is",
+        "MATCH (n:Label) DETACH DELETE n deletes nodes; there are no indexes to drop.",
+    ),
+    "TRUNCATE": ("TRUNCATE is", "Write MATCH (n:Label) DETACH DELETE n."),
+    "FROM": ("FROM is", "Write MATCH (n:Label) RETURN n."),
+    "DESCRIBE": ("DESCRIBE is", _LISTS),
+    "PRAGMA": ("PRAGMA is", _LISTS),
+    "VACUUM": ("VACUUM is", "Call db.compact(), or `gdbsh compact STORE`."),
     "ALTER": ("ALTER is", _SCHEMA),
     "RENAME": ("RENAME is", _SCHEMA),
     "BEGIN": ("BEGIN is", _TRANSACTION),
@@ -78,6 +87,8 @@ OPERATORS: Mapping[str, str] = {
     "!=": "Write <> instead.",
     "&&": "Write AND.",
     "==": "Write = instead.",
+    "=>": "Write >= instead.",
+    "=<": "Write <= instead.",
 }
 """Of what stands between operands: what to write instead."""
 
@@ -95,6 +106,13 @@ _FUNCTIONS: Mapping[str, str] = {
     "nvl": "Write coalesce(value, other).",
     "isnull": "Write value IS NULL.",
     "concat": "Write a + b.",
+    "len": "Write size() of a list or string, length() of a path.",
+    "iif": "Write CASE WHEN condition THEN a ELSE b END.",
+    "if": "Write CASE WHEN condition THEN a ELSE b END.",
+    "cast": "Write toInteger(), toFloat() or toString().",
+    "array_agg": "Write collect().",
+    "list": "Write collect(), or a list in [ ].",
+    "datediff": "Write duration.between(a, b).",
     "now": "Write datetime() or localdatetime().",
     "current_date": "Write date().",
     "current_timestamp": "Write datetime().",

@@ -20,6 +20,7 @@ from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
     Clause,
+    Delete,
     Finish,
     Match,
     Query,
@@ -44,6 +45,7 @@ _SHORT = 1_000
 """Characters up to which no text begins with so many patterns that a table of them is worth it."""
 _LONG = 100_000
 """Characters from which on a text is a long one."""
+_DELETE_FROM = "Write MATCH (n:Label) DELETE n, or DETACH DELETE n with its relationships."
 _ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
 
 
@@ -282,7 +284,13 @@ class _Parser(CopyStatement):
             return cursor.unexpected("a clause such as MATCH", _STARTS)
         if isinstance(last, Finish):
             return cursor.unexpected("the end of the query", cure="Nothing follows FINISH.")
+        if isinstance(last, Delete) and cursor.tokens[cursor.at - 1].word == "FROM":
+            raise cursor.not_supported(cursor.last, "DELETE FROM is", _DELETE_FROM)
         if isinstance(last, Return):
+            if cursor.tokens[cursor.at - 1].word == "TOP" and token.kind is Kind.INTEGER:
+                raise cursor.not_supported(
+                    cursor.last, "TOP is", f"End it with LIMIT {token.text}."
+                )
             if token.word in {word.split()[0] for word in CLAUSE_WORDS}:
                 return cursor.error(
                     cursor.here, "RETURN ends a query.", "Write WITH where the query goes on."
@@ -290,6 +298,8 @@ class _Parser(CopyStatement):
             cure = "Columns are separated by commas; AS names one."
             return cursor.unexpected("the end of the query", _words_after(last), cure)
         cure = _ENDS_WITH_RETURN if token.kind is Kind.END else ""
+        if token.sign == ";":
+            cure = "A semicolon ends the query: leave it out here."
         if isinstance(last, Match) and cursor.tokens[cursor.at - 1].is_sign(")"):
             words = ("RETURN", "WHERE", *CLAUSE_WORDS)
             return cursor.unexpected("WHERE, RETURN or a relationship", words, cure)

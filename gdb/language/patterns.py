@@ -48,6 +48,19 @@ class _Filling:
 _EMPTY = _Filling()
 _NOWHERE = Place(0, 0)
 _NOBODY = NodePattern(None, (), (), _NOWHERE)
+# A word that goes on behind a pattern: what is open before it was to be closed.
+_ENDS = (
+    "RETURN",
+    "WITH",
+    "WHERE",
+    "LIMIT",
+    "ORDER BY",
+    "SET",
+    "CREATE",
+    "MERGE",
+    "DELETE",
+    "UNWIND",
+)
 _ANY_LABELS = LabelExpression((), (), Place(0, 0))
 
 
@@ -289,12 +302,16 @@ class PatternReader(ExpressionReader):
 
     def _node(self) -> NodePattern:
         cursor, start = self.cursor, self.cursor.at
-        cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
+        if not cursor.is_sign("("):
+            comma = start > 0 and cursor.tokens[start - 1].sign == "," and cursor.is_word(*_ENDS)
+            cure = "Leave out the comma before it." if comma else "A node is written (name:Label)."
+            raise cursor.unexpected("'(' of a node", cure=cure)
+        cursor.at += 1
         variable = self._variable("node", ":", "{", ")", "$")
         labels = label_expression(self) if cursor.is_sign(":") else _ANY_LABELS
         filling = _EMPTY if cursor.is_sign(")") else self._filling()
         if not cursor.accept_sign(")"):
-            raise cursor.unexpected("')' to close the node", cure=self._node_cure())
+            raise cursor.unexpected("')' to close the node", cure=self._node_cure(start))
         place = cursor.since(start)
         where = filling.where
         if labels.others:
@@ -303,8 +320,11 @@ class PatternReader(ExpressionReader):
             where = both(labels.condition(subject, "node"), where)
         return NodePattern(variable, labels.terms, filling.properties, place, filling.given, where)
 
-    def _node_cure(self) -> str:
-        token = self.cursor.peek()
+    def _node_cure(self, start: int) -> str:
+        """start : the token of its parenthesis."""
+        cursor, token = self.cursor, self.cursor.peek()
+        if cursor.at > start + 1 and (token.kind is Kind.END or cursor.is_word(*_ENDS)):
+            return f"Close it: {cursor.text[cursor.starts[start] : cursor.ends[cursor.at - 1]]})"
         if token.kind in _NAMES:
             return "A label is written with a colon, as in (a:Person)."
         if token.is_sign("|"):
@@ -379,7 +399,11 @@ class PatternReader(ExpressionReader):
             filling = replace(filling, where=where)
         if not cursor.is_sign("]"):
             named = cursor.peek().kind in _NAMES
-            cure = "A type is written with a colon, as in -[r:KNOWS]->." if named else ""
+            cure = (
+                "A type is written with a colon, as in -[r:KNOWS]->."
+                if named
+                else "Write ] before it."
+            )
             raise cursor.unexpected("']' to close the relationship", cure=cure)
         cursor.take()
         return _Bracket(variable, types, length, filling)

@@ -215,14 +215,17 @@ def allowed_vertices(
         conditions.among = groups, tuple(dict.fromkeys(names))
     groups, spaces = conditions.among
     known = scope.parameters if values is None else values
-    parts = [_with_id(scope, groups, spaces, _ids(terms, known)) for _, terms in conditions.on_id]
+    parts: list[I64] = []
+    for _, terms in conditions.on_id:
+        parts.append(_with_id(scope, groups, spaces, _ids(terms, known)))
     if conditions.on_properties:
         if conditions.answer is None:
             scope = scope if values is None else scope.with_parameters(values)
             conditions.answer = _with_properties(scope, groups, conditions.on_properties)
         parts.append(conditions.answer)
-    parts += [with_edge(scope.snapshot, test) for test in conditions.on_edges]
-    return _common(parts).astype(np.uint32)
+    for test in conditions.on_edges:
+        parts.append(with_edge(scope.snapshot, test))
+    return (parts[0] if len(parts) == 1 else _common(parts)).astype(np.uint32)
 
 
 def allowed_edges(
@@ -264,8 +267,11 @@ def _with_id(
 ) -> I64:
     """The vids of some ids in the id spaces of some groups, ascending."""
     snapshot = scope.snapshot
-    found = [snapshot.find_many(ids, space) for space in spaces]
-    vids = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, np.int64), *found])
+    if len(spaces) == 1:
+        vids = snapshot.find_many(ids, spaces[0])
+    else:
+        found = [snapshot.find_many(ids, space) for space in spaces]
+        vids = np.concatenate([np.zeros(0, np.int64), *found])
     if len(vids) > 1:
         vids = np.unique(vids)
     if len(vids) and vids[0] < 0:

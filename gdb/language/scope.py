@@ -366,8 +366,19 @@ class Scope:
             of_node = isinstance(test.subject, Element) and test.subject.kind == "vertex"
             (labels if of_node else types).extend(name for term in test.labels for name in term)
         self._warn_unknown(labels, self.snapshot.labels, "no node has the label")
+        self._warn_named_as_labels()
         known = [type_.name for type_ in self.snapshot.edge_types]
         self._warn_unknown(types, known, "no relationship has the type")
+
+    def _warn_named_as_labels(self) -> None:
+        """Of (Person), where a colon is missing: a variable that has the name of a label, and no label."""
+        for vertex in self.vertices:
+            if vertex.name in self.snapshot.labels and not vertex.labels:
+                self.warn(
+                    vertex.place,
+                    f"the node variable {vertex.name} is named as a label, and any node matches. "
+                    f"If it is the label, write (:{vertex.name}).",
+                )
 
     def _warn_unknown(self, names: Iterable[Name], known: Sequence[str], message: str) -> None:
         told = set(known)

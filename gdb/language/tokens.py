@@ -94,6 +94,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c
 _OTHER_QUOTES = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'") | dict.fromkeys(
     "\u201c\u201d\u201e\u201f\u2033", '"'
 )
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 _END = Token(Kind.END, "")
 _WRONG = Token(Kind.END, "?")
 _COMMON: dict[str, Token | None] = {sign: Token(Kind.SIGN, sign, "", sign) for sign in _SIGNS}
@@ -203,11 +204,20 @@ def _check_closed(text: str) -> None:
             )
 
 
+_INSTEAD = {
+    "#": "Comments begin with //",
+    "?": "Write parameters as $name.",
+    "\\": "Commands of gdbsh begin with a dot: .help lists them.",
+}
+
+
 def _unexpected(text: str, place: Place) -> SyntaxProblem:
     shown = text[place.start : place.end]
-    cure = {"#": "Comments begin with //", "?": "Write parameters as $name."}.get(shown[0], "")
+    cure = _INSTEAD.get(shown[0], "")
     if shown[0] in _OTHER_QUOTES:
         cure = f"This is a quotation mark of printed text: write {_OTHER_QUOTES[shown[0]]}"
+    if shown[0] in _DASHES:
+        cure = "This is a dash of printed text: write -"
     if not shown.isprintable():
         shown = f"U+{ord(shown[0]):04X}"
     return problem(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import same
 from gdb.language import pushdown, question
+from gdb.language.aggregation import is_count
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, hoisted
 from gdb.language.existence import EdgeTest, edge_test
@@ -22,8 +23,8 @@ from gdb.language.refusals import check
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
-from gdb.language.syntax import Element, Expression, HasLabels, walk
-from gdb.logical.operators import Filter, Limit, Names, Operators, Plan, expressions_of
+from gdb.language.syntax import Call, Element, Expression, HasLabels, walk
+from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
 from gdb.records import dataclass, replace
@@ -41,6 +42,7 @@ class OnePattern:
 
     text : of the query. matches : one or several MATCH, none optional. conditions : what a WITH asks of the rows
         that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
+    optional : OPTIONAL MATCHes behind the others, of whose rows no more is asked than a number.
     """
 
     text: str
@@ -49,6 +51,7 @@ class OnePattern:
     behind: Operators
     names: Names
     operators: Operators = ()
+    optional: tuple[Match, ...] = ()
 
     @property
     def first(self) -> Operators:
@@ -60,20 +63,36 @@ def one_pattern(plan: Plan) -> OnePattern | None:
     """The plan as one pattern and its tail; None where it is none."""
     if len(plan.sides) > 1 or not plan.returns or plan.start:
         return None
-    operators = plan.sides[0]
-    matches = tuple(
-        hoisted(one)
-        for one in takewhile(lambda one: isinstance(one, Match), operators)
-        if isinstance(one, Match)
-    )
-    rest = operators[len(matches) :]
+    return of_operators(plan.text, plan.sides[0], plan.names)
+
+
+def of_operators(text: str, operators: Operators, names: Names) -> OnePattern | None:
+    """As `one_pattern`, of the operators of a plan. names : of the answer."""
+    first = takewhile(lambda one: isinstance(one, Match), operators)
+    every = tuple(hoisted(one) for one in first if isinstance(one, Match))
+    matches = tuple(takewhile(lambda one: not one.optional, every))
+    optional = every[len(matches) :]
+    rest = operators[len(every) :]
     filters = tuple(takewhile(lambda one: isinstance(one, Filter), rest))
     behind = rest[len(filters) :]
     covered = all(isinstance(one, tail.COVERED) for one in behind)
-    if not matches or not behind or not covered or any(one.optional for one in matches):
+    if not matches or not behind or not covered:
+        return None
+    if optional and (filters or counted_alone(behind) is None):
+        return None
+    if not all(one.optional for one in optional):
         return None
     conditions = tuple(one.condition for one in filters if isinstance(one, Filter))
-    return OnePattern(plan.text, matches, conditions, behind, plan.names, operators)
+    return OnePattern(text, matches, conditions, behind, names, operators, optional)
+
+
+def counted_alone(operators: Operators) -> Call | None:
+    """The count that some operators begin with, where they gather nothing else, and no keys."""
+    match operators[0]:
+        case Aggregate(keys=(), calls=(gathered,), rest=()) if is_count(gathered.call):
+            return None if gathered.call.distinct else gathered.call
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +100,7 @@ class Sources:
     """What the parts of a bound query were made of, so that they can be made again with other values.
 
     scope : holds the values. pushed : conditions on one element. compared : comparisons of two, in the order of the
-        query graph's. rest : the other conditions.
+        query graph's. rest : the other conditions. mode : of a MATCH that names none.
     """
 
     asked: OnePattern
@@ -89,6 +108,7 @@ class Sources:
     pushed: Mapping[Element, Conditions]
     rest: Sequence[Expression]
     compared: Sequence[Compared]
+    mode: MatchMode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,9 +131,9 @@ class BoundQuery:
         return self.sources.scope.parameters
 
     @property
-    def conditions(self) -> list[tuple[Element, frozenset[str]]]:
-        """The elements with conditions of their own, and the parameters that each mentions."""
-        return [(element, known.names()) for element, known in self.sources.pushed.items()]
+    def conditions(self) -> list[tuple[Element, frozenset[str], Conditions]]:
+        """The elements with conditions of their own, the parameters that each mentions, and these conditions."""
+        return [(element, known.names(), known) for element, known in self.sources.pushed.items()]
 
     @property
     def tail_names(self) -> frozenset[str]:
@@ -123,22 +143,28 @@ class BoundQuery:
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
         """The parameters that have another value here than the query was bound with."""
-        known = self.values
-        return frozenset([name for name, value in values.items() if not same(value, known[name])])
+        known, found = self.values, set[str]()
+        for name, value in values.items():
+            if not same(value, known[name]):
+                found.add(name)
+        return frozenset(found)
 
     def allowed_again(
-        self, values: Mapping[str, Value], changed: Set[str], touched: Iterable[Element]
+        self,
+        values: Mapping[str, Value],
+        changed: Set[str],
+        touched: Iterable[tuple[Element, Conditions]],
     ) -> tuple[dict[int, U32], dict[int, I64]]:
         """The allowed vids of query vertices and edge ids of query edges, by number, with other values of the
         parameters, each of the same kind as before.
 
-        touched : the elements whose conditions mention a parameter in `changed`.
+        touched : the elements whose conditions mention a parameter in `changed`, and these conditions.
         """
-        scope, pushed = self.sources.scope, self.sources.pushed
+        scope = self.sources.scope
         vertices: dict[int, U32] = {}
         edges: dict[int, I64] = {}
-        for element in touched:
-            again, k = pushed[element].with_values(changed), element.index
+        for element, known in touched:
+            again, k = known.with_values(changed), element.index
             if element.kind == "vertex":
                 vertices[k] = pushdown.allowed_vertices(scope, element, again, values)
             else:
@@ -170,8 +196,8 @@ class BoundQuery:
         """
         before, changed = self.sources, self.changed(values)
         bounds = self.bounds_again(values, changed)
-        if bounds is None:
-            return _bind(before.asked, before.scope.snapshot, values, self.graph.mode)
+        if bounds is None or self.graph.optional:
+            return _bind(before.asked, before.scope.snapshot, values, before.mode)
         scope = before.scope.with_parameters(values)
         touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
         again = {element: known.with_values(changed) for element, known in touched.items()}
@@ -221,7 +247,7 @@ def bind(
     -----
     Evaluates conditions on one element over all vertices or edges that its labels admit.
     """
-    check(asked.text, asked.matches)
+    check(asked.text, (*asked.matches, *asked.optional))
     try:
         return _bind(asked, snapshot, params, default_mode)
     except RecursionError:
@@ -233,6 +259,10 @@ def bind(
 def _bind(
     asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
+    if asked.optional:
+        from gdb.physical.optional_matches import needed
+
+        asked = needed(asked)
     scope = Scope(asked.text, snapshot, params)
     mode = _mode(asked, default_mode)
     written: list[Expression] = []
@@ -244,26 +274,31 @@ def _bind(
         where = [] if match.where is None else [match.where]
         if match is asked.matches[-1]:
             where += asked.conditions
-        more, others = _conditions(scope, where, default_mode)
+        more, others = conditions_of(scope, where, default_mode)
         tests += more
         written += others
     found = question.asked(scope, tests, written)
     scope.warn_of_unknown_names()
-    allowed = _candidates(scope, found.pushed, "vertex")
+    allowed = candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
-    if not mode.distinct and not question.soon_listed(scope, vertices):
+    few = not asked.optional and question.soon_listed(scope, vertices)
+    if not mode.distinct and not few:
         found.compare(scope)
     made = tail.tail(scope, asked.behind, asked.names, found.rest)
     wanted = {ref.index for ref in made.columns if ref.element == "edge"}
-    allowed = _candidates(scope, found.pushed, "edge")
+    allowed = candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
     texts, renamed = _compared(scope, found.rest)
     graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
-    sources = Sources(asked, scope, found.pushed, found.rest, found.compared)
-    return BoundQuery(graph, made, tuple(scope.warnings), sources)
+    if asked.optional:
+        from gdb.physical.optional_matches import with_optional
+
+        graph = with_optional(graph, made, asked, scope, default_mode)
+    sources = Sources(asked, scope, found.pushed, found.rest, found.compared, default_mode)
+    return BoundQuery(graph, made, tuple(dict.fromkeys(scope.warnings)), sources)
 
 
-def _candidates(
+def candidates(
     scope: Scope, pushed: Mapping[Element, Conditions], kind: Literal["vertex", "edge"]
 ) -> Candidates:
     """What the elements of a kind may be by their own conditions."""
@@ -323,7 +358,7 @@ def _mode(asked: OnePattern, default: MatchMode) -> MatchMode:
     return mode
 
 
-def _conditions(
+def conditions_of(
     scope: Scope, where: Sequence[Expression], default: MatchMode
 ) -> tuple[list[EdgeTest], list[Expression]]:
     """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names

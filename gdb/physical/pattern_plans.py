@@ -51,7 +51,8 @@ class PatternPlan:
 def embeddings(plan: Plan) -> float | None:
     """How many embeddings the planner expects of a plan."""
     notes = plan.notes
-    if not notes.estimates or plan.terms:  # with terms it leaves conditions out
+    # with terms it leaves conditions out; optional parts are not estimated together
+    if not notes.estimates or plan.terms or plan.optional:
         return None
     alone = plan.divisor == 1 and plan.multiplicity == 1 and not plan.twins
     classes = notes.automorphisms if notes.restrictions and alone else plan.divisor

@@ -66,7 +66,7 @@ def plan(
     effort : from when on, and how long, better ways to count are looked for.
     few : only some rows are wanted, so matching begins where embeddings are dense.
     root : with `counting`, the number of embeddings is wanted for each data vertex of this query vertex, which
-        becomes the first loop.
+        becomes the first loop. It has no optional parts.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
         "symmetry" stays on.
 
@@ -95,7 +95,10 @@ def plan(
         order = written_order(query)
     if tails and sampled is None:
         order = independent_last(query, order, root)
-    broken, copies = _symmetry(query, order, counting, switched_off, few, root)
+    # what maps the pattern onto itself need not map an optional part onto itself
+    broken, copies = Symmetry(), tuple[Twin, ...]()
+    if not graph.optional:
+        broken, copies = _symmetry(query, order, counting, switched_off, few, root)
     by_degree = counting and "orientation" not in switched_off
     matched, expected = query, None
     if sampled is not None:
@@ -118,6 +121,10 @@ def plan(
     if sampled is not None:
         too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
         found = replace(found, notes=replace(found.notes, steps=sampled.steps, too_many=too_many))
+    if graph.optional:
+        from gdb.planner.optional import with_optional
+
+        return with_optional(found, graph, source, ordered="order" not in switched_off)
     if root is not None:
         return replace(found, ranked=False)  # its vertices are shown
     if sampled is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.executor.choose_device import Choice, shown
 from gdb.executor.nest import (
     Check,
     EdgeLevel,
@@ -21,6 +23,7 @@ from gdb.executor.nest import (
     VertexLevel,
     Within,
 )
+from gdb.executor.nest_parts import ends_of_trees, first_loops
 from gdb.executor.plan import (
     Apart,
     Between,
@@ -28,16 +31,20 @@ from gdb.executor.plan import (
     Compare,
     Eliminate,
     Extend,
+    OptionalPart,
     Phase,
     Plan,
     Rules,
     Scan,
     ViewSpec,
 )
-from gdb.executor.prepare import both_ways, loop_nest
-from gdb.executor.run import Choice, Options, choose, stage
+from gdb.executor.prepare import both_ways, loop_nest, stage
+from gdb.executor.run import Options
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
+
+if TYPE_CHECKING:
+    from gdb.executor.cluster import Cluster
 
 UNLIMITED = 1 << 60
 
@@ -53,8 +60,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         marked by ~, what was counted by =.
     """
     notes, name = plan.notes, plan.names
+    choice = shown(plan, options.device, graph, ran=bound is not None)
     bound = bound or {}
-    choice = choose(plan, options.device, graph)
     lines = [
         f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "
         f"leaves: {_names(notes.leaves, name)}",
@@ -70,6 +77,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     lines.append("stage 1 (fused: every partition in memory):")
     expected = dict(zip(plan.order, notes.estimates, strict=True))
     lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
+    lines += [f"  {line}" for part in plan.optional for line in _optional(part, plan, expected)]
     lines.append("loop nest:")
     windows = choice.windows
     lines += [f"  {line}" for line in _nest(graph, plan, bound, windows=windows)]
@@ -81,6 +89,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     if notes.too_many:
         lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
     lines.append(f"device: {choice.device} ({choice.why})")
+    if options.on is not None:
+        lines.append(_elsewhere(plan, graph, options.on))
     lines += _residency(plan, graph, options, choice)
     return "\n".join(lines)
 
@@ -92,6 +102,16 @@ def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice)
     from gdb.executor.gpu import launch
 
     return launch.described(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
+
+
+def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
+    """Whether other processes share the work."""
+    from gdb.executor import cluster
+
+    seconds = cluster.shares(plan, graph, on, None)
+    if seconds is None:
+        return f"cluster: not asked, expected to take less than {on.least:g} s"
+    return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one"
 
 
 def _times(factor: int) -> str:
@@ -159,6 +179,13 @@ def _phase(phase: Phase, plan: Plan, expected: dict[int, float]) -> list[str]:
             return [f"compare {text}"]
 
 
+def _optional(part: OptionalPart, plan: Plan, expected: dict[int, float]) -> list[str]:
+    """The phases of an optional part and of those within it."""
+    inner = [line for phase in part.phases for line in _phase(phase, plan, expected)]
+    inner += [line for one in part.parts for line in _optional(one, plan, expected)]
+    return ["optional, counts at least one:", *(f"  {line}" for line in inner)]
+
+
 def _label(plan: Plan, vertex: int) -> str:
     label = plan.candidates[vertex].label
     return f":{label}" if label else ""
@@ -169,11 +196,12 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
     lines: list[str] = []
     sampled = () if plan.compares and not windows else plan.notes.bound  # walks are the CPU's
     counted = bound.get(id(plan), _NOTHING)
-    arounds = nest.arounds
+    arounds, least = nest.arounds, {*first_loops(nest).values()}
     tabs: dict[int, int] = {-1: 0}  # of what is in a loop
     for k in range(nest.loops):
         tab = tabs[arounds[k]]
         line = "  " * tab + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
+        line += "  [at least 1]" if k in least else ""
         line += _cached(nest, k, False, plan) if windows else ""
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
         lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
@@ -213,7 +241,7 @@ def _cached(nest: LoopNest, loop: int, tail: bool, plan: Plan) -> str:
 def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
     """A factor for each root of the tail in a loop."""
     factors: list[str] = []
-    paired = False
+    paired, optional = False, ends_of_trees(nest)
     for k, node in enumerate(nest.tail):
         if node.parent >= 0 or nest.arounds[node.levels[0]] != loop:
             continue
@@ -224,6 +252,8 @@ def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
             factors[-1] += "" if paired else f" {base}"
         else:
             factors.append(_weight(nest, k, plan))
+        if k in optional and not paired:
+            factors[-1] = f"max(1, {factors[-1]})"
     return factors
 
 

@@ -77,6 +77,15 @@ def _next(query: Resolved, left: set[int], bound: set[int]) -> int:
     )
 
 
+def order_behind(query: Resolved, bound: tuple[int, ...]) -> tuple[int, ...]:
+    """All query vertices, first those that are bound already, in their order."""
+    order, left = [*bound], set(range(len(query.candidates))) - {*bound}
+    while left:
+        order.append(_next(query, left, {*order}))
+        left.discard(order[-1])
+    return tuple(order)
+
+
 def independent_last(
     query: Resolved, order: tuple[int, ...], kept: int | None = None
 ) -> tuple[int, ...]:

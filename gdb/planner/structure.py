@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Plan, verify
-from gdb.executor.prepare import entangled
-from gdb.executor.run import stage
+from gdb.executor.prepare import entangled, stage
 from gdb.executor.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
@@ -29,6 +28,7 @@ from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
+    from gdb.executor.prepare import Prepared
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
 Measure = Callable[[Plan], float]
@@ -254,8 +254,15 @@ def by_structure(
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
 
+    measured: dict[tuple[int, int], tuple[Prepared, Estimate]] = {}  # a stage is kept for its id
+
     def measure(plan: Plan, most: int) -> Estimate:
-        return estimate(stage(plan, source, windows=True), effort.draws, most)
+        prepared = stage(plan, source, windows=True)
+        known = measured.get((id(prepared), most))
+        if known is None:
+            known = prepared, estimate(prepared, effort.draws, most)
+            measured[id(prepared), most] = known
+        return known[1]
 
     found = measure(first, effort.least)
     problem = asked() if found.steps >= effort.search_from else None

@@ -6,8 +6,8 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import limits
@@ -23,12 +23,13 @@ from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
 from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
+from gdb.run.statements import Refusal, Statements, key_of
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Plan
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.run import Answer
@@ -51,19 +52,17 @@ Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]
 class Planned:
     """A checked query as operators.
 
-    why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
-    answer. refused : whether it is known already that not all of it is for columns.
-    counts : that it begins with, where they are kept. kept : what earlier runs found of its operators.
+    writes : whether it changes the graph. refusal : why it is not one pattern and its tail. warnings : of the check.
+    explain, profile : whether its plan is the answer. kept : what earlier runs found of its operators.
     """
 
     plan: Plan
-    why: str
+    writes: bool
+    refusal: Refusal
     warnings: tuple[str, ...]
-    explain: bool = False
-    profile: bool = False
-    refused: bool = False
-    counts: OptionalCounts | None = None
-    kept: KeptPatterns | None = None
+    explain: bool
+    profile: bool
+    kept: KeptPatterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Choice:
     first: Prefix | None
     why: str
     bounded: bool = False
-    counts: OptionalCounts | None = None
+    counts: Counts | None = None
 
 
 def answered(
@@ -87,36 +86,32 @@ def answered(
     snapshot: Snapshot,
     clock: Clock,
     change: Change | None,
-    refuse: Callable[[str], None],
-    keep: Callable[[OptionalCounts], None],
+    statements: Statements,
 ) -> Result:
     """The answer of a query; of EXPLAIN its plan.
 
-    change : None where nothing may be written. refuse : is given why not all of it runs over columns, whatever the
-    values of its parameters. keep : is given the counts that it begins with.
+    change : None where nothing may be written. statements : where what is found of a query that reads is kept.
 
     Raises
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.physical.rows.run import writes
-
-    changes_graph = writes(asked.plan)
+    notes = None if asked.writes else _Notes(request, asked.refusal, snapshot, statements)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> _Made:
-        given = request, asked, snapshot, changes, clock, refuse
+        given = request, asked, snapshot, changes, clock, notes
         found = _tried(*given, few=True) or _tried(*given, few=False)
         assert found is not None
-        if found.choice.counts is not None and not changes:
-            keep(found.choice.counts)
         return found
 
     if asked.explain:
         context = _context(request, asked, snapshot, None, clock)
-        lines = _explained(asked, context, _chosen(request, asked, context, refuse))
+        lines = _explained(asked, context, _chosen(request, asked, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    if not changes_graph:
+    if not asked.writes:
         made = run(snapshot, None)
+        if made.choice.counts is not None and notes is not None:
+            notes.keep(made.choice.counts)
     elif change is None:
         raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
     else:
@@ -124,8 +119,8 @@ def answered(
             # all that can fail comes before the commit
             made = run(changes.view, changes)
     context = made.context
-    warnings = (*asked.warnings, *made.warnings)
-    if context.handled > LARGE and not changes_graph:
+    warnings = (*asked.warnings, *made.warnings, *context.options.lost)
+    if context.handled > LARGE and not asked.writes:
         told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, told)
     summary = Summary(
@@ -134,7 +129,7 @@ def answered(
         len(made.answer),
         context.embeddings,
         bytes_read=clock.usage.bytes_read,
-        effects=context.graph.effects if changes_graph else None,
+        effects=context.graph.effects if asked.writes else None,
         evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
         why=made.why,
     )
@@ -158,6 +153,38 @@ class _Made:
     warnings: tuple[str, ...] = ()
 
 
+class _Notes:
+    """What runs over a snapshot found of a query that reads, kept for the next ones.
+
+    why : it is not one pattern and its tail. refused : whether it is known already that not all of it is for columns.
+    """
+
+    def __init__(
+        self, request: Request, refusal: Refusal, snapshot: Snapshot, statements: Statements
+    ) -> None:
+        self._of = key_of(request), snapshot
+        self._statements, self._lasting = statements, refusal.lasting
+        self._values = bool(request.parameters)
+        known = statements.refusal(*self._of) if refusal.always else None
+        self.why = refusal.why if known is None else known.why
+        self.refused = refusal.columns if known is None else known.columns
+
+    def refuse(self, why: str) -> None:
+        """Keep why not all of it runs over columns, whatever the values of its parameters."""
+        if self._lasting:
+            self._statements.refuse(*self._of, Refusal(why, columns=True))
+
+    @property
+    def counts(self) -> Counts | None:
+        """That it begins with, where they are kept; they are not where it has parameters."""
+        return None if self._values else self._statements.counts(*self._of)
+
+    def keep(self, counts: Counts) -> None:
+        """Keep the counts that it begins with."""
+        if not self._values:
+            self._statements.keep_counts(*self._of, counts)
+
+
 # ---- which way -----------------------------------------------------------------------------------
 
 
@@ -170,24 +197,26 @@ def _chosen(
     request: Request,
     asked: Planned,
     context: Context,
-    refuse: Callable[[str], None],
+    notes: _Notes | None,
     few: bool = True,
 ) -> Choice:
-    """few : whether it may be bounded."""
+    """notes : None where it writes. few : whether it may be bounded."""
     from gdb.physical.rows.anchored import begins_with_few
-    from gdb.physical.rows.run import writes
 
-    plan, why, snapshot = asked.plan, asked.why, context.graph.snapshot
+    plan, snapshot = asked.plan, context.graph.snapshot
+    why = asked.refusal.why if notes is None else notes.why
     if WAY == "rows":
         return Choice(None, None, f"{why}; no operator may run over columns")
     small = is_small(snapshot) and WAY is None
     if few and not small and WAY is None and begins_with_few(context, plan):
         return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
-    if WAY is None and not writes(plan) and (counts := _counts(context, asked)) is not None:
-        return Choice(None, None, f"{why}; it begins with counts", counts=counts)
-    if writes(plan):
+    if WAY is None and notes is not None:
+        counts = _counts(context, plan, notes.counts)
+        if counts is not None:
+            return Choice(None, None, f"{why}; it begins with counts", counts=counts)
+    if notes is None:
         why = f"{why}, and it writes"
-    elif asked.refused:
+    elif notes.refused:
         pass
     elif small and not _makes_rows(plan):
         size = snapshot.vertex_count + snapshot.edge_count
@@ -199,7 +228,7 @@ def _chosen(
         if not isinstance(found, NotForColumns):
             return Choice(found, None, why)
         why = f"{why}; over columns it is refused: {found.why}"
-        refuse(why)
+        notes.refuse(why)
     if small:
         return Choice(None, None, why)
     from gdb.physical.columns.prefix import prefix
@@ -207,14 +236,13 @@ def _chosen(
     return Choice(None, prefix(context, plan, request.parameters), why)
 
 
-def _counts(context: Context, asked: Planned) -> OptionalCounts | None:
-    """The counts that a plan begins with."""
-    from gdb.physical.optional_counts import optional_counts
+def _counts(context: Context, plan: Plan, known: Counts | None) -> Counts | None:
+    """The counts that a plan begins with. known : of an earlier run."""
+    from gdb.physical.counts import counts_of
 
-    known = asked.counts
-    if known is not None and known.plan is asked.plan:
+    if known is not None and known.plan is plan:
         return known
-    return optional_counts(context, asked.plan)
+    return counts_of(context, plan)
 
 
 def _makes_rows(plan: Plan) -> bool:
@@ -235,23 +263,26 @@ def _tried(
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
-    refuse: Callable[[str], None],
+    notes: _Notes | None,
     few: bool,
 ) -> _Made | None:
     """few : whether the run may be bounded; None where it met more rows."""
     from gdb.physical.rows.run import TooMany
 
     context = _context(request, asked, snapshot, changes, clock)
-    with (
-        garbage.rarely()
-    ):  # until the rows and elements are gone: else the collector goes through them once more
-        try:
-            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
+    try:
+        choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+        if choice.bounded:  # a few rows, which the collector soon goes through
             return _run(request, asked, context, choice, clock)
-        except TooMany:
-            return None
-        finally:
-            context.graph.release()
+        with garbage.rarely():
+            try:
+                return _run(request, asked, context, choice, clock)
+            finally:  # else the collector goes through rows and elements once more
+                context.graph.release()
+    except TooMany:
+        return None
+    finally:
+        context.graph.release()
 
 
 def _run(request: Request, asked: Planned, context: Context, choice: Choice, clock: Clock) -> _Made:
@@ -302,7 +333,7 @@ def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> tupl
     return rows_of(context, plan, None, choice.bounded), choice
 
 
-def _counted(context: Context, plan: Plan, counts: OptionalCounts) -> Answer:
+def _counted(context: Context, plan: Plan, counts: Counts) -> Answer:
     """The answer that begins with counts."""
     from gdb.physical.rows.batches import Batches
     from gdb.physical.rows.run import answered as rows_of
@@ -321,6 +352,8 @@ def _given(found: Answer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.physical.rows.values import Given
 
+    if not found.rows:
+        return []
     given, turn = Given(), Growing(here(), "the result").turn
     made: list[Values] = []
     for row in found.rows:
@@ -329,15 +362,20 @@ def _given(found: Answer) -> list[Values]:
     return made
 
 
-@contextmanager
-def _not_too_deep() -> Iterator[None]:
+class _not_too_deep:  # used in `with`, as a function would be
     """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
-    try:
-        yield
-    except RecursionError:
-        raise LimitExceeded(
-            "a value of the query is nested too deeply.", "Put its parts side by side in one list."
-        ) from None
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, RecursionError):
+            raise LimitExceeded(
+                "a value of the query is nested too deeply.",
+                "Put its parts side by side in one list.",
+            ) from None
 
 
 def _context(
@@ -349,7 +387,6 @@ def _context(
 ) -> Context:
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.graph import Graph
-    from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.values import taken
 
     memory = half_of_memory() if request.memory is None else request.memory
@@ -365,7 +402,7 @@ def _context(
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,
-        kept=asked.kept or KeptPatterns(),
+        kept=asked.kept,
         shown=asked.explain or asked.profile,
     )
     _meter(made)

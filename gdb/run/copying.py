@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
 from gdb.answer.summary import Summary
-from gdb.errors import ChangeRefused, NameProblem, TypeProblem
+from gdb.errors import ChangeRefused, ImportFailed, NameProblem, QueryError, TypeProblem
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -20,6 +20,7 @@ from gdb.language.syntax import (
     Parameter,
     Place,
 )
+from gdb.storage.load_options import load_options, respelt
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Copy, Query
@@ -29,17 +30,6 @@ if TYPE_CHECKING:
 Given: TypeAlias = object
 """The value of an option or a parameter."""
 
-OPTIONS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("format", "type", "label", "delimiter", "id_space"), (str,)),
-    **dict.fromkeys(("missing_ends", "multi_edges", "self_loops"), (str,)),
-    **dict.fromkeys(("on_duplicate", "on_error"), (str,)),
-    **dict.fromkeys(("directed", "header"), (bool,)),
-    **dict.fromkeys(("columns", "ends"), (list,)),
-    **dict.fromkeys(("max_unpacked", "memory"), (str, int)),
-    "max_errors": (int,),
-    "rejects_file": (str,),
-}
-"""Arguments of `Database.load` that OPTIONS may give, and what they are."""
 _SHOWN = 10  # skipped lines that are told
 
 
@@ -74,9 +64,27 @@ def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
 def _loaded(load: Load, arguments: Mapping[str, Given], query: Query, copy: Copy) -> LoadReport:
     try:
         return load(**arguments)
-    except (NameProblem, TypeProblem) as error:  # of an argument
+    except QueryError as error:  # of an argument
         place = copy.place if copy.options is None else copy.options.place
-        raise problem(type(error), query.text, place, error.message, error.cure) from None
+        message, cure = respelt(error.message, _entry), respelt(error.cure, _option)
+        raise problem(type(error), query.text, place, message, cure) from None
+    except ImportFailed as error:
+        cure = respelt(error.cure, _option)
+        raise ImportFailed(
+            error.reason, cure, file=error.file, line=error.line, text=error.text
+        ) from None
+
+
+def _entry(name: str, value: str) -> str:
+    """An option as an entry of the map that OPTIONS takes."""
+    words = {"True": "true", "False": "false", "None": "null", "": "..."}
+    plain = value.startswith(("[", "("))
+    text = value.replace("(", "[").replace(")", "]") if plain else f"'{value}'"
+    return f"{name}: {words.get(value, text)}"
+
+
+def _option(name: str, value: str) -> str:
+    return f"OPTIONS {{{_entry(name, value)}}}"
 
 
 def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
@@ -120,14 +128,15 @@ def _options(request: Request, query: Query, expression: Expression) -> dict[str
     if not isinstance(value, Mapping):
         message, cure = "OPTIONS takes a map.", "As in OPTIONS {delimiter: ';', header: true}."
         raise problem(TypeProblem, query.text, expression.place, message, cure)
+    known = load_options()
     found = {str(name): option for name, option in value.items() if option is not None}
     for name, option in found.items():
-        if name not in OPTIONS:
-            cure = did_you_mean(name, OPTIONS) or f"There are {', '.join(OPTIONS)}."
+        if name not in known:
+            cure = did_you_mean(name, known) or f"There are {', '.join(known)}."
             message = f"COPY has no option '{name}'."
             raise problem(NameProblem, query.text, expression.place, message, cure)
-        if type(option) not in OPTIONS[name] or not _of_texts(option):
-            kinds = " or ".join(_KINDS[kind] for kind in OPTIONS[name])
+        if type(option) not in known[name].kinds or not _of_texts(option):
+            kinds = " or ".join(_KINDS[kind] for kind in known[name].kinds)
             message = f"the option '{name}' takes {kinds}, and this is {str(option)[:40]!r}."
             raise problem(TypeProblem, query.text, expression.place, message)
     ends = found.get("ends")

@@ -29,6 +29,7 @@ from gdb.storage import temporal
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.storage.load_options import LoadOptions
 
 MATCH_MODES: dict[str, MatchMode] = {
     "DIFFERENT EDGES": DIFFERENT_EDGES,
@@ -87,22 +88,15 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 
-def load_choices(
-    format: str,
-    missing_ends: str | None,
-    multi_edges: str,
-    self_loops: str,
-    on_duplicate: str,
-    on_error: str,
-) -> None:
-    """Refuse an argument of `load` that is none of its choices. Raises NameProblem."""
-    one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
-    if missing_ends is not None:
-        one_of("missing_ends", missing_ends, ("create", "refuse"))
-    for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
-        one_of(name, choice, ("keep", "drop"))
-    one_of("on_duplicate", on_duplicate, ("error", "skip", "update"))
-    one_of("on_error", on_error, ("raise", "skip"))
+def check_load(given: LoadOptions) -> None:
+    """Refuse an option of an import that is none of its choices. Raises NameProblem, TypeProblem."""
+    from gdb.storage.load_options import load_options
+
+    for name, option in load_options().items():
+        value = getattr(given, name)
+        if option.choices and (value is not None or option.default is not None):
+            one_of(name, value, option.choices)
+    choice_or_none("packed", given.packed)
 
 
 def choice_or_none(name: str, value: bool | None) -> bool | None:

@@ -10,6 +10,7 @@ from gdb.answer.summary import Summary, spent_lines
 from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
+from gdb.executor.choose_device import shown
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
@@ -87,7 +88,7 @@ def _lines(
     asked = bound.sources.asked
     counted = None if profile is None else profile.bound
     nest = tuple(explain(plan, snapshot, request.options(request.timeout), counted).splitlines())
-    device = executor.choose(plan, request.device, snapshot).device
+    device = shown(plan, request.device, snapshot, ran=profile is not None).device
     *before, last = asked.first
 
     def show(operator: Operator) -> Shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,7 +15,6 @@ from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import (
     DeviceError,
-    LimitExceeded,
     NotSupported,
     PlacedError,
     QueryError,
@@ -23,11 +22,11 @@ from gdb.errors import (
 )
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
+from gdb.executor.choose_device import choose
 from gdb.physical import counting
 from gdb.records import replace
-from gdb.run.options import kind_of
 from gdb.run.request import Clock, Request
-from gdb.run.statements import Refusal, Statement, Statements
+from gdb.run.statements import Refusal, Statement, Statements, key_of
 from gdb.run.texts import by_shape
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail
     from gdb.language.clauses import Query
     from gdb.physical.binder import BoundQuery
-    from gdb.physical.optional_counts import OptionalCounts
     from gdb.run.by_operators import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.adjacency import I64
@@ -75,9 +73,10 @@ def answer(
     snapshot.look()
     with clock:
         known = snapshot, statements, change, clock, run or ran
-        with suppress(PlacedError):  # as it is written, so that its error shows the place there
-            if (shaped := by_shape(request, statements.texts)) is not None:
-                return _answer(shaped, *known)
+        if not request.parameters:
+            with suppress(PlacedError):  # as it is written, so that its error shows the place there
+                if (shaped := by_shape(request, statements.texts)) is not None:
+                    return _answer(shaped, *known)
         return _answer(request, *known)
 
 
@@ -89,7 +88,12 @@ def _answer(
     clock: Clock,
     run: Run,
 ) -> Result:
-    key = _key(request)
+    prepared = statements.texts.prepared(request)
+    if prepared is not None:
+        from gdb.run.by_operators import answered
+
+        return answered(request, prepared, snapshot, clock, change, statements)
+    key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
@@ -143,7 +147,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
 def _on_device(
     request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
 ) -> DeviceColumns:
-    key = _key(request)
+    key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
@@ -160,7 +164,7 @@ def _on_device(
         statement = _with_values(request, known, snapshot, clock)
     plan, tail = statement.plan, statement.tail
     picks = _picks(statement, snapshot)
-    device = executor.choose(plan, request.device, snapshot).device
+    device = choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
     found = clock.step(
@@ -230,16 +234,6 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         return "\n".join(_explained(request, Statement.of(*understood), snapshot))
 
 
-def _key(request: Request) -> Hashable:
-    """What a statement is found by."""
-    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
-    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
-    if not request.parameters:
-        return request.text, flags
-    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
-    return request.text, flags, frozenset(kinds)
-
-
 def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
     texts = Statements().texts if statements is None else statements.texts
     return texts.parsed(request.text, clock.check)
@@ -257,7 +251,7 @@ def _understood(
     known = query, request.procedures, request.mode
     asked = one_pattern(clock.step("plan", lambda: statements.texts.planned(*known)))
     if asked is None:
-        return Refusal("it is more than one pattern and what is made of its rows")
+        return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
         bound = clock.step("bind", lambda: bind(asked, snapshot, request.parameters, request.mode))
     except QueryError as refused:
@@ -283,28 +277,20 @@ def _by_operators(
 
     refusal : it is not one pattern and its tail.
     """
+    from gdb.physical.rows.run import writes
     from gdb.run.by_operators import Planned, answered
 
     warnings = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
-    flags = query.explain, query.profile, refusal.columns
-    counts = None if request.parameters else statements.counts(_key(request), snapshot)
     patterns = statements.texts.patterns(query, plan, request.mode)
-    asked = Planned(plan, refusal.why, warnings, *flags, counts=counts, kept=patterns)
-    keep = partial(statements.refuse, _key(request), snapshot)
-    if refusal.lasting and not refusal.columns:
-        keep(refusal)
-
-    def refuse(why: str) -> None:
-        if refusal.lasting:
-            keep(Refusal(why, columns=True))
-
-    def keep_counts(counts: OptionalCounts) -> None:
-        if not request.parameters:
-            statements.keep_counts(_key(request), snapshot, counts)
-
-    return answered(request, asked, snapshot, clock, change, refuse, keep_counts)
+    flags = query.explain, query.profile
+    asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
+    if refusal.always:
+        statements.texts.prepare(request, query, asked)
+    elif refusal.lasting and not refusal.columns:
+        statements.refuse(key_of(request), snapshot, refusal)
+    return answered(request, asked, snapshot, clock, change, statements)
 
 
 def _checked(
@@ -382,10 +368,9 @@ def ran(
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
-    device = executor.choose(plan, request.device, snapshot).device
-    if profile is None and device != "cpu":
-        profile = executor.Profile()
-    options = request.options(clock.left(), profile, device)
+    if request.device.lower() not in ("auto", "cpu"):
+        choose(plan, request.device)  # refuses what is not there, also where nothing runs
+    options = request.options(clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -405,17 +390,7 @@ def ran(
             return found.parts, found.rows
         return number, number
 
-    lost: tuple[str, ...] = ()
-    try:
-        parts, embeddings = clock.step("run", match)
-    except (DeviceError, LimitExceeded) as error:
-        if device == "cpu" or request.device.lower() != "auto":
-            raise
-        lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
-        _log.warning(lost[0])
-        device = "cpu"
-        options = request.options(clock.left(), profile, device)
-        parts, embeddings = clock.step("run", match)
+    parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
     else:
@@ -439,15 +414,14 @@ def ran(
             return _again(request, snapshot, clock, failed)
     limits.check_rows(len(answer))
     summary = Summary(
-        *(clock.seconds, device, len(answer), embeddings),
+        *(clock.seconds, options.ran, len(answer), embeddings),
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )
-    if profile is not None:
-        summary = replace(
-            summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
-        )
-    warnings = (*_warnings(statement.bound, plan), *lost)
+    ran = options.profile
+    if ran is not None and options.ran != "cpu":
+        summary = replace(summary, kernel_seconds=ran.kernel_seconds, moved_bytes=ran.moved_bytes)
+    warnings = (*_warnings(statement.bound, plan), *options.lost)
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.executor import run as executor
+from gdb.executor.choose_device import shown
+from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
 from gdb.language.hidden import is_hidden
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Apply, Plan, names_after
 from gdb.physical.columns.steps import Few, Found, Looked, Made, Walked
-from gdb.physical.counting import Tally
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
 from gdb.physical.rows.limiting import stops
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gdb.executor.source import GraphSource
     from gdb.logical.operators import Names, Operator, Operators
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.pattern import Component
     from gdb.run.by_operators import Choice
@@ -133,14 +133,14 @@ class _Tree:
         assert counts is not None
         if operator is self.counted[-1]:
             own = None if self.meter is None else self.meter.operator(operator)
-            return Shown("products of counts on cpu", (), own)
-        plans = [counts.base, *counts.tallies]
-        plan = plans[self.counted.index(operator)]
-        matched = plan.plan if isinstance(plan, Tally) else plan
-        title = "counted for each node" if isinstance(plan, Tally) else "matched once"
-        on = matched, self.snapshot
-        below = (f"{title}:", *self._nest(*on))
-        return Shown(f"compiled nest on {self._device([on])}", below, merged=True)
+            plans = [(one, self.snapshot) for one in counts.plans]
+            below = tuple(
+                line
+                for name, on in zip(counts.names, plans, strict=True)
+                for line in (f"{name}:", *self._nest(*on))
+            )
+            return Shown(f"compiled nest on {self._device(plans)}, counted", below, own)
+        return Shown("counted", (), merged=True)
 
     def _of_step(self, step: Found) -> Matching:
         """The plan of a step, made once."""
@@ -158,8 +158,8 @@ class _Tree:
 
     def _device(self, plans: Sequence[PlanOver]) -> str:
         """Where plans run. Raises DeviceError."""
-        device = self.options.device
-        found = [executor.choose(plan, device, graph).device for plan, graph in plans]
+        device, ran = self.options.device, self.meter is not None
+        found = [shown(plan, device, graph, ran=ran).device for plan, graph in plans]
         return " and ".join(dict.fromkeys(found)) or "cpu"
 
     # ---- what stands below them ------------------------------------------------------------------
@@ -197,7 +197,7 @@ class _Tree:
     def _runs(self, runs: Sequence[PlanRun]) -> Iterator[str]:
         """Under a title for each pattern the plan of its first run."""
         for names, several in _by_names(runs).items():
-            many = f"{len(several)} runs{' or more' * (len(runs) >= executor.MOST_PLANS)}"
+            many = f"{len(several)} runs{' or more' * (len(runs) >= MOST_PLANS)}"
             more = f" in {many}, the first" if len(several) > 1 else ""
             yield f"match {', '.join(names)}{more}:"
             yield from self._ran(several[:1])
@@ -212,7 +212,7 @@ class _Tree:
             yield f"Result   [{DUCKDB}]   {figures_text(self.meter.step(ANSWER))}"
 
 
-def _counted(plan: Plan, counts: OptionalCounts | None) -> Operators:
+def _counted(plan: Plan, counts: Counts | None) -> Operators:
     """The operators that counts are: some MATCH, and the aggregate."""
     if counts is None:
         return ()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.executor import run as executor
+    from gdb.executor.cluster import Cluster
     from gdb.executor.tail import Value
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
@@ -39,6 +40,7 @@ class Request:
     import_root : the folder in which files that it reads must lie, None for any.
     procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
     limits : those that the database has of its own. outcome : whether what it wrote is committed.
+    on : other processes that share its work.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Request:
     load: Load | None = None
     limits: Mapping[str, float] | None = None
     outcome: Outcome = field(default_factory=Outcome)
+    on: Cluster | None = None
     gpu_memory: int | None = None
 
     def options(
@@ -67,7 +70,8 @@ class Request:
 
         device = self.device if device is None else device
         return Options(
-            *(device, self.threads, self.memory, timeout, self.cancel, profile), self.gpu_memory
+            *(device, self.threads, self.memory, timeout, self.cancel, profile, self.on),
+            gpu_memory=self.gpu_memory,
         )
 
 

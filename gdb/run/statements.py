@@ -13,22 +13,26 @@ from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
+from gdb.run.options import kind_of
 from gdb.run.texts import Texts
 
 if TYPE_CHECKING:
     from gdb.executor.given import Given
     from gdb.executor.plan import Compare, Plan
     from gdb.executor.tail import Tail, Value
+    from gdb.language.pushdown import Conditions
     from gdb.language.syntax import Element
     from gdb.physical.binder import BoundQuery
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+    from gdb.run.request import Request
     from gdb.storage.snapshot import Snapshot
 
 MOST = 256  # statements of one database
 MOST_BYTES = 512 << 20  # of what their stages keep
 _DRIFT = 8  # a candidate set this much larger or smaller than the planner saw asks for a new plan,
 _SMALL = 1024  # unless both are below this
+_UNBOUNDED: Mapping[int, tuple[int, int]] = {}
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -39,7 +43,7 @@ class Statement:
     bound, plan : for the values that the query came with first.
     values : of the parameters. tail : as they have it.
     given : the candidates that they admit instead of the plan's, None for those.
-    mentions : for each query vertex and edge with conditions, the parameters in them.
+    mentions : each query vertex and edge with conditions, the parameters in them, and these.
     lasting : parameters that nothing but such conditions mentions, and of which the plan's symmetry does not depend.
     """
 
@@ -48,13 +52,13 @@ class Statement:
     values: Mapping[str, Value]
     tail: Tail
     given: Given | None
-    mentions: Sequence[tuple[Element, frozenset[str]]]
+    mentions: Sequence[tuple[Element, frozenset[str], Conditions]]
     lasting: frozenset[str]
 
     @classmethod
     def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
         mentions = bound.conditions
-        kinds = [element.kind for element, _ in mentions]
+        kinds = [element.kind for element, *_ in mentions]
         # with two predicates on vertices, they are alike or not depending on the values
         unlike = all(kinds.count(kind) <= 1 for kind in kinds) and _takes_others(plan, bound)
         lasting = frozenset(bound.values) - bound.tail_names if unlike else frozenset[str]()
@@ -77,12 +81,13 @@ class Statement:
         if not changed:
             return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
         if changed <= self.lasting:
-            touched = [element for element, names in self.mentions if names & changed]
-            bounds = self.bound.bounds_again(values, changed)
+            touched = [(one, own) for one, names, own in self.mentions if names & changed]
+            compared = bool(self.bound.graph.compared)
+            bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
                 from gdb.executor.given import Given
 
-                numbered = self._numbered(bounds)
+                numbered = self._numbered(bounds) if compared else {}
                 allowed = self.bound.allowed_again(values, changed, touched)
                 given = Given(*allowed, numbered or {})
                 if numbered is not None and self._near(given):
@@ -118,6 +123,7 @@ class Statement:
         others = given.vertices or given.edges or given.bounds
         keeps = (
             numbered is not None
+            and not after.optional
             and (_takes_others(self.plan, bound) or not others)
             and _same_tail(self.bound, bound)
             and after.symmetric_under == before.symmetric_under
@@ -199,11 +205,24 @@ def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a query is not one pattern and its tail. lasting : whatever the values of its parameters. columns : nor are
-    all of its operators for columns."""
+    all of its operators for columns. always : whatever the graph."""
 
     why: str
     lasting: bool = True
     columns: bool = False
+    always: bool = False
+
+
+def key_of(request: Request) -> Hashable:
+    """What a statement is found by."""
+    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
+    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
+    if not request.parameters:
+        return request.text, flags
+    kinds = []
+    for name, value in request.parameters.items():
+        kinds.append((name, kind_of(value)))
+    return request.text, flags, frozenset(kinds)
 
 
 class Statements:
@@ -216,7 +235,7 @@ class Statements:
         self.texts = Texts() if texts is None else texts
         self._lock = waiting.Lock()
         self._refused: dict[Hashable, Refusal] = {}
-        self._counts: dict[Hashable, OptionalCounts] = {}
+        self._counts: dict[Hashable, Counts] = {}
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
@@ -226,6 +245,12 @@ class Statements:
     def forked(self) -> None:
         if self._lock.torn:
             self._forget(None)
+
+    def of(self, snapshot: Snapshot) -> None:
+        """Keep nothing of another snapshot."""
+        with self._lock:
+            if self._of is not snapshot:
+                self._forget(snapshot)
 
     def find(self, key: Hashable, snapshot: Snapshot) -> Statement | None:
         """The statement kept for a key, if it is of this snapshot."""
@@ -248,12 +273,12 @@ class Statements:
             if self._turned_to(snapshot) and len(self._refused) < MOST:
                 self._refused[key] = why
 
-    def counts(self, key: Hashable, snapshot: Snapshot) -> OptionalCounts | None:
+    def counts(self, key: Hashable, snapshot: Snapshot) -> Counts | None:
         """The counts that a query of this snapshot begins with, where they are known."""
         with self._lock:
             return self._counts.get(key) if self._of is snapshot else None
 
-    def keep_counts(self, key: Hashable, snapshot: Snapshot, counts: OptionalCounts) -> None:
+    def keep_counts(self, key: Hashable, snapshot: Snapshot, counts: Counts) -> None:
         """Keep the counts that a query begins with, and their plans."""
         with self._lock:
             if self._turned_to(snapshot) and len(self._counts) < MOST:

@@ -21,12 +21,12 @@ from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, waiting
 from gdb.base.closing import Closing
-from gdb.errors import Cancelled, ClosedError, DeviceError, InternalError, QueryError
+from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
-from gdb.records import dataclass, replace
+from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.outcome import Outcome
 from gdb.run.pipeline import answer, ran
@@ -275,7 +275,7 @@ def streamed(
 def _given(
     request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
 ) -> Summary:
-    """Give the rows of a statement, on the CPU where a GPU gives up before the first."""
+    """Give the rows of a statement."""
     notes = dict.fromkeys((*statement.bound.warnings, *statement.plan.notes.warnings))
     pipe.begin(Begun([output.name for output in statement.tail.outputs], tuple(notes)))
     try:
@@ -284,18 +284,12 @@ def _given(
         if failed.line is not None:
             raise
         raise suspected(parse(request.text), failed) from None
-    except DeviceError as error:
-        if request.device.lower() != "auto" or pipe.given:
-            raise
-        _log.warning("a GPU gave up, so the query runs on the CPU: %s", error)
-        return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
 
 
 def _by_part(
     request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
 ) -> Summary:
     plan, tail = statement.plan, statement.tail
-    device = executor.choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
     rows, lock, most = 0, threading.Lock(), limits.rows()
@@ -318,7 +312,14 @@ def _by_part(
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
     embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))
     return Summary(
-        *(clock.seconds, device, rows, embeddings, profile.kernel_seconds, profile.moved_bytes),
+        *(
+            clock.seconds,
+            options.ran,
+            rows,
+            embeddings,
+            profile.kernel_seconds,
+            profile.moved_bytes,
+        ),
         bytes_read=clock.usage.bytes_read,
         evaluator="duckdb",
     )

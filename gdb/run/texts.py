@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import limits
 from gdb.base import forks, waiting
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Plan
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
+    from gdb.run.by_operators import Planned
     from gdb.run.request import Request
 
 MOST = 256
 """Texts of one database."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
+_Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
 class Texts:
@@ -39,6 +41,7 @@ class Texts:
         self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
         self._plans: dict[str, dict[MatchMode, Plan]] = {}
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
+        self._prepared: dict[str, dict[_Asked, Planned]] = {}
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
@@ -117,6 +120,7 @@ class Texts:
                 self._warnings.pop(oldest, None)
                 self._plans.pop(oldest, None)
                 self._patterns.pop(oldest, None)
+                self._prepared.pop(oldest, None)
         return query
 
     def checked(
@@ -167,9 +171,34 @@ class Texts:
                     self._patterns.setdefault(query.text, {})[mode] = known
         return known
 
+    def prepared(self, request: Request) -> Planned | None:
+        """The operators of a query that came before and runs operator by operator whatever the graph; None where that
+        is not known of it."""
+        several = self._prepared.get(request.text)
+        found = None if several is None else several.get(_asked(request))
+        if found is not None:
+            with self._lock:
+                if request.text in self._queries:
+                    self._queries.move_to_end(request.text)
+        return found
+
+    def prepare(self, request: Request, query: Query, plan: Planned) -> None:
+        """Keep the operators of a query that was checked, and runs operator by operator whatever the graph."""
+        with self._lock:
+            if self._keeps(query):
+                self._prepared.setdefault(query.text, {})[_asked(request)] = plan
+
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
         return self._queries.get(query.text) is query and "call" not in query.text.lower()
+
+
+def _asked(request: Request) -> _Asked:
+    """What the meaning of a text depends on: its mode, of which a tuple is hashed sooner, and the names of the
+    parameters."""
+    mode = request.mode
+    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
+    return flags, frozenset(request.parameters)
 
 
 def by_shape(request: Request, texts: Texts) -> Request | None:

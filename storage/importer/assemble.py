@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from gdb.base import waiting
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
 from gdb.storage.build import check_text, spool_of, spool_table
-from gdb.storage.importer.duplicates import OnDuplicate, Update, sorted_out, updated
+from gdb.storage.importer.duplicates import Update, sorted_out, updated
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties, Source, Spot
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, join_ids
+from gdb.storage.load_options import LoadOptions
 from gdb.storage.loops import pack
 from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable, from_strings
 from gdb.storage.runs import Room
@@ -48,22 +48,6 @@ class NewEdges:
 
 
 @dataclass(slots=True)
-class Options:
-    """The caller's choices that concern whole graphs.
-
-    max_unpacked : bytes that any file may unpack to.
-    """
-
-    missing_ends: Literal["create", "refuse"] | None
-    multi_edges: Literal["keep", "drop"]
-    self_loops: Literal["keep", "drop"]
-    label: str | None
-    rejects: Rejects
-    max_unpacked: int
-    on_duplicate: OnDuplicate = "error"
-
-
-@dataclass(slots=True)
 class Assembly:
     """A graph that grows: the store's vertices and edges, then the files'.
 
@@ -71,7 +55,8 @@ class Assembly:
     earlier one. last_directed : of the edges that came last.
     """
 
-    options: Options
+    options: LoadOptions
+    rejects: Rejects
     room: Room
     vertices: list[VertexTable] = field(default_factory=list)
     edges: dict[str, Spool] = field(default_factory=dict)
@@ -238,7 +223,7 @@ class Assembly:
     def _known(self, new: NewEdges, sources: I64, targets: I64) -> Bools:
         """False where an end does not exist; those edges are rejected."""
         known = (sources >= 0) & (targets >= 0)
-        rejects = self.options.rejects
+        rejects = self.rejects
         lost = np.flatnonzero(~known)
         shown = lost[: rejects.shown]
         places = new.place(new.rows[shown].tolist()) if len(shown) else []

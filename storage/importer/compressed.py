@@ -95,7 +95,7 @@ def refusal(path: Path, allowed: int) -> ImportFailed:
     times = allowed // max(path.stat().st_size, 1)
     return ImportFailed(
         f"unpacks to more than {allowed:,} bytes, {times:,} times its size",
-        "If it is to be trusted, raise max_unpacked= (--max-unpacked).",
+        "If it is to be trusted, raise max_unpacked=.",
         file=str(path),
     )
 

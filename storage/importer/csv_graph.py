@@ -31,6 +31,7 @@ from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
 from gdb.storage.importer.tables import Table
+from gdb.storage.load_options import LoadOptions
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import I64, Column, Kind, VertexTable, from_strings
 from gdb.storage.runs import Room
@@ -58,6 +59,15 @@ class Naming:
     labelled: bool = False
     labels: tuple[str, ...] | None = None
     layout: Layout | None = None
+
+    @classmethod
+    def of(cls, options: LoadOptions) -> Naming:
+        """What the caller says of all tables."""
+        return cls(
+            *(options.type, options.label, options.directed),
+            *(options.columns, options.delimiter, options.header),
+            *(options.id_space, options.ends),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,24 @@ DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _CLAUSES = "create|merge|(optional )?match|unwind|call|load csv|copy|return|with"
+CYPHER = "statements of Cypher"
 _OTHERS = (
-    (r"<[?!a-z]", "XML", "Read GraphML and GEXF by networkx, and load its graph."),
-    (r"[{\[]", "JSON", "Read it by polars or pandas, and load the data frame."),
-    (r"graph\s*\[", "GML", "Read it by networkx, and load its graph."),
+    (r"<[?!a-z]", "XML", "Of XML, GraphML and GEXF are read."),
+    (r"[{\[]", "JSON", "Of JSON, one object on each line is read, or one array of objects."),
     (
         rf"//|/\*|({_CLAUSES}) +[^,|\t;]*[(\[{{$]",
-        "statements of Cypher",
-        "Run them: `gdbsh STORE < FILE`, or Database.execute.",
+        CYPHER,
+        "Run them: `gdbsh load STORE FILE`, `gdbsh STORE -f FILE`, or Database.execute.",
     ),
+)
+# atomic: a file of many comments shall not be matched in all ways that there are
+_ROOT = re.compile(
+    r"(?:\s|(?><\?.*?\?>)|(?><!--.*?-->)|(?><!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>))*+<(?:[\w.-]+:)?([\w.-]+)",
+    re.DOTALL,
+)
+_JSON = re.compile(r'\{\s*["}]|\[\s*[{\]]')
+_GML = re.compile(
+    r'(?:\s|#[^\n]*\n|(?>[A-Za-z]\w*\s+(?:"[^"]*"|[0-9.]+)\s))*+graph\s*\[', re.IGNORECASE
 )
 _LOOKED_AT = 20  # lines that tell a format
 
@@ -128,6 +137,17 @@ def detect(path: Path, lines: list[str]) -> Format:
     commented = content[0].startswith("#") and not (data and any(d in data[0] for d in ",|;"))
     # most, not all: a file with a bad line is to be told so; the first line breaks a tie
     return "snap" if commented or 2 * sum(bare) + (bare[:1] == [True]) > len(data) else "csv"
+
+
+def document_of(lines: list[str]) -> str | None:
+    """The format of a document that holds a whole graph, or records of JSON, by its begin; None for all else."""
+    text = "\n".join(lines).lstrip()
+    if text.startswith("<"):
+        root = _ROOT.match(text)
+        return root[1].lower() if root and root[1].lower() in ("graphml", "gexf") else None
+    if _JSON.match(text):
+        return "json"
+    return "gml" if _GML.match(text) else None
 
 
 def other_kind(first: str) -> tuple[str, str] | None:

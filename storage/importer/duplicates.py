@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -12,9 +11,9 @@ from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Ids, Space, firsts, join_ids
 from gdb.storage.kinds import is_empty, joined
+from gdb.storage.load_options import OnDuplicate
 from gdb.storage.model import I64, Bools, Column, VertexTable
 
-OnDuplicate = Literal["error", "skip", "update"]
 Found = tuple[VertexTable, Source]
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer.compressed import bytes_read, damaged
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.number_lines import BOM, LONGEST, integer_fault, shown, too_long
+from gdb.storage.importer.lines import lines_of
+from gdb.storage.importer.number_lines import integer_fault, shown
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64
 
@@ -50,10 +48,9 @@ def read_graph(
     vertices: dict[int, int] = {}
     edges: list[tuple[int, int, int]] = []
     counts: list[int] = []
-    size = max(path.stat().st_size, 1)
-    for number, raw, done in _lines(path, most):
+    for number, raw, part in lines_of(path, most):
         if not number % _TICK:
-            tick(min(done / size, 1.0))
+            tick(part)
         words = raw.split()
         if not words or words[0].startswith(b"#"):
             continue
@@ -82,24 +79,6 @@ def read_graph(
     table = np.array(list(vertices.items()), np.int64).reshape(-1, 2)
     ends = np.array(edges, np.int64).reshape(-1, 3)
     return LabelledGraph(table[:, 0], table[:, 1], ends[:, 0], ends[:, 1], ends[:, 2])
-
-
-def _lines(path: Path, most: int | None) -> Iterator[tuple[int, bytes, int]]:
-    """The lines, with their numbers and the bytes of the file that were read; none is held longer than it is needed."""
-    with open_input(path, most) as stream:
-        number = 0
-        while True:
-            try:
-                raw = stream.readline(LONGEST)
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(path, error) from None
-            if not raw:
-                return
-            number += 1
-            if len(raw) >= LONGEST and not raw.endswith(b"\n"):
-                raise too_long(path, number)
-            raw = raw.removeprefix(BOM) if number == 1 else raw
-            yield number, raw.removesuffix(b"\n"), bytes_read(stream)
 
 
 def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> Fault | None:

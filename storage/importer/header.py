@@ -29,8 +29,8 @@ _KINDS: dict[str, Kind] = {
 }
 _LABELLED = re.compile(r"[^\W\d]\w*\.id", re.IGNORECASE)
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
-_STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
-_ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
+STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
+ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def parse_header(
         else:
             kind = _kind(field.lower())
             if kind is None:
-                warnings.append(f"column {found['name']!r}: type {field} is stored as string")
+                warnings.append(as_text(found["name"], field))
             fields.append(Field(found["name"], "", None, kind or "string"))
     zone = _foreign_zone(names)
     ends = ends_by_label(fields) or ()
@@ -83,6 +83,11 @@ def parse_header(
     if double:
         raise named_twice(double, wrong)
     return fields, warnings
+
+
+def as_text(column: str, type: str) -> str:
+    """The warning of a column whose values are stored as texts."""
+    return f"column {column!r}: type {type} is stored as string"
 
 
 def named_twice(name: str, wrong: Callable[[str, str], ImportFailed]) -> ImportFailed:
@@ -111,8 +116,8 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
         if roles & {"START_ID", "END_ID"}:
             return fields
         names = [f.name.lower() for f in fields]
-        start = next((i for i, n in enumerate(names) if n in _STARTS), None)
-        end = next((i for i, n in enumerate(names) if n in _ENDS), None)
+        start = next((i for i, n in enumerate(names) if n in STARTS), None)
+        end = next((i for i, n in enumerate(names) if n in ENDS), None)
         if start is None and end is None:
             start, end = ends_by_label(fields) or (None, None)
         known = start is not None and end is not None

@@ -11,15 +11,24 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 from gdb.storage import contents
 from gdb.storage.arrow_arrays import ArrowStream, is_stream
-from gdb.storage.importer import csv_graph, exported
+from gdb.storage.importer import csv_graph, exported, kuzu_export
 from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import detect, head, is_parquet
+from gdb.storage.importer.detect import detect, document_of, head, is_parquet
+from gdb.storage.importer.documents import DOCUMENTS
 from gdb.storage.importer.frames import Frame, frame_layout
-from gdb.storage.importer.header import names_of
+from gdb.storage.importer.header import as_text, names_of
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
+from gdb.storage.importer.parquet import parquet_kinds
 from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
-from gdb.storage.importer.records import LazyRows, Records, is_records, tabled
+from gdb.storage.importer.records import (
+    LazyRows,
+    LazyTable,
+    Records,
+    RecordTable,
+    is_records,
+    tabled,
+)
 from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
@@ -39,13 +48,15 @@ Edges = (
 class Input(NamedTuple):
     """What is read as one table or graph: "nodes", "edges" or a format, the file, and what is said of it.
 
-    held : what is in memory instead; then `path` is but a name for it.
+    held : what is in memory instead; then `path` is but a name for it. side : of records of JSON, "nodes" or "edges"
+    where the caller says which they are.
     """
 
     kind: str
     path: Path
     naming: Naming
     held: Frame | NetworkxGraph | None = None
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,51 @@ class Gathering:
             return Input(kind, Path(name), naming, Frame(given, name))
         path = self._inside(_path(given))
         self.check(path)
+        document = self._document(path, naming)
+        if document == "json":
+            return Input("json", path, naming, side=kind)
+        if document:
+            raise ImportFailed(
+                f"is a whole graph ({DOCUMENTS[document].name}), no table of {kind}",
+                "Name it without nodes= or edges=.",
+                file=str(path),
+            )
         return Input(kind, path, naming)
+
+    def _of_kuzu(self, kind: str, given: Path, naming: Naming) -> Input:
+        """A file of a folder that Kuzu wrote; the types of Parquet are those that it has."""
+        try:
+            path = self._checked(given)
+            kinds = parquet_kinds(path) if is_parquet(path) else None
+        except ImportFailed as error:
+            if given.suffix != ".parquet" or "cannot be read" not in error.reason:
+                raise
+            cure = "Export it as CSV: EXPORT DATABASE 'FOLDER' (format = 'csv', header = true)."
+            raise ImportFailed(error.reason, cure, file=error.file) from None
+        layout = naming.layout
+        if layout is not None and kinds is not None:
+            if len(kinds) != len(layout.fields):
+                raise ImportFailed(
+                    f"has {len(kinds)} columns; its schema has {len(layout.fields)}",
+                    "Export the database again.",
+                    file=str(path),
+                )
+            pairs = list(zip(layout.fields, kinds, strict=True))
+            fields = [replace(f, kind=kind) for f, (kind, _) in pairs]
+            warnings = [as_text(f.name, type) for f, (_, type) in pairs if type]
+            layout = replace(layout, fields=fields, warnings=warnings)
+            naming = replace(naming, layout=layout)
+        return Input(kind, path, naming)
+
+    def _document(self, path: Path, naming: Naming) -> str:
+        """The format of a file that is a document; "" where it is none, or is said to be a table."""
+        if naming.layout is not None or naming.columns is not None or naming.header is not None:
+            return ""
+        if self.format in DOCUMENTS:
+            return self.format
+        if self.format != "auto" or is_parquet(path):
+            return ""
+        return document_of(head(path)) or ""
 
     def _nodes(self, nodes: Nodes | None, edges: list[Input]) -> list[Input]:
         """Tables of nodes; a label that the edges name as an end is the id space of its nodes."""
@@ -169,8 +224,12 @@ class Gathering:
         if self.format == "auto" and exported.is_export(path):
             told = self._inside(path / contents.NAME)
             return [self._table(*each) for each in exported.inputs(told, self.naming)]
+        if self.format == "auto" and kuzu_export.is_kuzu_export(path):
+            tables = kuzu_export.inputs(path, self.naming, self._inside)
+            return [self._of_kuzu(*each) for each in tables if not _is_empty(each[1])]
         self.check(path)
-        kind = _format(path) if self.format == "auto" else self.format
+        document = self._document(path, self.naming)
+        kind = document or (_format(path) if self.format == "auto" else self.format)
         if self.format == "parquet" and not is_parquet(path):
             raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
         if kind in ("csv", "parquet"):
@@ -259,7 +318,16 @@ def _path(value: object) -> Path:
 
 def _kind_of(value: object) -> str:
     """What a thing in memory is called: polars.DataFrame, networkx.DiGraph, ..."""
+    if isinstance(value, LazyTable):
+        return "polars.LazyFrame"
+    if isinstance(value, RecordTable):
+        return "list of dicts"
     return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has no bytes, as that of an empty table without a header."""
+    return path.is_file() and not path.stat().st_size
 
 
 def _format(path: Path) -> str:

@@ -30,6 +30,7 @@ class Layout:
 
     guessed : the first line was taken for a header because it looks like one.
     written : None where gdb did not write the file.
+    quote, escape : of texts. bracketed : lists are written `[a,b]`, as Kuzu does, and not `a;b`.
     """
 
     delimiter: str
@@ -38,6 +39,14 @@ class Layout:
     warnings: list[str]
     guessed: bool
     written: Written | None = None
+    quote: str = '"'
+    escape: str = '"'
+    bracketed: bool = False
+
+    @property
+    def escaped(self) -> bool:
+        """Whether the items of lists of texts are as `values.escaped` writes them, once the lists are `a;b`."""
+        return self.written is not None or self.bracketed
 
 
 def layout_of(
@@ -70,9 +79,15 @@ def layout_of(
         )
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise wrong(f"delimiter={delimiter!r} is not one character", "Pass delimiter=',' or so.")
-    delimiter = delimiter or delimiter_of(first)
+    likely = delimiter_of(first)
+    delimiter = delimiter or likely
     try:
         cells = cells_of(first, delimiter)
+        if len(cells) == 1 and columns is None and (others := len(cells_of(first, likely))) > 1:
+            raise wrong(
+                f"is one column with the delimiter {delimiter!r}, and {others} with {likely!r}",
+                f"Pass delimiter={likely!r}, or none: it is found. A single column wants columns=[...].",
+            )
     except csv.Error as error:  # a lone CR, or a field beyond csv's limit
         raise wrong(f"is no CSV line ({error})", "End every line with LF or CR LF.") from None
     looks = looks_like_header(cells)

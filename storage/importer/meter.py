@@ -38,7 +38,7 @@ class Meter:
 
     def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:
         self.sizes: dict[Path, int] = {}
-        self.total, self.finished, self.read = 0, 0, 0
+        self.total, self.finished, self.read = 0, 0.0, 0
         self.progress, self.cancel = progress, cancel
 
     def measure(self, paths: list[Path]) -> None:
@@ -51,19 +51,19 @@ class Meter:
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled("The import was cancelled; nothing was stored.")
 
-    def at(self, path: Path, done: int) -> None:
+    def at(self, path: Path, done: float) -> None:
         """`done` bytes of a file are read."""
-        self.read = self.finished + min(done, self.sizes.get(path, 0))
+        self.read = int(self.finished + min(done, self.sizes.get(path, 0)))
         self.step(f"reading {path.name}", self.read / max(self.total, 1))
 
     def part(self, path: Path, done: float) -> None:
         """A part of a file is read, 0 to 1."""
-        self.at(path, int(done * self.sizes.get(path, 0)))
+        self.at(path, done * self.sizes.get(path, 0))
 
-    def done(self, path: Path) -> None:
-        """A file is read."""
-        self.part(path, 1.0)
-        self.finished += self.sizes.get(path, 0)
+    def done(self, path: Path, share: float = 1.0) -> None:
+        """A file is read; share : of the work on it, where there is more to come."""
+        self.part(path, share)
+        self.finished += share * self.sizes.get(path, 0)
 
     def step(self, name: str, done: float) -> None:
         """Show a step, and stop here if the import was cancelled."""

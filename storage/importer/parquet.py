@@ -27,7 +27,8 @@ from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.importer.compressed import allowance, refusal
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.tables import no_room
-from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+from gdb.storage.importer.typed import Schema, TypedTable, duration_of, kinds_of, typed_layout
+from gdb.storage.model import Kind
 from gdb.storage.rooted import reopened
 from gdb.storage.sandbox import literal
 
@@ -139,6 +140,12 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     return typed_layout(
         schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=str(path))
     )
+
+
+def parquet_kinds(path: Path) -> list[tuple[Kind, str]]:
+    """The kinds of a file's columns, as of `kinds_of`. Raises ImportFailed: it cannot be read."""
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
+        return kinds_of(_schema(path, connection))
 
 
 def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gdb.records import dataclass, field
 from gdb.storage.importer.detect import open_input
+from gdb.storage.importer.layout import Layout
 
 _WIDEST = 1 << 16  # characters of a record that are kept: an open quote can swallow the file
 
@@ -28,7 +29,8 @@ class Places:
     where a quoted field holds a line end. A *row* is the number of a record, from 1, among those
     that the reader accepted.
 
-    skipped : lines before the first record. blanks : whether blank lines are records.
+    skipped : lines before the first record. blanks : whether blank lines are records. quotes : the quote, and what
+    stands before one inside of a text.
     refused : the reader's numbers of the records that it did not accept.
     """
 
@@ -36,7 +38,14 @@ class Places:
     delimiter: str
     skipped: int
     blanks: bool
+    quotes: tuple[str, str] = ('"', '"')
     refused: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, path: Path, layout: Layout) -> Places:
+        """The records of a file that is written so."""
+        quotes = layout.quote, layout.escape
+        return cls(path, layout.delimiter, layout.skipped, len(layout.fields) == 1, quotes)
 
     def of_numbers(self, wanted: Collection[int]) -> dict[int, Place]:
         """The places of records by the reader's numbers. Cost: reads the file up to the last one."""
@@ -72,35 +81,39 @@ class Places:
                 if line <= self.skipped:
                     continue
                 number += 1
-                text, is_open = first, _left_open(first, self.delimiter, False)
+                how = (self.delimiter, *self.quotes)
+                text, is_open = first, _left_open(first, False, *how)
                 while is_open:
                     _, more = next(lines, (0, ""))
                     if not more:
                         break
                     text = text + more if len(text) < _WIDEST else text
-                    is_open = _left_open(more, self.delimiter, True)
+                    is_open = _left_open(more, True, *how)
                 shown = text.strip("\r\n").removeprefix("\ufeff" if line == 1 else "")
                 yield number, Place(line, shown), not shown
 
 
-def _left_open(line: str, delimiter: str, is_open: bool) -> bool:
+def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str) -> bool:
     """Whether a quoted field goes on after this line; `is_open` if it began before it.
 
     A quote counts only at the beginning of a field (5" pipe is a plain value), as for the reader.
     """
-    if '"' not in line:
+    if quote not in line:
         return is_open
     at = 0
     while True:
         if is_open:
-            at = line.find('"', at) + 1
+            at = line.find(quote, at) + 1
             if not at:
                 return True
-            if line.startswith('"', at):
+            before = len(line[: at - 1]) - len(line[: at - 1].rstrip(escape))
+            if escape == quote and line.startswith(quote, at):
                 at += 1  # a doubled quote is a character
                 continue
+            if escape != quote and before % 2:
+                continue
             is_open = False
-        elif line.startswith('"', at):
+        elif line.startswith(quote, at):
             is_open, at = True, at + 1
             continue
         at = line.find(delimiter, at) + 1

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeGuard
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
+from gdb.storage.arrow_arrays import ArrowStream, is_stream
 from gdb.storage.model import Column, PropertyValue
 from gdb.storage.python_columns import Misfit, shown
 
@@ -40,9 +41,19 @@ class RecordTable:
         return capsule
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LazyTable:
+    """The batches of a LazyFrame as a stream of Arrow: no more of them than are wanted at a time are in memory."""
+
+    batches: ArrowStream
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.batches.__arrow_c_stream__(requested_schema)
+
+
 def tabled(given: object) -> object:
-    """A list of dicts as a table, a key that one has not as null; a LazyFrame of polars as the frame that it gives,
-    collected by its streaming engine; anything else as it is.
+    """A list of dicts as a table, a key that one has not as null; a LazyFrame of polars as the stream of its batches,
+    which its streaming engine makes one after the other; anything else as it is.
 
     Raises
     ------
@@ -52,7 +63,14 @@ def tabled(given: object) -> object:
         return _table(given)
     collect: Callable[..., object] | None = getattr(given, "collect", None)
     if collect is not None and hasattr(given, "collect_schema") and hasattr(given, "sink_parquet"):
-        return collect(engine="streaming")
+        batches: Callable[..., object] | None = getattr(given, "collect_batches", None)
+        if batches is not None:
+            made = batches(engine="streaming")
+            if is_stream(made):
+                return LazyTable(made)
+        return collect(
+            engine="streaming"
+        )  # older ones have no batches, or none for other libraries
     return given
 
 

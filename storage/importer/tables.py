@@ -131,7 +131,7 @@ class Table(Closing):
     ) -> None:
         self.path, self.layout, self.report, self.rejects = path, layout, report, rejects
         width = len(layout.fields)
-        self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
+        self.places = Places.of(path, layout)
         self.warnings: list[str] = []
         self._source: Rows = "t"  # of the rows in hand, in SQL
         self._measured: list[tuple[int, int]] | None = None
@@ -295,8 +295,9 @@ class Table(Closing):
     # ---- columns -----------------------------------------------------------------------------------
 
     def text(self, i: int) -> exp.Expr:
-        """A column as text, in SQL."""
-        return column_of(f"c{i}")
+        """A column as text, in SQL; lists as `a;b`."""
+        brackets = self.layout.bracketed and self.layout.fields[i].kind in ITEM_OF
+        return values.unbracketed(column_of(f"c{i}")) if brackets else column_of(f"c{i}")
 
     def _told(self, i: int) -> exp.Expr:
         """A column as text, "" where it is empty."""
@@ -309,8 +310,7 @@ class Table(Closing):
     def value(self, i: int, kind: Kind) -> exp.Expr:
         """A column as values of a kind, NULL where one does not fit; in SQL."""
         made = values.value(self.text(i), kind)
-        escaped = kind == "string[]" and self.layout.written is not None
-        return values.unescaped(made) if escaped else made
+        return values.unescaped(made) if kind == "string[]" and self.layout.escaped else made
 
     def count(self) -> int:
         return self._number("t")

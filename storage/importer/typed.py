@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.sql import (
@@ -28,7 +29,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES
-from gdb.storage.importer.header import Field, parse_header
+from gdb.storage.importer.header import Field, as_text, parse_header
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table
@@ -175,7 +176,7 @@ def typed_layout(
         held = _held(type, field)
         kind = (_type(held) or _TEXT).kind
         if _type(held) is None and field.role != "IGNORE":
-            warnings.append(f"column {name!r}: type {type} is stored as string")
+            warnings.append(as_text(name, type))
         if field.kind not in (None, kind):
             raise wrong(
                 f"column {name!r} is declared {field.kind} and holds {type}",
@@ -183,6 +184,11 @@ def typed_layout(
             )
         typed.append(replace(field, kind=kind))
     return Layout("", 0, typed, warnings, True)
+
+
+def kinds_of(schema: Schema) -> list[tuple[Kind, str]]:
+    """The kinds of columns; of one that is stored as text, as no property can be of its type, also the type."""
+    return [((_type(type) or _TEXT).kind, "" if _type(type) else type) for type in schema[1]]
 
 
 def _refuse_nested(schema: Schema, wrong: Callable[[str, str], ImportFailed]) -> None:
@@ -219,8 +225,12 @@ class TypedTable(Table, ABC):
     def _read(self) -> None:
         self.places = _Rows(self.path, "", 0, False)
         schema = self._schema()
-        _refuse_nested(schema, lambda reason, cure: ImportFailed(reason, cure, file=str(self.path)))
         fields, types = self.layout.fields, schema[1]
+        if any(field.kind != "string" for field in fields):  # else they are to be texts
+            wrong = partial(ImportFailed, file=str(self.path))
+            told = zip(fields, *schema, strict=False)  # how many there are is told below
+            typed = [(name, type) for field, name, type in told if field.kind != "string"]
+            _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [

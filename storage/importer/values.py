@@ -80,6 +80,14 @@ def escaped(items: Part) -> exp.Expr:
     return _of_items(items, chosen((equal(_ITEM, value_of("")), value_of("\\e")), default=plain))
 
 
+def unbracketed(text: Part) -> exp.Expr:
+    """A list that is written `[a,b]` as `escaped` items with the delimiter between; [] is an empty text.
+
+    Kuzu writes items as they are: a text with a comma in it cannot be told from two."""
+    inside = call("regexp_replace", text, value_of(r"^\s*\[([\s\S]*)\]\s*$"), value_of(r"\1"))
+    return _replaced(inside, ("\\", "\\b"), (";", "\\s"), (",", DELIMITER))
+
+
 def as_text(items: Part, kind: Kind) -> exp.Expr:
     """A list as one text."""
     item = ITEM_OF[kind]

@@ -22,7 +22,6 @@ from gdb.storage.build import write_graph
 from gdb.storage.commit import commit as commit_changes
 from gdb.storage.commit import compact
 from gdb.storage.exporter import export
-from gdb.storage.importer import load
 from gdb.storage.model import U32, Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
@@ -31,6 +30,7 @@ from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
 from tests.crash.disk import SECTOR, Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
+from tests.loading import load
 from tests.unit.storage.naive import Key, Naive
 
 # folders in the root; that of the store is made with its parent

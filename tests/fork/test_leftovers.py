@@ -12,7 +12,7 @@ import pytest
 
 import gdb
 from gdb.errors import DeviceError
-from gdb.executor import run
+from gdb.executor import choose_device
 from gdb.executor.gpu import device, memory
 from gdb.storage.files import PosixFiles
 from gdb.storage.new_folder import new_folder
@@ -186,7 +186,7 @@ def test_a_scratch_folder_is_the_parents(tmp_path: Path) -> None:
 def test_cuda_of_the_parent_is_refused_in_the_child(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "WORTH_A_GPU", 0.0)
+    monkeypatch.setattr(choose_device, "BEGIN", 0.0)  # a query is worth to ask for a GPU
 
     def child() -> tuple[str, str]:
         with pytest.raises(DeviceError, match="spawn") as refused:

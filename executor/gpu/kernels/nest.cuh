@@ -401,7 +401,7 @@ PART bool leave(const Worker& w, i64 d, Place& place, i64& total) {
     const i64 around = w.level(d)[LEVEL_AROUND], beside = w.level(d)[LEVEL_BESIDE];
     place.d = around;
     if (around < 0 || !w.level(around)[LEVEL_JOINS]) return true;
-    const i64 product = times(product_of(w, around), total);
+    const i64 product = times(product_of(w, around), max(total, w.level(d)[LEVEL_LEAST]));
     if (product != 0 && beside >= 0) {
         __syncwarp();
         if (lane() == 0) product_of(w, around) = product;

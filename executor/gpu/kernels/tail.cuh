@@ -646,8 +646,9 @@ PART bool count_tail(const Worker& w, i64 first, i64 after, i64& total, i64& spe
     double shadow = 1.0;
     bool trees = false;
     bool fits = true, counted = false;
+    i64 absent = -1;  // the last node of an optional tree that is not there
     each_node(w, [&](i64 c) INLINED {
-        if (c < first || c >= after) return;
+        if (c < first || c >= after || c <= absent) return;
         const i64* row = w.node(c);
         const i64 role = row[NODE_ROLE];
         const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;
@@ -668,6 +669,12 @@ PART bool count_tail(const Worker& w, i64 first, i64 after, i64& total, i64& spe
             if (row[NODE_PARENT] >= 0 && approximate > 0.0 && approximate < LARGEST_COUNT) n = 1, approximate = 1.0;
         }
         spent += 2;
+        if (row[NODE_OPTIONAL] >= 0 && n == 0 && approximate <= LARGEST_COUNT) {
+            n = 1;
+            approximate = 1.0;
+            absent = row[NODE_OPTIONAL];
+            counted = false;
+        }
         shadow *= approximate;
         fits = shadow <= LARGEST_COUNT;
         total *= n;

@@ -81,7 +81,7 @@ PART List operand(const Worker& w, const i64* row, int field, Range range) {
     return {list.values, warp_clip(list.values, list.span, range.start, range.end)};
 }
 
-// Run the set operations that hang on level d; false if one came out empty. Adds the rounds it took to `spent`.
+// Run the set operations that hang on level d; false if one that is needed came out empty. Adds the rounds it took to `spent`.
 PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
     UNROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
         const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
@@ -94,7 +94,7 @@ PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
         if (lane() == 0) w.set_length(s) = n;
         __syncwarp();
         spent += 4 + (row[SET_OP] == OP_INTERSECT ? min(a.size(), b.size()) : a.size()) / 16;
-        if (n == 0) return false;
+        if (n == 0 && !row[SET_OPTIONAL]) return false;
     }
     return true;
 }

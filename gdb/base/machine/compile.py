@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import time
 from collections.abc import Callable
 from functools import cache as once
 from functools import lru_cache
@@ -34,6 +35,7 @@ _C_TYPES: dict[object, Any] = {
     None: None,
 }
 _Source = tuple[str, int, int, int]  # a file: path, bytes, when it and its inode changed
+SETTLED = 2_000_000_000  # ns that a file has not changed for, after which another change shows in its times
 _engines: list[Any] = []  # they own the machine code
 # a lock of llvmlite's is taken in each call of LLVM, also for whole seconds
 _compiling = forks.undivided(waiting.Lock())
@@ -193,6 +195,17 @@ def _sources(*folders: Path) -> tuple[_Source, ...]:
 
 @lru_cache(maxsize=8)
 def _text_of(sources: tuple[_Source, ...]) -> bytes:
-    """Their checksum: the entries of one folder come one after the other, and reading them takes most of that."""
+    """Their checksum, which an earlier process may have kept: to read them takes most of what finding an entry takes.
+
+    It is kept for files that have not changed for a while: one that changes again at once may have the same times.
+    """
+    known = cache.entry("sources", repr(sources).encode())
+    digest = cache.read(known)
+    if digest is not None:
+        return digest
     text = b"".join(Path(path).read_bytes() for path, *_ in sources)
-    return hashlib.blake2b(text).digest()
+    digest = hashlib.blake2b(text).digest()
+    newest = max((max(changed) for _, _, *changed in sources), default=0)
+    if time.time_ns() - newest > SETTLED:
+        cache.write(known, digest)
+    return digest

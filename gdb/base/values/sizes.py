@@ -51,7 +51,9 @@ def size_of(value: Value | Sequence[object]) -> int:
         return sys.getsizeof(value)
     large: dict[int, _Large] = {}
     small = _walk(value, _SAMPLED, 1, large)
-    return small + sum(one.size * one.times for one in large.values())
+    for one in large.values():
+        small += one.size * one.times
+    return small
 
 
 @dataclass(slots=True)
@@ -106,7 +108,11 @@ def _items(items: Sequence[object], sampled: int, times: int, large: dict[int, _
     if count > sampled:
         items = items[:: count // sampled]
         times = -(-times * count // len(items))
-    return sum(_walk(item, sampled // 4, times, large) for item in items)
+    size, flat = 0, _FLAT.get
+    for item in items:
+        own = flat(type(item))
+        size += _walk(item, sampled // 4, times, large) if own is None else own * times
+    return size
 
 
 class Pile:
@@ -155,9 +161,11 @@ class Pile:
         usual = made <= _SLACK + _SMALL_ROW * len(rows)
         some = rows[:: max(1, len(rows) // _SAMPLED)] if usual else rows
         if some:
-            sizes = [self._new(row) for row in some]
-            small = sum(one for one, _ in sizes) * len(rows) // len(some)
-            self.count(small + sum(one for _, one in sizes) + POINTER * len(rows))
+            small = large = 0
+            for row in some:
+                one, other = self._new(row)
+                small, large = small + one, large + other
+            self.count(small * len(rows) // len(some) + large + POINTER * len(rows))
 
     def several(self, values: Iterable[Value], more: int) -> None:
         """Count some values, and `more` for what they stand in. Raises OutOfBudget."""

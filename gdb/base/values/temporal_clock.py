@@ -7,13 +7,12 @@ nanoseconds since 1970-01-01T00:00Z.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Clock:
     transaction: int
@@ -23,19 +22,24 @@ class _Clock:
 _CLOCK: ContextVar[_Clock | None] = ContextVar("gdb_clock", default=None)
 
 
-@contextmanager
-def clock_at(statement: int, transaction: int | None = None) -> Iterator[None]:
-    """Hold the present still. transaction : when the statement's transaction began, if before the statement.
+class clock_at:  # used in `with`, as a function would be
+    """Holds the present still. transaction : when the statement's transaction began, if before the statement.
 
     Not to be held over a `yield`: what the caller does meanwhile would see this present too. A generator enters it
     anew for each row.
     """
-    began = statement if transaction is None else transaction
-    token = _CLOCK.set(_Clock(began, statement))
-    try:
-        yield
-    finally:
-        _CLOCK.reset(token)
+
+    __slots__ = ("_clock", "_token")
+    _token: Token[_Clock | None]
+
+    def __init__(self, statement: int, transaction: int | None = None) -> None:
+        self._clock = _Clock(statement if transaction is None else transaction, statement)
+
+    def __enter__(self) -> None:
+        self._token = _CLOCK.set(self._clock)
+
+    def __exit__(self, *_: object) -> None:
+        _CLOCK.reset(self._token)
 
 
 def statement_instant() -> int:

@@ -16,7 +16,6 @@ from gdb.logical.operators import (
     Limit,
     Names,
     Operator,
-    Operators,
     Plan,
     Project,
     Sort,
@@ -37,20 +36,23 @@ _CHANGES = (Create, BulkCreate, Set, Remove, Delete, Merge)
 def begins_with_few(context: Context, plan: Plan) -> bool:
     """Whether the rows of a plan come from one of nothing, a short list or a few nodes that values name; how many rows
     they become is not known."""
-    return all(_begins(context, operators, plan.start) for operators in plan.sides)
+    lists = context.kept.begun(plan, partial(_begun, context, plan))
+    return lists is not None and all(_short(context, one) for one in lists)
 
 
-def _begins(context: Context, operators: Operators, names: Names) -> bool:
-    begun = False
-    for operator in operators:
-        if isinstance(operator, Unwind) and not begun and not _short(context, operator.list):
-            return False
-        begun = begun or isinstance(operator, (Match, Unwind))
-        few = partial(_adds_few, context, operator, names)
-        if not context.kept.answer(operator, names, few):
-            return False
-        names = names_after(operator, names)
-    return True
+def _begun(context: Context, plan: Plan) -> Sequence[Expression] | None:
+    """The lists that have to be short so that a plan begins with few rows; None where it does not."""
+    lists: list[Expression] = []
+    for operators in plan.sides:
+        begun, names = False, plan.start
+        for operator in operators:
+            if isinstance(operator, Unwind) and not begun:
+                lists.append(operator.list)
+            begun = begun or isinstance(operator, (Match, Unwind))
+            if not _adds_few(context, operator, names):
+                return None
+            names = names_after(operator, names)
+    return lists
 
 
 def _adds_few(context: Context, operator: Operator, names: Names) -> bool:

@@ -10,6 +10,7 @@ makes batches sets `Allowance.made` back to what it was before each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.values.sizes import Pile, size_of
@@ -26,6 +27,7 @@ MATCHED = 1 << 16
 ROW = 240
 """Bytes of a row without its values."""
 _SLACK = 1 << 20
+_ALONE = 16  # rows of a first batch that do not count while it is seen whether there is another
 Parts: TypeAlias = "Iterator[list[Row]]"
 
 
@@ -99,10 +101,11 @@ def held(allowance: Allowance, parts: Iterable[list[Row]], size: int = MOST) -> 
     """All rows of some batches, gathered before the first is handed on; they count as long as they are read."""
     pile = Pile(allowance, "the rows of a clause")
     rows = gathered(allowance, parts, pile)
-    return _handed(rows, pile, size)
+    return handed(rows, pile, size)
 
 
-def _handed(rows: list[Row], pile: Pile, size: int) -> Parts:
+def handed(rows: list[Row], pile: Pile, size: int = MOST) -> Parts:
+    """Some rows, which `pile` counts as long as they are read."""
     try:
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
@@ -112,10 +115,21 @@ def _handed(rows: list[Row], pile: Pile, size: int) -> Parts:
 
 def regrouped(allowance: Allowance, parts: Parts, size: int) -> Parts:
     """The rows in batches of about `size`, the last one smaller; what is waiting for more counts."""
+    level = allowance.made
+    first = next(parts, None)
+    if first is None:
+        return
+    if len(first) <= _ALONE:
+        second = next(parts, None)
+        if second is None:
+            yield first
+            return
+        parts = chain((first, second), parts)
+    else:
+        parts = chain((first,), parts)
     pile = Pile(allowance, "rows that are matched together")
     try:
         rows: list[Row] = []
-        level = allowance.made
         for part in parts:
             if not rows and len(part) >= size:
                 yield part

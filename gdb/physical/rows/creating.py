@@ -60,10 +60,10 @@ class Maker:
         self.context, self.pattern = context, pattern
         self.path = None if pattern.name is None else pattern.name.text
         self.nodes = [_NodeMaker(context, node) for node in pattern.nodes]
-        self.relationships = [
-            _RelationshipMaker(context, one, k) for k, one in enumerate(pattern.relationships)
-        ]
-        names = [self.path, *(one.name for one in self.nodes)]
+        self.relationships: list[_RelationshipMaker] = []
+        for k, one in enumerate(pattern.relationships):
+            self.relationships.append(_RelationshipMaker(context, one, k))
+        names = [self.path, *[one.name for one in self.nodes]]
         names += [one.name for one in self.relationships]
         self.names = {name for name in names if name is not None}
 

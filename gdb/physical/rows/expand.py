@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.language.scope import has_labels
-
 if TYPE_CHECKING:
-    from gdb.language.syntax import LabelTerms
-    from gdb.physical.rows.pattern import Component, Pattern
+    from gdb.physical.rows.pattern import Accepted, Component, Pattern
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
 
@@ -58,7 +55,7 @@ def expanded(
         found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
     kept = np.arange(len(at), dtype=np.int64)
     for name, column in found.items():
-        kept = kept[labelled(snapshot, pattern.vertices[name].labels, column[kept])]
+        kept = kept[places_labelled(snapshot, pattern.parts.accepted[name], column[kept])]
     return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
 
 
@@ -77,9 +74,10 @@ def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I
     return at, order[np.repeat(begins, counts) + within]
 
 
-def labelled(snapshot: Snapshot, labels: LabelTerms, vids: U32) -> I64:
+def places_labelled(snapshot: Snapshot, accepted: Accepted, vids: U32) -> I64:
     """The places of the vertices that have some labels."""
-    if not labels:
+    of_group = [accepted[group.labels] for group in snapshot.groups] if accepted.terms else []
+    if all(of_group):
         return np.arange(len(vids), dtype=np.int64)
-    of_group = [has_labels(group.labels, labels) for group in snapshot.groups]
-    return np.flatnonzero(np.array(of_group, np.bool_)[snapshot.groups_of(vids)])
+    found: I64 = np.array(of_group, np.bool_)[snapshot.groups_of(vids)].nonzero()[0]
+    return found

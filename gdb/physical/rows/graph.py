@@ -109,8 +109,11 @@ class Graph:
     @property
     def snapshot(self) -> Snapshot:
         """The graph with all changes so far."""
-        self.flush()
-        return self._now()
+        if self.changes is not None:
+            self.flush()
+            if self._behind:
+                return self._now()
+        return self._snapshot
 
     def _now(self) -> Snapshot:
         """The graph with what was flushed: made when it is read, for a statement often ends with what it writes."""
@@ -122,7 +125,9 @@ class Graph:
         """One object per vid."""
         known = self._nodes
         wanted = vids.tolist()
-        if missing := {vid for vid in wanted if vid not in known}:
+        if len(wanted) == 1 and wanted[0] not in known:
+            self._load_nodes(vids)
+        elif missing := {vid for vid in wanted if vid not in known}:
             self._load_nodes(np.array(sorted(missing), np.uint32))
         return [known[vid] for vid in wanted]
 
@@ -339,12 +344,20 @@ class Graph:
             return
         changes = self.changes
         assert changes is not None
-        with changes.widening():
-            self._flush_new_nodes(changes)
-            self._flush_labels(changes)
-            self._flush_properties(changes)
-            self._flush_new_edges(changes)
-        self._flush_deaths(changes)
+        changes.widens = True
+        try:
+            if self._new_nodes:
+                self._flush_new_nodes(changes)
+            if self._relabelled:
+                self._flush_labels(changes)
+            if self._dirty_nodes or self._dirty_edges:
+                self._flush_properties(changes)
+            if self._new_edges:
+                self._flush_new_edges(changes)
+        finally:
+            changes.widens = False
+        if self._dead_nodes or self._dead_edges or self._dead_handles:
+            self._flush_deaths(changes)
         self._behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
@@ -426,7 +439,6 @@ class Graph:
                 name, directed, sources, targets, columns_of(new.properties)
             )
             self._named(changes, name, directed, new.objects, handles)
-        self._dead_edges = [one for one in self._dead_edges if one in self._handles]
         self._new_edges = {}
 
     def _named(
@@ -450,7 +462,7 @@ class Graph:
 
     def _flush_deaths(self, changes: Changes) -> None:
         by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
-        for one in self._dead_edges:
+        for one in [one for one in self._dead_edges if one in self._handles]:
             handle = self._handles.pop(one)
             del self._edges[one.type, handle]
             by_type.setdefault(one.type, []).append(handle)

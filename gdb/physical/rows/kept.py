@@ -3,14 +3,28 @@ a statement that comes again, over another snapshot, makes no pattern anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gdb.logical.operators import Apply, Names, Operator, Plan
+from gdb.logical.operators import Apply, Names, Operator, Operators, Plan, names_after
+from gdb.physical.rows.limiting import stops
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Match, Merge
+    from gdb.language.syntax import Expression
     from gdb.physical.rows.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operator in its place. names : that its rows have. last : the place of the LIMIT that rows from here on fill
+    (`gdb.physical.rows.limiting`). after : what follows it."""
+
+    operator: Operator
+    names: Names
+    last: int | None
+    after: Operator | None
 
 
 class KeptPatterns:
@@ -22,9 +36,11 @@ class KeptPatterns:
 
     def __init__(self, plan: Plan | None = None) -> None:
         self._plan = plan  # which holds the operators, whose ids are keys
-        self._own = frozenset() if plan is None else frozenset(map(id, _operators(plan)))
+        every = [] if plan is None else [*_sides(plan)]
+        self._own = frozenset(id(one) for operators in every for one in (operators, *operators))
         self._patterns: dict[int, Pattern] = {}
-        self._answers: dict[tuple[int, Names], bool] = {}
+        self._steps: dict[tuple[int, Names], Sequence[Step]] = {}
+        self._begun: tuple[Sequence[Expression] | None] | None = None
 
     def pattern(self, clause: Match | Merge, make: Callable[[], Pattern]) -> Pattern:
         """The pattern of an operator."""
@@ -35,20 +51,41 @@ class KeptPatterns:
                 self._patterns[id(clause)] = found
         return found
 
-    def answer(self, operator: Operator, names: Names, make: Callable[[], bool]) -> bool:
-        """An answer about an operator over rows that have some names."""
-        key = id(operator), names
-        found = self._answers.get(key)
+    def steps(self, operators: Operators, names: Names) -> Sequence[Step]:
+        """Operators, each with the names of its rows. names : of the rows before the first."""
+        key = id(operators), names
+        found = self._steps.get(key)
         if found is None:
-            found = make()
-            if id(operator) in self._own:
-                self._answers[key] = found
+            found = _steps(operators, names)
+            if id(operators) in self._own:
+                self._steps[key] = found
         return found
 
+    def begun(
+        self, plan: Plan, find: Callable[[], Sequence[Expression] | None]
+    ) -> Sequence[Expression] | None:
+        """The lists that have to be short where the plan is to begin with few rows; None where it never does
+        (`gdb.physical.rows.anchored`)."""
+        if plan is not self._plan:
+            return find()
+        if self._begun is None:
+            self._begun = (find(),)
+        return self._begun[0]
 
-def _operators(plan: Plan) -> Iterator[Operator]:
+
+def _steps(operators: Operators, names: Names) -> Sequence[Step]:
+    found = []
+    for place, (operator, last) in enumerate(zip(operators, stops(operators), strict=True)):
+        names = names_after(operator, names)
+        after = operators[place + 1] if place + 1 < len(operators) else None
+        found.append(Step(operator, names, last, after))
+    return found
+
+
+def _sides(plan: Plan) -> Iterator[Operators]:
+    """The operators of all sides of a plan, and of the plans in it."""
     for operators in plan.sides:
+        yield operators
         for operator in operators:
-            yield operator
             if isinstance(operator, Apply):
-                yield from _operators(operator.plan)
+                yield from _sides(operator.plan)

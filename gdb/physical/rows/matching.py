@@ -20,7 +20,7 @@ from gdb.language.hidden import is_hidden
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
 from gdb.physical.rows.component import Table, matched
-from gdb.physical.rows.expand import expanded, labelled
+from gdb.physical.rows.expand import expanded, places_labelled
 from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern, Variant
 from gdb.physical.rows.seek import seek
 from gdb.physical.rows.subqueries import Prepared
@@ -100,20 +100,19 @@ class _Matching:
         self.few, self.unbound, self.whole = few, unbound, whole
         self.bound = set(known)
         self.waiting = list(pattern.conditions)
-        own = {*pattern.vertices, *pattern.edges, *(route.name for route in pattern.routes)}
-        self.reach = own | known  # what a condition can mean; other names are inside of it
-        self.checks_edges = pattern.mode.edges_differ and (
-            bool(pattern.long) or len([c for c in pattern.components() if c.edges]) > 1
-        )
+        self.parts = pattern.parts
+        self.reach = self.parts.names | known  # what a condition can mean; others are inside
+        self.checks_edges = self.parts.checks_edges
 
     def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
-        shared = [*self.pattern.vertices, *self.pattern.edges]
-        shared = [name for name in shared if name in self.bound]
         table = list(enumerate(rows))
-        if shared:
-            table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
+        if self.bound:
+            every = (*self.pattern.vertices, *self.pattern.edges)
+            shared = [name for name in every if name in self.bound]
+            if shared:
+                table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
         table = self._filtered(table)
-        return self._rest(table, self.pattern.components(), self.pattern.long)
+        return self._rest(table, self.parts.components, self.parts.long)
 
     def _rest(
         self, table: list[Numbered], components: Sequence[Component], long: Sequence[Edge]
@@ -150,25 +149,26 @@ class _Matching:
         """The component to match now; None where a path is to be walked first."""
         if not components:
             return None
+        if len(components) == 1 and not long:
+            return components[0]
         for component in components:
             if self.bound & {*component.vertices, *component.edges}:
                 return component
-        for edge in long:
-            ready = set(edge.ends) & self.bound
-            if ready and edge.selector is None:
-                return None
+        if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
+            return None
         # one that a path leads to is reached by it, and matched as bound
         ends = {end for edge in long for end in edge.ends}
-        best = min(
+        return min(
             components,
             key=lambda c: (not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
         )
-        return best
 
     # ---- conditions ------------------------------------------------------------------------------
 
     def _filtered(self, table: list[Numbered]) -> list[Numbered]:
         """The rows that satisfy the conditions that can be tested now."""
+        if not self.waiting:
+            return table
         ready = [c for c in self.waiting if c.names & self.reach <= self.bound]
         if not ready:
             return table
@@ -183,12 +183,8 @@ class _Matching:
         """The conditions that the elements of a component decide, at least one of them free of the rows."""
         names = {*component.vertices, *component.edges}
         free = names - self.bound - {*held}
-        found = []
-        for c in self.waiting:
-            own = c.names & self.reach
-            if own <= names and own & free:
-                found.append(c)
-        return found
+        own = [(c, c.names & self.reach) for c in self.waiting]
+        return [c for c, mentioned in own if mentioned <= names and mentioned & free]
 
     # ---- components ------------------------------------------------------------------------------
 
@@ -199,7 +195,7 @@ class _Matching:
         names = self._fresh(component)
         before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
         for at, of in places:
-            self.context.pulse()
+            self.context.allowance.pulse()
             self.bound, self.waiting = set(before), list(waiting)
             some = self._built(found, table, at, of, names)
             if self.checks_edges:
@@ -222,16 +218,16 @@ class _Matching:
             *(self.context, self.pattern, component, self.waiting, self.bound, self.reach, rows)
         )
         starts = np.arange(len(table), dtype=np.int64) if sought is None else sought.rows
-        vids = {
-            name: graph.vids(_nodes(table, name))[starts]
-            for name in component.vertices
-            if name in self.bound
-        }
+        vids: dict[str, U32] = {}
+        for name in component.vertices:
+            if name in self.bound:
+                vids[name] = graph.vids(_nodes(table, name))[starts]
         if sought is not None:
             vids |= sought.vids
-            self.waiting = [c for c in self.waiting if c not in sought.answered]
+            answered = set(map(id, sought.answered))
+            self.waiting = [c for c in self.waiting if id(c) not in answered]
         if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
-            some, every = self._alone(component, vids)
+            some, every = self._alone(component, vids, sought is not None)
             return some, _pieces(starts[every], every, chunk)
         if not self.bound & {*component.edges}:
             near = expanded(graph.snapshot, self.pattern, component, vids, most)
@@ -288,12 +284,16 @@ class _Matching:
         if self.few is not None and count >= self.few.most:
             self.few.cut = True
 
-    def _alone(self, component: Component, vids: Mapping[str, U32]) -> tuple[Table, I64]:
+    def _alone(
+        self, component: Component, vids: Mapping[str, U32], known: bool
+    ) -> tuple[Table, I64]:
         """The embeddings of one vertex that the rows have, or name by a value, and which of them its labels leave,
-        i64[n]."""
+        i64[n]. known : all have these labels."""
         (name,) = component.vertices
-        labels = self.pattern.vertices[name].labels
-        every = labelled(self.context.graph.snapshot, labels, vids[name])
+        every = np.arange(len(vids[name]), dtype=np.int64)
+        if not known:
+            snapshot, accepted = self.context.graph.snapshot, self.parts.accepted[name]
+            every = places_labelled(snapshot, accepted, vids[name])
         self.context.embeddings += len(every)
         return Table(vids, {}, len(vids[name]), ()), every
 
@@ -301,7 +301,7 @@ class _Matching:
         """The elements of a component that rows get: not those that they have, nor relationships that nothing can
         mention any more."""
         names = [name for name in component.vertices if name not in self.bound]
-        return names + self._asked_edges(component)
+        return names + self._asked_edges(component) if component.edges else names
 
     def _asked_edges(self, component: Component) -> list[str]:
         edges = [name for name in component.edges if name not in self.bound]
@@ -314,12 +314,12 @@ class _Matching:
     ) -> list[Numbered]:
         """The rows at some places, each with the named elements of an embedding."""
         graph = self.context.graph
-        columns: list[Sequence[Value]] = [
-            graph.nodes(found.vertices[name][of])
-            if name in found.vertices
-            else graph.relationships(found.edges[name][of])
-            for name in names
-        ]
+        columns: list[Sequence[Value]] = []
+        for name in names:
+            if name in found.vertices:
+                columns.append(graph.nodes(found.vertices[name][of]))
+            else:
+                columns.append(graph.relationships(found.edges[name][of]))
         rows = [table[place] for place in at.tolist()]
         if not names:
             return [(number, dict(row)) for number, row in rows]
@@ -339,7 +339,7 @@ class _Matching:
         rows'."""
         if len(table) < 2 or found.count < 2:
             return []
-        inside = ({*component.vertices, *component.edges} - self.bound) & self.reach
+        inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
         pairs: list[tuple[I64, I64]] = []
         for condition in self.waiting:
             sides = _sides(condition.expression, self.reach, inside, self.bound)
@@ -436,7 +436,7 @@ def joins(
 
 
 def _sides(
-    expression: Expression, reach: set[str], inside: set[str], bound: set[str]
+    expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""
     from gdb.language.mentions import mentioned

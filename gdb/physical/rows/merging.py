@@ -39,14 +39,15 @@ def merge(context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[
 class _Merge:
     def __init__(self, context: Context, clause: Merge, known: Sequence[str]) -> None:
         self.context, self.clause, self.known = context, clause, frozenset(known)
-        self.maker = Maker(context, clause.pattern)
+        self.maker: Maker | None = None  # made for the first row that nothing is found for
         self.keys = self._keys()
         self.hidden = [f"{HIDDEN}m{k}" for k in range(len(self.keys))]
+        self.bound = self._bound()
 
     def run(self, rows: Sequence[Row]) -> list[Row]:
         """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
-        if not self._independent():
+        if len(rows) > 1 and not self._independent():
             return [one for row in rows for one in self._merged([row])]
         return self._merged(rows)
 
@@ -75,6 +76,8 @@ class _Merge:
                 merged, applied = [{**row, **created[first]}], on_match
             else:
                 new = dict(row) if own else row
+                if self.maker is None:
+                    self.maker = Maker(self.context, self.clause.pattern)
                 self.maker.make(new)
                 created[first] = {name: new[name] for name in own}
                 merged, applied = [new], on_create
@@ -115,7 +118,7 @@ class _Merge:
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
         """What tells each row from others that find something else."""
-        bound = [name for name in self._bound() if not prepared or name in prepared[0]]
+        bound = [name for name in self.bound if not prepared or name in prepared[0]]
         columns: list[list[object]] = [
             [group_key(row[name]) for row in prepared] for name in self.hidden
         ]
@@ -134,7 +137,7 @@ class _Merge:
             return False
         if any(map(self._either_way, pattern.relationships)):
             return False
-        bound = self._bound()
+        bound = self.bound
         if pattern.relationships and len(bound) < 2:
             return False
         changed = (*self.clause.on_create, *self.clause.on_match)
@@ -163,7 +166,7 @@ class _Merge:
                     "Filter such rows out before, with WHERE ... IS NOT NULL.",
                     detail="MergeReadOwnWrites",
                 )
-        for name in self._bound():
+        for name in self.bound:
             if any(row[name] is None for row in rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, self.clause.place),

@@ -17,6 +17,7 @@ from gdb.language.rebuild import rebuilt
 from gdb.language.repeated import repeats, unrolled
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
+from gdb.language.scope import has_labels
 from gdb.language.syntax import (
     Call,
     Comparator,
@@ -55,6 +56,8 @@ _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
 )
 """Expressions that have names of their own, or that are not looked into."""
+
+_MOST_ACCEPTED = 4096
 
 
 def visible(row: Row) -> Row:
@@ -138,6 +141,35 @@ class Component:
     edges: tuple[str, ...]
 
 
+class Accepted(dict[tuple[str, ...], bool]):
+    """Which sets of labels satisfy the labels of a query vertex: found once for each."""
+
+    def __init__(self, terms: LabelTerms) -> None:
+        super().__init__()
+        self.terms = terms
+
+    def __missing__(self, labels: tuple[str, ...]) -> bool:
+        if len(self) >= _MOST_ACCEPTED:
+            self.clear()
+        found = self[labels] = has_labels(labels, self.terms)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What follows from a pattern alone.
+
+    names : of all that it has. components : connected by edges of one relationship. long : edges of variable length.
+    checks_edges : whether relationships of several of these have to differ. accepted : by vertex.
+    """
+
+    names: frozenset[str]
+    components: tuple[Component, ...]
+    long: tuple[Edge, ...]
+    checks_edges: bool
+    accepted: Mapping[str, Accepted]
+
+
 @dataclass(slots=True)
 class Pattern:
     """See the module. vertices, edges : by name, in the order of the text."""
@@ -150,15 +182,35 @@ class Pattern:
     conditions: list[Condition] = field(default_factory=list)
     variants: list[Variant] = field(default_factory=list)
     _components: list[Component] | None = field(default=None, init=False, compare=False)
+    _names: tuple[str, ...] | None = field(default=None, init=False, compare=False)
+    _parts: Parts | None = field(default=None, init=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the user named in it, in the order of the text."""
-        if self.variants:
-            several = (name for one in self.variants for name in one.names)
-            return tuple(dict.fromkeys(several))
-        named = (*self.vertices, *self.edges, *(route.name for route in self.routes))
-        return tuple(name for name in named if not is_hidden(name))
+        if self._names is None:
+            named = (*self.vertices, *self.edges, *(route.name for route in self.routes))
+            if self.variants:
+                several = (name for one in self.variants for name in one.names)
+                self._names = tuple(dict.fromkeys(several))
+            else:
+                self._names = tuple(name for name in named if not is_hidden(name))
+        return self._names
+
+    @property
+    def parts(self) -> Parts:
+        """What all runs over rows need of it."""
+        if self._parts is None:
+            components, long = self.components(), self.long
+            apart = bool(long) or len([c for c in components if c.edges]) > 1
+            self._parts = Parts(
+                frozenset({*self.vertices, *self.edges, *(route.name for route in self.routes)}),
+                tuple(components),
+                tuple(long),
+                self.mode.edges_differ and apart,
+                {name: Accepted(one.labels) for name, one in self.vertices.items()},
+            )
+        return self._parts
 
     @property
     def single(self) -> list[Edge]:

@@ -64,10 +64,10 @@ from gdb.physical.rows.batches import (
     Replayed,
     expanded,
     gathered,
+    handed,
     held,
     regrouped,
 )
-from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
 from gdb.physical.rows.subqueries import Prepared
 from gdb.records import dataclass, field
@@ -130,17 +130,19 @@ def answered(
     try:
         with clock_at(time.time_ns()):
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
-            if not plan.returns:
+            rows: list[tuple[Value, ...]] = []
+            names = found.names if plan.returns else ()
+            if plan.returns:
+                rows = _answer(allowance, found)
+            else:
                 for _ in found.parts:
                     pass  # it has written, and its rows are not asked for
-                found = Batches((), iter(()))
-            rows = _answer(allowance, found)
         context.graph.flush()
     finally:
         del (
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
-    return Answer(found.names, rows)
+    return Answer(names, rows)
 
 
 def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
@@ -222,16 +224,15 @@ class Runner:
 
     def _operators(self, operators: Operators, start: Batches) -> Batches:
         rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
-        place, limited = 0, stops(operators)
-        while place < len(operators):
-            last = limited[place]
-            if last is None:
-                after = operators[place + 1] if place + 1 < len(operators) else None
-                rows = self._operator(operators[place], rows, after=after)
+        place, steps = 0, self.context.kept.steps(operators, start.names)
+        while place < len(steps):
+            step = steps[place]
+            if step.last is None:
+                rows = self._operator(step.operator, rows, names=step.names, after=step.after)
                 place += 1
             else:
-                rows = self._filled(operators[place : last + 1], rows)
-                place = last + 1
+                rows = self._filled(operators[place : step.last + 1], rows)
+                place = step.last + 1
         return rows
 
     def _filled(self, operators: Operators, start: Batches) -> Batches:
@@ -266,10 +267,11 @@ class Runner:
         return rows
 
     def _counted(self, parts: Parts) -> Parts:
+        context, pulse = self.context, self.context.allowance.pulse
         for part in parts:
-            self.context.pulse()
-            self.context.handled += len(part)
-            if self.bound is not None and self.context.handled > MOST_ROWS:
+            pulse()
+            context.handled += len(part)
+            if self.bound is not None and context.handled > MOST_ROWS:
                 raise TooMany
             yield part
 
@@ -278,11 +280,12 @@ class Runner:
         operator: Operator,
         rows: Batches,
         few: Few | None = None,
+        names: Names | None = None,
         after: Operator | None = None,
     ) -> Batches:
-        """The rows that an operator makes of some. What it writes is written when this returns. after : what follows
-        it."""
-        names = names_after(operator, rows.names)
+        """The rows that an operator makes of some. What it writes is written when this returns. names : of these rows,
+        where they are known. after : what follows it."""
+        names = names_after(operator, rows.names) if names is None else names
         before = Batches(rows.names, self._counted(rows.parts))
         meter = self.context.meter
         if meter is None:
@@ -407,12 +410,16 @@ class Runner:
                 rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):
                 writing.assign(context, items, rows)
+                return handed(rows, pile)
             case Remove():
                 writing.remove(context, clause, rows)
+                return handed(rows, pile)
             case Delete():
                 writing.delete(context, clause, rows)
+                return handed(rows, pile)
             case Foreach():
                 self._foreach(clause, before.names, rows)
+                return handed(rows, pile)
         pile.clear()
         return held(context.allowance, [rows])
 

@@ -16,7 +16,6 @@ from gdb.base.values.comparison import group_key
 from gdb.errors import GdbError
 from gdb.functions.library import varies
 from gdb.language.mentions import mentioned
-from gdb.language.scope import has_labels
 from gdb.language.syntax import (
     Call,
     Comparator,
@@ -31,7 +30,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 from gdb.storage.adjacency import I64, U32
 from gdb.storage.value_index import Wanted
 
@@ -44,6 +43,7 @@ FEW = 4
 """Vertices for each row up to which a value names them: matching goes on from these, wherever the pattern begins."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Seek:
     """Rows, each once for every way to name the nodes.
@@ -70,27 +70,18 @@ class Equality:
     mentions: frozenset[str]
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
     """What rows ask and what is found: rows and the codes of their values, i64[m] each; the codes of vertices, and
-    these, i64[n] and u32[n], no vertex twice."""
+    these, i64[n] and u32[n], no vertex twice. pairs : how many of a row and a vertex there are."""
 
     equality: Equality
     rows: I64
     asked: I64
     codes: I64
     vids: U32
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of a row and a vertex there are."""
-        if not len(self.codes):
-            return 0
-        if len(self.asked) == 1:
-            return int(np.count_nonzero(self.codes == self.asked[0]))
-        return int(
-            np.bincount(self.codes, minlength=int(self.asked.max(initial=0)) + 1)[self.asked].sum()
-        )
+    pairs: int
 
 
 def equality(condition: Condition, vertices: Collection[str]) -> Equality | None:
@@ -151,11 +142,13 @@ def seek(
     """
     free = [name for name in component.vertices if name not in bound]
     unbound = frozenset(reach).difference(bound)
-    named = [
-        found
-        for condition in conditions
-        if (found := equality(condition, free)) is not None and not found.mentions & unbound
-    ]
+    named = []
+    for condition in conditions:
+        for one in condition.equalities:
+            if one.vertex in free:  # the first is the condition's
+                if not one.mentions & unbound:
+                    named.append(one)
+                break
     if not named or not rows:
         return None
     held = len(free) < len(component.vertices)
@@ -173,17 +166,26 @@ class _Seeking:
         reach: Collection[str],
     ) -> None:
         self.context, self.rows, self.pattern = context, rows, pattern
-        self.component, self.held, self.reach = component, held, frozenset(reach)
+        self.component, self.held, self.reach = component, held, reach
         self.snapshot = context.graph.snapshot
 
     def run(self, equalities: Sequence[Equality]) -> Seek | None:
         """By what names few vertices every vertex that has such; else by another property, the best, one vertex."""
-        asked = [one for one in equalities if not self.held or self._by_key(one)]
-        answers = [answer for one in asked if (answer := self._answer(one)) is not None]
+        answers: list[_Answer] = []
         chosen: dict[str, list[_Answer]] = {}
-        for answer in answers:
+        for one in equalities:
+            if self.held and not self._by_key(one):
+                continue
+            answer = self._answer(one)
+            if answer is None:
+                continue
+            answers.append(answer)
             if answer.pairs <= FEW * len(self.rows):
-                chosen.setdefault(answer.equality.vertex, []).append(answer)
+                chosen.setdefault(one.vertex, []).append(answer)
+        if len(answers) == len(chosen) == len(self.rows) == 1:
+            (answer,) = answers
+            at = np.zeros(len(answer.vids), np.int64)
+            return Seek(at, {answer.equality.vertex: answer.vids}, (answer.equality.condition,))
         if not chosen and not self.held:
             found = [answer for answer in answers if self._worth(answer)]
             if found:
@@ -205,9 +207,9 @@ class _Seeking:
         return Seek(at, vids, tuple(answered))
 
     def _groups(self, vertex: str) -> list[int]:
-        labels = self.pattern.vertices[vertex].labels
+        accepted = self.pattern.parts.accepted[vertex]
         groups = enumerate(self.snapshot.groups)
-        return [number for number, group in groups if has_labels(group.labels, labels)]
+        return [number for number, group in groups if accepted[group.labels]]
 
     def _by_key(self, one: Equality) -> bool:
         """Whether no two vertices of a group have the same value."""
@@ -220,7 +222,7 @@ class _Seeking:
         all rows of a component with edges restricts candidates there, those of all vertices at once."""
         if not self.component.edges:
             return True
-        if not answer.equality.mentions & self.reach:
+        if answer.equality.mentions.isdisjoint(self.reach):
             return False
         groups = self._groups(answer.equality.vertex)
         listed = sum(self.snapshot.groups[group].count for group in groups)
@@ -233,6 +235,8 @@ class _Seeking:
             values = list(map(value, self.rows))
         except GdbError:  # where nothing is matched nobody evaluates it
             return None
+        if len(values) == 1 and not one.within:
+            return self._of_one(one, values[0])
         places: Sequence[int] = range(len(values))
         if one.within:
             if not all(value is None or isinstance(value, list) for value in values):
@@ -249,7 +253,25 @@ class _Seeking:
         if one.within:
             pairs = np.unique(np.stack(both), axis=1)
             both = pairs[0], pairs[1]
-        return _Answer(one, *both, *found)
+        return _Answer(one, *both, *found, _pair_count(both[1], found[0]))
+
+    def _of_one(self, one: Equality, value: Value) -> _Answer | None:
+        """The same for a single row, whose value is not in a list."""
+        distinct = () if value is None or value != value else (value,)
+        found = self.snapshot.holders(self._groups(one.vertex), one.key, Wanted(distinct))
+        if found is None:
+            return None
+        asked = np.zeros(len(distinct), np.int64)
+        return _Answer(one, asked, asked, *found, len(found[1]))
+
+
+def _pair_count(asked: I64, codes: I64) -> int:
+    """How many pairs of a row and a vertex there are, by the codes of both."""
+    if not len(codes):
+        return 0
+    if len(asked) == 1:
+        return int(np.count_nonzero(codes == asked[0]))
+    return int(np.bincount(codes, minlength=int(asked.max(initial=0)) + 1)[asked].sum())
 
 
 def coded(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:

@@ -130,7 +130,8 @@ class StoredNode(NodeValue):
 def counted(elements: int, properties: list[Row], what: str) -> None:
     """Account for so many elements and for properties, which the graph keeps as long as the query runs."""
     allowance = here()
-    allowance.keep(_ELEMENT * elements + size_of(properties), what)
+    held = size_of(properties) if properties else 0
+    allowance.keep(_ELEMENT * elements + held, what)
     allowance.tick(4 * max(elements, len(properties)))
 
 

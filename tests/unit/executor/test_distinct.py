@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.executor import reference, run
+from gdb.executor.choose_device import Choice
 from gdb.executor.cpu import launch
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.given import Given, bitset_of
@@ -198,7 +199,7 @@ def test_what_a_gpu_finds_is_handed_on(
         return [int(vid) for vid in some.vertex(vertex)]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "choose", lambda *_: run.Choice("cuda:0", "a test"))
+        patch.setattr(run, "choose", lambda *_, **__: Choice("cuda:0", "a test"))
         patch.setattr(
             gpu,
             "deliver_rows",

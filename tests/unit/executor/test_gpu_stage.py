@@ -74,3 +74,14 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
     assert asked == [placed]
     monkeypatch.setattr(own, "function", print)
     assert placed.function() is print
+
+
+def test_a_deep_nest_gets_one_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes long to compile."""
+    placed = stage.Stage(prepared(TRIANGLE), stage.Share(0), NO_COLUMNS)
+    placed.seconds = 2 * special.WORTH
+    assert special.is_worth(placed)
+    monkeypatch.setattr(special, "SOON", placed.tables.loops - 2)
+    assert not special.is_worth(placed)
+    placed.seconds = 5 * special.WORTH
+    assert special.is_worth(placed)

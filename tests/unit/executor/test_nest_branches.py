@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.errors import CountOverflow
 from gdb.executor import reference
+from gdb.executor.choose_device import Work, gpu_seconds
 from gdb.executor.cpu import launch
 from gdb.executor.nest import LoopNest, VertexLevel
 from gdb.executor.prepare import prepare
-from gdb.executor.run import Options, choose, tallies
+from gdb.executor.run import Options, tallies
 from gdb.executor.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
@@ -187,16 +188,10 @@ def test_counts_for_each_vertex_of_the_first_loop() -> None:
     assert found == dict(known)
 
 
-def test_loops_that_branch_choose_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gdb.executor.gpu.device.absence", lambda: None)
-    monkeypatch.setattr("gdb.executor.run.WORTH_A_GPU", 0.0)
+def test_loops_that_branch_take_a_gpu_as_long_as_few_warps_do() -> None:
     graph = complete(8)
-    apart = planner.plan(query_of(glued((CLIQUE, 0), (CLIQUE, 0))), graph, counting=True)
-    assert choose(apart, "auto", graph).device == "cpu"
-    assert choose(apart, "cuda:0" if _has_gpu() else "cpu", graph).why == "asked for"
-    one = planner.plan(query_of(CLIQUE), graph, counting=True)
-    assert choose(one, "auto", graph).device == "cuda:0"
-
-
-def _has_gpu() -> bool:
-    return any(backend.name == "gpu" for backend in BACKENDS)
+    seconds = []
+    for pairs in (glued((CLIQUE, 0), (CLIQUE, 0)), CLIQUE):
+        plan = planner.plan(query_of(pairs), graph, counting=True)
+        seconds.append(gpu_seconds(plan, prepare(plan, graph), Work(1e8, 1e7), 4224))
+    assert seconds[0] > 100 * seconds[1]

@@ -14,11 +14,11 @@ import pytest
 from gdb import planner
 from gdb.errors import InternalError
 from gdb.executor import ordered, reference
+from gdb.executor.choose_device import choose
 from gdb.executor.cpu import launch
 from gdb.executor.nest import EdgeLevel, Kind, LoopNest, VertexLevel
 from gdb.executor.plan import MISSING, Compare, Plan
 from gdb.executor.prepare import Prepared, loop_nest, prepare
-from gdb.executor.run import choose
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import I64, Direction
@@ -270,11 +270,10 @@ def test_a_gpu_takes_no_windows() -> None:
         gpu._runs(prepare(plan, graph, windows=True))
 
 
-def test_a_plan_that_compares_edges_chooses_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gdb.executor.gpu.device.absence", lambda: None)
-    monkeypatch.setattr("gdb.executor.run.WORTH_A_GPU", 0.0)
+@pytest.mark.usefixtures("quick_gpu")
+def test_a_plan_that_compares_edges_chooses_the_cpu() -> None:
     query, graph = chain("path2")
     plan = planner.plan(query, graph, counting=True)
-    assert choose(plan, "auto").device == "cpu"
+    assert choose(plan, "auto", graph).device == "cpu"
     plain = planner.plan(replace(query, compared=()), graph, counting=True)
-    assert choose(plain, "auto").device == "cuda:0"
+    assert choose(plain, "auto", graph).device == "cuda:0"

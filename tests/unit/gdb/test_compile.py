@@ -30,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def code_in(cache: Path) -> list[Path]:
     """The files of machine code in a cache folder."""
-    return list(cache.glob("*.o"))
+    return [path for path in cache.glob("*.o") if not path.name.startswith("sources-")]
 
 
 @pytest.fixture
@@ -111,6 +111,40 @@ def test_a_changed_source_is_compiled_again(cache: Path, tmp_path: Path) -> None
         f = _loaded(path, f"def f(a: int) -> int:\n    return a + {k}")
         assert compiled(f, entry=True)(10) == 10 + k
     assert len(code_in(cache)) == 2
+
+
+def test_sources_are_read_again_when_they_change(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their checksum is kept for the next process, but not of files that have just changed."""
+    read: list[Path] = []
+    content = Path.read_bytes
+
+    def seen(path: Path) -> bytes:
+        read.append(path)
+        return content(path)
+
+    monkeypatch.setattr(Path, "read_bytes", seen)
+
+    def text() -> bytes:
+        """As another process would find it."""
+        machine._text_of.cache_clear()
+        return machine._text_of(machine._sources(own))
+
+    own = tmp_path / "own"
+    own.mkdir()
+    file = own / "one.py"
+    file.write_text("x = 1")
+    first = text()
+    assert text() == first
+    assert len(read) == 2
+    monkeypatch.setattr(machine, "SETTLED", -(1 << 62))
+    assert text() == text() == first
+    assert len(read) == 3
+    file.write_text("x = 2")
+    os.utime(file, (0, 0))
+    assert text() != first
+    assert len(read) == 4
 
 
 def test_another_processor_is_another_file(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

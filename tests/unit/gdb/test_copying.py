@@ -101,7 +101,11 @@ def test_all_or_nothing(folder: Path) -> None:
         ("COPY (:P) FROM 'x' OPTIONS {header: 1}", TypeProblem, "takes true or false"),
         ("COPY (:P) FROM 'x' OPTIONS {columns: [1]}", TypeProblem, "a list of strings"),
         ("COPY (:P) FROM 'x' OPTIONS {ends: ['a']}", TypeProblem, "two id spaces"),
-        ("COPY (:P) FROM 'x' OPTIONS {format: 'y'}", NameProblem, "column 28: format='y'"),
+        (
+            "COPY (:P) FROM 'x' OPTIONS {format: 'y'}",
+            NameProblem,
+            "column 28: format: 'y' is not a choice",
+        ),
         ("COPY (:P) FROM 'x' OPTIONS {label: 'y'}", TypeProblem, "and in OPTIONS"),
         ("COPY ()-[:T]-() FROM 'x' OPTIONS {directed: true}", TypeProblem, "an arrow says"),
     ],

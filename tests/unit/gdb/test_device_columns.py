@@ -12,13 +12,15 @@ import pytest
 import gdb
 from gdb import Database, errors
 from gdb.executor import run
+from gdb.executor.choose_device import Choice, choose
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.given import Given
 from gdb.executor.gpu import device
 from gdb.executor.gpu.rows import Pick
 from gdb.executor.plan import Plan
-from gdb.executor.run import Choice, Options
+from gdb.executor.run import Options
 from gdb.executor.source import GraphSource
+from gdb.run import pipeline
 from gdb.storage.adjacency import I64
 
 
@@ -49,10 +51,12 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
         return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
 
     monkeypatch.setattr(run, "columns_on_gpu", columns)
-    choose = run.choose
-    monkeypatch.setattr(
-        run, "choose", lambda p, d, g=None: Choice(d, "a test") if d == "cuda" else choose(p, d, g)
-    )
+
+    def chosen(plan: Plan, device: str, *graph: GraphSource, **how: bool) -> Choice:
+        return Choice(device, "a test") if device == "cuda" else choose(plan, device, *graph, **how)
+
+    for module in (run, pipeline):
+        monkeypatch.setattr(module, "choose", chosen)
 
 
 QUERIES = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 import sys
 from html.parser import HTMLParser
@@ -17,7 +16,6 @@ import pytest
 import gdb
 from gdb import Node, Relationship
 from gdb import Path as GraphPath
-from gdb.answer.drawing import scene as scenes
 from gdb.answer.drawing.drawing import MOST, Drawing
 from gdb.answer.drawing.layout import APART, layout
 from gdb.answer.drawing.scene import Arrow, Circle, Scene, scene_of, telling_key
@@ -150,12 +148,6 @@ def test_the_most_telling_property_is_the_caption(
     properties: list[dict[str, Any]], key: str | None
 ) -> None:
     assert telling_key([Node(place, (), held) for place, held in enumerate(properties)]) == key
-
-
-def test_the_example_is_true() -> None:
-    failed, tried = doctest.testmod(scenes)
-    assert tried
-    assert not failed
 
 
 # ---- texts -----------------------------------------------------------------------------------------

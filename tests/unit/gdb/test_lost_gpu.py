@@ -8,7 +8,8 @@ import pytest
 
 import gdb
 from gdb.errors import DeviceError, LimitExceeded
-from gdb.executor import run
+from gdb.executor import choose_device, run
+from gdb.run import pipeline
 
 QUERIES = {
     "MATCH (a)-->(b) RETURN count(*)": [(3,)],
@@ -31,13 +32,14 @@ def lost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exc
     """Every query is sent to a GPU, which gives it up."""
     from gdb.executor.gpu import launch
 
-    def choose(plan: object, device: str, graph: object) -> run.Choice:
-        return run.Choice("cpu" if device == "cpu" else "cuda:0", "a test")
+    def choose(plan: object, device: str, *_: object, **__: object) -> choose_device.Choice:
+        return choose_device.Choice("cpu" if device == "cpu" else "cuda:0", "a test")
 
     def fail(*_: object) -> None:
         raise request.param
 
-    monkeypatch.setattr(run, "choose", choose)
+    for module in (run, pipeline):
+        monkeypatch.setattr(module, "choose", choose)
     for name in ("count", "deliver_rows", "distinct"):
         monkeypatch.setattr(launch, name, fail)
     error: Exception = request.param

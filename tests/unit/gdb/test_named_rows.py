@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import pickle
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from types import ModuleType
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,7 +15,6 @@ import pytest
 
 import gdb
 from gdb import Node, Relationship
-from gdb.answer import entities, frames, result, row
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
 
@@ -326,10 +323,3 @@ def test_programs_need_no_casts(
     )
     found = [line for line in done.stdout.splitlines() if "error:" in line]
     assert len(found) == errors, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("module", [entities, frames, result, row])
-def test_the_examples_are_true(module: ModuleType) -> None:
-    failed, tried = doctest.testmod(module)
-    assert tried
-    assert not failed

@@ -128,8 +128,8 @@ def test_a_budget_of_a_gpu_is_checked_when_a_database_is_opened() -> None:
             gdb.connect(gpu_memory=wrong)
     with gdb.connect(gpu_memory="1GiB") as db, db.snapshot() as held:
         for one in (db, held):
-            assert one._request("", None, "auto", None, None, None, 0, None).gpu_memory == 1 << 30
-            request = one._request("", None, "auto", None, None, None, 0, "2GiB")
+            assert one._request("", None, "auto", None, None, None, 0).gpu_memory == 1 << 30
+            request = one._request("", None, "auto", None, None, None, 0, None, "2GiB")
             assert request.gpu_memory == request.options(None).gpu_memory == 2 << 30
             with pytest.raises(QueryError, match="at least 67,108,864"):
                 one.execute("RETURN 1", gpu_memory=1000)

@@ -274,7 +274,14 @@ def test_errors_name_options_and_not_arguments_of_python(
     for words, option in (
         (["load", store, "--edges", f"R={bare}"], "--columns A,B,... (and --no-header)"),
         (["load", store, "--nodes", f"P={twice}"], "--id-space"),
+        (["load", store, "--nodes", f"P={twice}"], '--on-duplicate skip or "update"'),
+        (["load", store, str(bare), "--rejects-file", "bad.csv"], "--on-error skip"),
+        (["load", store, "--nodes", f"P={twice}", "--memory", "x"], "--memory x is not a size"),
         (["-c", f".load --edges R={bare}"], "--columns"),
+        (
+            ["--limit", "MAX_SECONDS=0.000001", "-c", "UNWIND range(1, 9999) AS x RETURN sum(x)"],
+            "--limit MAX_SECONDS=NUMBER",
+        ),
         (["-c", "RETURN $x"], "`.param x VALUE` or --param x=VALUE"),
     ):
         _, err = said(capsys, *words, code=1)
@@ -282,6 +289,8 @@ def test_errors_name_options_and_not_arguments_of_python(
         assert "=[" not in err
         assert "id_space=" not in err
         assert "parameters=" not in err
+        assert "on_duplicate=" not in err
+        assert "timeout=" not in err
 
 
 def test_what_the_user_wrote_is_not_reworded(capsys: pytest.CaptureFixture[str]) -> None:

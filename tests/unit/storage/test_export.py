@@ -25,13 +25,14 @@ from gdb.storage import exporter
 from gdb.storage.build import write_graph
 from gdb.storage.contents import FORMATS, NAME, FileFormat
 from gdb.storage.exporter import export
-from gdb.storage.importer import LoadReport, load
+from gdb.storage.importer import LoadReport
 from gdb.storage.model import Column, EdgeTable, GraphTables, Item, VertexTable
 from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from gdb.storage.temporal import EPOCH, LONGEST
+from tests.loading import load
 from tests.unit.storage.naive import Naive, agree, tables
 
 STEPS = Steps("export")

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from gdb.errors import Cancelled, ImportFailed, LinesSkipped
-from gdb.storage.importer import LoadProgress, load
+from gdb.storage.importer import LoadProgress
 from gdb.storage.store import Store
+from tests.loading import load
 
 Load = Callable[..., ImportFailed]
 PEOPLE = b"id:ID(P),name,age:int\n1,Ann,30\n2,Bob,\n3,Cid,41\n"

@@ -15,8 +15,9 @@ import pytest
 
 import gdb
 from gdb.errors import Cancelled, ImportFailed
-from gdb.storage.importer import LoadReport, compressed, load
+from gdb.storage.importer import LoadReport, compressed
 from gdb.storage.store import Store
+from tests.loading import load
 
 
 def zstd(data: bytes) -> bytes:

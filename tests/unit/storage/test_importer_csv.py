@@ -13,10 +13,10 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.importer import load
 from gdb.storage.model import PropertyValue
 from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
+from tests.loading import load
 
 
 @pytest.fixture

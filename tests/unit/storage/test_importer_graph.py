@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage.importer import load
 from gdb.storage.store import Store
+from tests.loading import load
 
 
 @pytest.fixture

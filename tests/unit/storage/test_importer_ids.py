@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage.importer import load
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Space, distinct, firsts
 from gdb.storage.model import I64
 from gdb.storage.store import Store
+from tests.loading import load
 
 REPORT = FileReport("f", "test")
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, GdbError
 from gdb.storage import runs
-from gdb.storage.importer import csv_graph, integer_table, integers, load
+from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
 from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
+from tests.loading import load
 
 CELL = st.one_of(
     st.integers(-(2**63), 2**63 - 1).map(str),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer import load
 from gdb.storage.store import Store
+from tests.loading import load
 
 Entry = tuple[int | str, int | str, object]
 GENERAL = "%%MatrixMarket matrix coordinate pattern general\n"

@@ -19,8 +19,8 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.importer import load
 from gdb.storage.store import Store
+from tests.loading import load
 
 PEOPLE = {
     "id": [1, 2, 3],

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer import load
 from gdb.storage.store import Store
+from tests.loading import load
 
 
 @pytest.fixture

@@ -16,11 +16,9 @@ OTHERS = {
     "\n\nmatch (n) detach delete n\n": "statements of Cypher",
     "UNWIND $rows AS r CREATE (n) SET n = r\n": "statements of Cypher",
     "UNWIND [1, 2] AS x RETURN x\n": "statements of Cypher",
-    '<?xml version="1.0"?>\n<graphml><graph/></graphml>\n': "XML",
-    "<gexf><graph/></gexf>\n": "XML",
-    '{"nodes": [], "links": []}\n': "JSON",
-    '[{"id": 1}]\n': "JSON",
-    "graph [\n  node [\n    id 0\n  ]\n]\n": "GML",
+    '<?xml version="1.0"?>\n<html><body/></html>\n': "XML",
+    "<svg/>\n": "XML",
+    "[1, 2]\n": "JSON",
 }
 
 
@@ -60,10 +58,10 @@ def test_a_failed_load_leaves_no_new_store(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.cypher"
-    bad.write_text("CREATE (a)\n", encoding="utf-8")
+    bad.write_text("<html/>\n", encoding="utf-8")
     store = tmp_path / "new.gdb"
     assert main.main(["load", str(store), str(bad)]) == 1
-    assert "statements of Cypher" in capsys.readouterr().err
+    assert "looks like XML" in capsys.readouterr().err
     assert not store.exists()
     store.mkdir()
     assert main.main(["load", str(store), str(bad)]) == 1
@@ -72,7 +70,7 @@ def test_a_failed_load_leaves_no_new_store(
 
 def test_a_failed_load_leaves_a_store_that_was_there(tmp_path: Path) -> None:
     bad = tmp_path / "bad.cypher"
-    bad.write_text("CREATE (a)\n", encoding="utf-8")
+    bad.write_text("<html/>\n", encoding="utf-8")
     store = tmp_path / "old.gdb"
     gdb.connect(store).close()
     assert main.main(["load", str(store), str(bad)]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -69,3 +70,23 @@ def test_bad_rows_are_refused(rows: Any, reason: str) -> None:
         with pytest.raises(ImportFailed, match=reason):
             db.load(nodes={"P": rows})
         assert db.execute("MATCH (n) RETURN count(*)").scalar() == 0
+
+
+def test_a_lazy_frame_is_not_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its batches are taken one after the other."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it was collected")
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", refuse)
+    with gdb.connect() as db:
+        report = db.load(nodes={"P": pl.LazyFrame({"id": range(300_000)})})
+    assert report.vertices == 300_000
+    assert report.files[0].file == "polars.LazyFrame (P)"
+
+
+def test_a_lazy_frame_that_fails_is_told(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match=r"polars.LazyFrame \(P\): cannot be read"):
+            db.load(nodes={"P": pl.scan_parquet(tmp_path / "none.parquet")})
+        assert db.stats().vertices == 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdb.storage.importer import load
 from gdb.storage.store import Store
+from tests.loading import load
 
 
 @pytest.fixture

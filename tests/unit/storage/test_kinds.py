@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.storage.importer import load
 from gdb.storage.kinds import EXACT, fitted, inexact
 from gdb.storage.manifest import read
 from gdb.storage.model import Column, PropertyValue
 from gdb.storage.store import Store
+from tests.loading import load
 
 BIG = 2**53 + 1
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(EXACT - 2, EXACT + 2) | st.integers(-5, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage import intervals, pcsr, splice
+from gdb.storage import intervals, pcsr, readable, splice
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
+from gdb.storage.invariants import Contradiction, hold
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.segment import PAGE, PAGE_FROM, Segments
@@ -47,12 +49,64 @@ def test_present_is_where_a_vid_has_a_row(members: set[int], some: set[int]) -> 
     assert degrees.tolist() == [1 + v % 3 for v in sorted(some & members)]
 
 
+@pytest.mark.parametrize("many", [-1, 1 << 16])
 @given(st.lists(st.one_of(st.integers(1, 4), st.sampled_from([254, 255, 256, 70000]))))
-def test_row_lengths_give_the_offsets_back(lengths: list[int]) -> None:
+def test_row_lengths_give_the_offsets_back(many: int, lengths: list[int]) -> None:
     offsets = np.cumsum([0, *lengths])
     short, long = pcsr.encode_offsets(offsets)
     assert short.nbytes == len(lengths)
-    assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readable, "MANY_ROWS", many)
+        assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6), max_size=4), min_size=1, max_size=6),
+    st.booleans(),
+    st.integers(1, 4),
+)
+def test_what_is_wrong_with_a_part_is_seen_either_way(
+    rows: list[list[int]], simple: bool, longest: int
+) -> None:
+    """By NumPy and by machine code: the first invariant that does not hold, of rows as they may be damaged."""
+    offsets = np.cumsum([0, *map(len, rows)])
+    near = np.array([x for row in rows for x in row], np.uint32)
+    if not len(near):
+        return
+    index = intervals.of_vids(np.arange(len(rows), dtype=np.uint32))
+    part = pcsr.Part(index, offsets, near, simple, False, longest)
+    ascending = all(a < b if simple else a <= b for row in rows for a, b in pairwise(row))
+    lengths = [len(row) for row in rows]
+    fits = min(lengths) >= 1 and max(lengths) == longest
+    known = "row lengths" if not fits else "rows ascend" if not ascending else ""
+    for many in (0, 1 << 16):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(readable, "MANY_ROWS", many)
+            found = ""
+            try:
+                hold(readable.PART, (part, 7))
+            except Contradiction as wrong:
+                found = wrong.invariant
+            assert found == known
+
+
+@given(
+    st.sets(st.integers(0, 40)),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4),
+)
+def test_within_is_the_rows_of_ranges(members: set[int], ends: list[tuple[int, int]]) -> None:
+    rows = np.array(sorted(members), np.uint32)
+    near = np.repeat(rows, 1 + rows % 3)
+    view = pcsr.build(pcsr.keys_of(near, near)).adjacency((), Direction.OUT)
+    inside = sorted({v for low, high in ends for v in range(low, high)})
+    ranges = [(v, v + 1) for v in inside]
+    vids, degrees = view.within(ranges)
+    assert vids.tolist() == sorted({*inside} & members)
+    assert vids.dtype == np.uint32
+    assert degrees.tolist() == [1 + v % 3 for v in vids.tolist()]
+    if inside:
+        whole, _ = view.within([(inside[0], inside[-1] + 1)])
+        assert whole.tolist() == [v for v in sorted(members) if inside[0] <= v <= inside[-1]]
 
 
 @given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12), st.data())

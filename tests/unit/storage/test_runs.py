@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, StoreError
 from gdb.storage import runs, spool
 from gdb.storage.build import rewrite, write_graph
-from gdb.storage.importer import LoadProgress, load
+from gdb.storage.importer import LoadProgress
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
@@ -28,6 +28,7 @@ from gdb.storage.runs import Piece, Pieces, Room, ordered
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.spool import Spool
 from gdb.storage.store import Store
+from tests.loading import load
 from tests.unit.storage.naive import Naive, agree, tables
 
 TINY = 1 << 10

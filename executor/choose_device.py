@@ -1,0 +1,265 @@
+"""Which device runs a plan: the one that is expected to be done first, in seconds.
+
+What a run takes is first estimated from the expected steps of the kernel (`gdb.executor.cpu.sample`): on the CPU they
+are shared by as many threads as there are work units for, on a GPU by as many warps, and a GPU that does not hold the
+graph yet waits for the link. Of a plan that ran before, what it took is known, and better than any estimate; the other
+device is tried again when all runs since its last try have taken many times what it is expected to take, so that a
+wrong estimate costs a small share of the whole (the doubling argument of ski rental: Karlin et al., Competitive Snoopy
+Caching, 1988). A count that began on the CPU because of a wrong estimate is given up for a GPU by the same comparison,
+when the work units that are done by then say so (`Guard`).
+
+The figures were fitted to an H200 beside 16 cores (docs/performance.md, "The choice of a device").
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from gdb.base.machine.cores import cores
+from gdb.errors import DeviceError
+from gdb.executor.prepare import Prepared, stage
+from gdb.executor.scheduler import Guard
+from gdb.records import dataclass, quick
+
+if TYPE_CHECKING:
+    from gdb.executor.plan import Plan
+    from gdb.executor.source import GraphSource
+
+STEP = 1.5e-8  # seconds of one step on one thread of a CPU
+CALL, CALL_THREAD = (
+    1e-4,
+    4e-5,
+)  # seconds that a run on the CPU takes besides, and for each further thread
+LAUNCH = (
+    3e-4  # seconds of a run of one plan on a GPU besides its work: launches, and to wait for them
+)
+PLACE = 1e-3  # seconds to place a stage that is not there
+LINK = 1e10  # bytes a second, from pageable memory
+WARP_STEP = 6e-7  # seconds of one step of a warp, and
+WARP_BOUND = 7.5e-5  # of one binding of a loop by a warp of the generic kernel, whose set operations are short;
+OWN_BOUND = 1.7e-5  # by a kernel of its own
+COMPILED = 3.0  # seconds of a run after which it has one
+BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
+SURE = 0.02  # seconds of a run before what is done of it says anything
+TRIED = 8.0  # times as long as a try of the other device is expected to take must have gone by
+CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
+WARPS = 32  # of a multiprocessor
+UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
+
+_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device that a plan runs on, and why. guard : gives a run on the CPU up for a GPU; None where none may."""
+
+    device: str
+    why: str
+    guard: Guard | None = None
+
+    @property
+    def windows(self) -> bool:
+        """Whether the kernel there reads rows in the order of a value; elsewhere these comparisons are tested one by
+        one."""
+        return self.device == "cpu"
+
+    @property
+    def ordinals(self) -> tuple[int, ...]:
+        """The GPUs."""
+        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
+
+
+_ASKED_FOR = Choice("cpu", "asked for")
+_WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
+_SHORT = Choice("cpu", "a run there is over before a GPU begins")
+_SOME_ROWS = Choice("cpu", "a LIMIT is soon reached")
+
+
+def choose(
+    plan: Plan,
+    device: str,
+    graph: GraphSource | None = None,
+    *,
+    limit: int | None = None,
+    runs: bool = False,
+) -> Choice:
+    """Where a plan runs.
+
+    graph : which it runs over; None where that does not matter, the device having been chosen. limit : of rows.
+    runs : it is to run now; else (EXPLAIN) no other device is tried to learn what it takes.
+
+    Raises
+    ------
+    DeviceError : the device asked for is unknown or absent.
+    """
+    name = device.lower()
+    if name == "cpu":
+        return _ASKED_FOR
+    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
+        return _named(device, name)
+    if name != "auto":
+        raise DeviceError(
+            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
+        )
+    if limit is not None and "cuda" not in plan.runs.last:
+        return _SOME_ROWS
+    if graph is None:
+        return Choice("cpu", "nothing is known of the graph")
+    if runs and plan.runs.last.get("cpu", 1.0) < (LAUNCH if cuda_begun() else BEGIN):
+        return _SHORT  # most runs, and the quickest, come here
+    return _quicker(plan, graph, runs=runs)
+
+
+def shown(plan: Plan, device: str, graph: GraphSource, *, ran: bool) -> Choice:
+    """As `choose`, for people; where a plan `ran`, the device of its last run."""
+    if ran and plan.runs.latest is not None:
+        return Choice(plan.runs.latest, "where it ran")
+    return choose(plan, device, graph)
+
+
+def _named(device: str, name: str) -> Choice:
+    from gdb.executor.gpu.device import require
+
+    choice = Choice(name if ":" in name else "cuda:0", "asked for")
+    for ordinal in choice.ordinals:
+        require(ordinal)
+    if len(set(choice.ordinals)) < len(choice.ordinals):
+        raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
+    return choice
+
+
+def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
+    """The device that "auto" means."""
+    prepared = stage(plan, graph, windows=True)
+    work = expected(plan, prepared)
+    known = plan.runs.last
+    cpu = known.get("cpu")
+    guard = None if cpu is not None else _guard(plan, graph, prepared)
+    if cpu is None:
+        cpu = cpu_seconds(plan, prepared, work)
+    late = 0.0 if cuda_begun() else BEGIN
+    if cpu < late:
+        return Choice(
+            "cpu",
+            "" if runs else f"{_words(cpu)} there, less than it takes to begin with a GPU",
+            guard,
+        )
+    from gdb.executor.gpu.device import absence
+
+    missing = absence()
+    if missing is not None:
+        return Choice("cpu", missing)
+    if _has_windows(plan):
+        return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
+    gpu = late + _first_gpu(plan, graph, work)
+    seconds = {"cpu": cpu, "cuda": gpu}
+    device, other = (
+        ("cuda", "cpu") if gpu * (1.0 if "cuda" in known else CLEARLY) < cpu else ("cpu", "cuda")
+    )
+    if runs and plan.runs.since.get(other, 0.0) > TRIED * seconds[other]:
+        device = other
+    why = "" if runs else f"{_words(cpu)} on the CPU, {_words(gpu)} on a GPU"
+    return Choice("cuda:0", why) if device == "cuda" else Choice("cpu", why, guard)
+
+
+def cuda_begun() -> bool:
+    """Whether this process has used a GPU: else to begin takes longer than most queries."""
+    if "gdb.executor.gpu.device" not in sys.modules:
+        return False
+    from gdb.executor.gpu.device import begun
+
+    return begun()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a plan and its terms are expected to take: steps of the kernel, and how often loops are bound."""
+
+    steps: float
+    bound: float
+
+    def times(self, factor: float) -> Work:
+        """So many times as much."""
+        return Work(factor * self.steps, factor * self.bound)
+
+
+def expected(plan: Plan, prepared: Prepared) -> Work:
+    """By sampled walks where the plan was sampled, else by mean degrees."""
+    notes, loops = plan.notes, prepared.tables.loops
+    steps = notes.steps
+    if steps is None:
+        steps = max(sum(notes.estimates), float(prepared.work))
+    return Work(steps, sum(notes.bound or notes.estimates[:loops]))
+
+
+def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
+    """Of a run on the CPU."""
+    threads = _threads(prepared)
+    calls = CALL + CALL_THREAD * (threads - 1)
+    return calls * (1 + len(plan.terms)) + STEP * work.steps / threads
+
+
+def _threads(prepared: Prepared) -> int:
+    from gdb.executor.cpu.launch import threads_of
+
+    return threads_of(prepared, cores())
+
+
+def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
+    """Of a run on a GPU with `most` warps that holds the graph."""
+    busy = most
+    if prepared.nest.around:  # warps do not share what is multiplied
+        busy = max(1, min(most, len(prepared.roots) + prepared.work // UNIT))
+    seconds = (WARP_STEP * work.steps + WARP_BOUND * work.bound) / busy
+    if seconds > COMPILED and not prepared.nest.around:
+        own = (WARP_STEP * work.steps + OWN_BOUND * work.bound) / busy
+        seconds = COMPILED + (1.0 - COMPILED / seconds) * own
+    return LAUNCH * (1 + len(plan.terms)) + seconds
+
+
+def _first_gpu(plan: Plan, graph: GraphSource, work: Work) -> float:
+    """Seconds of a run on it, with what it has to wait for before."""
+    from gdb.executor.gpu.device import multiprocessors
+    from gdb.executor.gpu.stage import missing_bytes
+
+    prepared = stage(plan, graph)
+    seconds = plan.runs.last.get("cuda")
+    if seconds is None:
+        seconds = gpu_seconds(plan, prepared, work, multiprocessors(0) * WARPS)
+    if not prepared.idle["gpu"]:
+        seconds += PLACE * (1 + len(plan.terms)) + missing_bytes(prepared, 0) / LINK
+    return seconds
+
+
+def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
+    """Of a run that begins on the CPU."""
+    if not plan.counting or _has_windows(plan):
+        return None
+    late = 0.0 if cuda_begun() else BEGIN
+
+    def there(whole: float) -> float | None:
+        from gdb.executor.gpu.device import absence
+
+        if absence() is not None:
+            return None
+        work = expected(plan, prepared)
+        more = whole * _threads(prepared) / STEP / max(work.steps, 1.0)
+        return late + _first_gpu(plan, graph, work.times(more))
+
+    return Guard(there, max(SURE, late))
+
+
+def _has_windows(plan: Plan) -> bool:
+    """Whether windows of values are cut out of rows."""
+    return any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares)
+
+
+def _words(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"about {1e6 * seconds:.2g} us"
+    if seconds < 1.0:
+        return f"about {1e3 * seconds:.3g} ms"
+    return f"about {seconds:.3g} s"

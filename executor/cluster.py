@@ -1,0 +1,398 @@
+"""A plan run by other processes: on any `concurrent.futures.Executor`, or a Dask cluster.
+
+A task is a plan, a range of the roots of its first loop, and the state of the store that it is asked of: some
+kilobytes, idempotent, which any process that reads the store's folder can do, whatever is committed meanwhile. What
+comes back is a count, numbers, or rows, and what is left of the range where that took much longer than expected, so
+that others can help. The tasks are sized by the planner's estimates.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from gdb.base import version, waiting
+from gdb.base.once import PerProcess
+from gdb.errors import ClusterError, GdbError, StoreError
+from gdb.executor.choose_device import choose, cpu_seconds, expected, gpu_seconds
+from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.executor.given import Given
+from gdb.executor.plan import Plan, Runs
+from gdb.executor.prepare import Prepared, between, stage
+from gdb.executor.scheduler import Budget, Watch
+from gdb.records import dataclass, replace
+from gdb.storage.adjacency import I64
+from gdb.storage.snapshot import Snapshot
+from gdb.storage.state import State, opened, state_of
+
+if TYPE_CHECKING:
+    from gdb.executor.run import Options
+    from gdb.executor.source import GraphSource
+
+Range: TypeAlias = tuple[int, int]
+
+Key = TypeVar("Key")
+T = TypeVar("T")
+
+LEAST = 1.0  # seconds that a query is expected to take on one thread from which on it is sent
+SMALLEST = (
+    0.25  # seconds of expected work that a task has at least; to send one takes some milliseconds
+)
+TASKS = 32  # for each worker, where there is so much work
+LATE = 3.0  # times as long as expected, after which a task gives back what it has not begun
+GIVES_BACK = 5.0  # seconds before which none does
+MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
+KEPT = 4  # states and plans that a worker keeps for the next task
+_LOOK = 0.05  # seconds between two looks at cancel and timeout
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where queries may run beside this process.
+
+    executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's. workers : tasks that it runs at a time.
+    threads : of each. device : of each, as of a query. least : seconds that a query must be expected to take on one
+        thread here to be sent.
+    """
+
+    executor: Executor
+    workers: int
+    threads: int = 1
+    device: str = "cpu"
+    least: float = LEAST
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one worker is asked: see the module.
+
+    state : of the store. plan : pickled. given : candidates and bounds in place of the plan's (`Given`). roots : the
+        range. what : "count", "tallies", "distinct" or "rows". seconds : expected. version : of gdb.
+    """
+
+    state: State
+    plan: bytes
+    given: tuple[object, object, object] | None
+    roots: Range
+    what: str
+    wanted: Wanted
+    device: str
+    threads: int
+    memory: int | None
+    seconds: float
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker found in a range: a number, numbers (of each vid; distinct vids), or rows. rest : of the range."""
+
+    roots: Range
+    count: int = 0
+    numbers: I64 | None = None
+    rows: tuple[Embeddings, ...] = ()
+    rest: tuple[Range, ...] = ()
+    seconds: float = 0.0
+
+
+def cluster_of(on: object, least: float | None = None) -> Cluster:
+    """What `on=` names: a Cluster, an executor, or a Dask client.
+
+    Raises
+    ------
+    ClusterError : it is none of these, or has no workers.
+    """
+    if isinstance(on, Cluster):
+        return on
+    found = None
+    if hasattr(on, "get_executor") and hasattr(on, "scheduler_info"):  # dask.distributed.Client
+        workers = on.scheduler_info(n_workers=-1)["workers"].values()
+        threads = sum(int(worker["nthreads"]) for worker in workers)
+        found = Cluster(on.get_executor(pure=False), threads)
+    elif isinstance(on, Executor):
+        workers = getattr(on, "_max_workers", None)
+        client = getattr(on, "_client", None)  # of Dask's executor
+        if workers is None and client is not None:
+            return replace(cluster_of(client), executor=on)
+        found = Cluster(on, int(workers or os.cpu_count() or 1))
+    if found is None:
+        raise ClusterError(
+            f"on= takes an executor, not {type(on).__name__}.",
+            "Give a concurrent.futures.ProcessPoolExecutor, a dask.distributed.Client or a gdb.Cluster.",
+        )
+    if found.workers < 1:
+        raise ClusterError("The cluster has no workers.", "Start some, or wait for them.")
+    return found if least is None else replace(found, least=least)
+
+
+# ---- who asks ------------------------------------------------------------------------------------
+
+
+def shares(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
+    """Seconds that one worker is expected to take for all of a plan; None where it is better run here."""
+    prepared = stage(plan, graph, given)
+    if prepared.tables.loops == 0 or len(prepared.roots) < 2 or plan.terms:
+        return None
+    work = expected(plan, prepared)
+    seconds = (
+        cpu_seconds(plan, prepared, work)
+        if cluster.device == "cpu"
+        else gpu_seconds(plan, prepared, work, 4096)
+    )
+    return seconds if seconds >= cluster.least else None
+
+
+def asked(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    given: Given | None,
+    what: str,
+    watch: Watch,
+    wanted: Wanted,
+) -> Iterator[Answer] | None:
+    """The answers to a plan of the cluster that the options name; None where it is better run here. Raises as `ask`."""
+    assert options.on is not None
+    seconds = shares(plan, graph, options.on, given)
+    if seconds is None:
+        return None
+    options.ran = "cluster"
+    return ask(plan, graph, options.on, seconds, what, wanted, watch, options.memory, given)
+
+
+def ask(
+    plan: Plan,
+    graph: GraphSource,
+    cluster: Cluster,
+    seconds: float,
+    what: str,
+    wanted: Wanted,
+    watch: Watch,
+    memory: int | None,
+    given: Given | None,
+) -> Iterator[Answer]:
+    """The answers of the workers, each once, as they come.
+
+    seconds : as `shares` told.
+
+    Raises
+    ------
+    ClusterError : the store lies where no other process can read it, or workers failed.
+    Cancelled, QueryTimeout, and what a worker raised.
+    """
+    state = state_of(graph) if isinstance(graph, Snapshot) else None
+    if state is None:
+        raise ClusterError(
+            "A graph that is not committed to a disk cannot be read by other processes.",
+            "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
+        )
+    prepared = stage(plan, graph, given)
+    sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
+    alone = pickle.dumps(replace(plan, stages={}, runs=Runs()))
+    ranges = cut(
+        prepared.weights,
+        min(TASKS * cluster.workers, int(seconds / SMALLEST)),
+        cluster,
+    )
+    total = max(float(prepared.work), 1.0)
+    upto = np.concatenate([[0], np.cumsum(prepared.weights)])
+
+    def task(roots: Range) -> Task:
+        share = float(upto[roots[1]] - upto[roots[0]]) / total * seconds
+        return Task(
+            *(
+                state,
+                alone,
+                sent,
+                roots,
+                what,
+                wanted,
+                cluster.device,
+                cluster.threads,
+                memory,
+                share,
+            ),
+            version.installed(),
+        )
+
+    pending: set[Future[Answer]] = set()
+    number = 0
+
+    def submit(roots: Range) -> None:
+        nonlocal number
+        number += 1
+        pending.add(_submitted(cluster, task(roots), f"gdb-{what}-{id(pending):x}-{number}"))
+
+    try:
+        for roots in ranges:
+            submit(roots)
+        while pending:
+            done = waiting.first_of(pending, _LOOK)
+            if not watch.going():
+                watch.check()
+                return
+            for future in done:
+                pending.discard(future)
+                answer = _result(future)
+                for rest in _spread(answer.rest, cluster.workers - len(pending)):
+                    submit(rest)
+                yield answer
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def cut(weights: I64, tasks: int, cluster: Cluster) -> list[Range]:
+    """Ranges of about equal weight, the heaviest first; at least one for each worker where there are so many roots."""
+    n = len(weights)
+    tasks = max(min(max(tasks, cluster.workers), n), 1)
+    total = np.cumsum(weights)
+    marks = np.arange(1, tasks) * (int(total[-1]) / tasks)
+    places = np.searchsorted(total, marks) + 1
+    ends = np.unique(np.concatenate([[0], places, [n]]).clip(0, n)).tolist()
+    found = list(pairwise(ends))
+    heavy = {(a, b): int(total[b - 1] - (total[a - 1] if a else 0)) for a, b in found}
+    return sorted(found, key=lambda r: -heavy[r])
+
+
+def _spread(rest: tuple[Range, ...], idle: int) -> Iterator[Range]:
+    """Ranges that were given back, cut for those who have nothing to do."""
+    for a, b in rest:
+        parts = max(min(idle, b - a), 1)
+        marks = np.linspace(a, b, parts + 1).astype(int).tolist()
+        yield from pairwise(marks)
+
+
+def _submitted(cluster: Cluster, task: Task, name: str) -> Future[Answer]:
+    named = {"key": name} if hasattr(cluster.executor, "_client") else {}  # Dask shows it
+    try:
+        return cluster.executor.submit(work, task, **named)
+    except (RuntimeError, BrokenExecutor) as error:
+        raise ClusterError(f"The executor takes no task: {error}.", "Start it anew.") from error
+
+
+def _result(future: Future[Answer]) -> Answer:
+    try:
+        return future.result()
+    except GdbError:
+        raise
+    except Exception as error:
+        raise ClusterError(
+            f"A worker failed: {type(error).__name__}: {error}.",
+            "See its log; a worker that is killed again and again may have too little memory.",
+        ) from error
+
+
+# ---- who works -----------------------------------------------------------------------------------
+
+
+class _Known:
+    """Snapshots and plans that this worker was asked of last."""
+
+    def __init__(self) -> None:
+        self.lock = waiting.Lock()
+        self.snapshots: OrderedDict[State, Snapshot] = OrderedDict()
+        self.plans: OrderedDict[tuple[State, bytes], Plan] = OrderedDict()
+
+    def plan(self, task: Task) -> tuple[Plan, Snapshot]:
+        with self.lock:
+            snapshot = _kept(self.snapshots, task.state, lambda: opened(task.state))
+            plan = _kept(self.plans, (task.state, task.plan), lambda: pickle.loads(task.plan))
+        return plan, snapshot
+
+
+def _kept(known: OrderedDict[Key, T], key: Key, make: Callable[[], T]) -> T:
+    if key not in known:
+        known[key] = make()
+        while len(known) > KEPT:
+            known.popitem(last=False)
+    known.move_to_end(key)
+    return known[key]
+
+
+_known = PerProcess(_Known)
+
+
+def work(task: Task) -> Answer:
+    """Do a task, in the process that this is called in.
+
+    Raises
+    ------
+    ClusterError : this process cannot read the store, or has another version of gdb.
+    DeviceError, OutOfBudget, CountOverflow : as of any run.
+    """
+    own = version.installed()
+    if own != task.version:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} has gdb {own}, and {task.version} asks.",
+            "Install the same version everywhere.",
+        )
+    begun = time.perf_counter()
+    try:
+        plan, snapshot = _known.get().plan(task)
+    except (StoreError, OSError) as error:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} cannot read the store: {error}",
+            "Keep the store where every worker sees it under the same path.",
+        ) from error
+    given = None if task.given is None else Given(*task.given)  # type: ignore[arg-type]
+    choice = choose(plan, task.device, snapshot)
+    whole = stage(plan, snapshot, given, windows=choice.windows)
+    prepared = between(whole, *task.roots)
+    watch, budget = Watch(None, None, None), Budget(task.memory)
+    watch.until = time.monotonic() + max(LATE * task.seconds, GIVES_BACK)
+    answer = _done(
+        task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
+    )
+    first = task.roots[0]
+    rest = tuple((first + a, first + b) for a, b in watch.rest)
+    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _done(
+    task: Task, prepared: Prepared, ordinals: tuple[int, ...] | None, watch: Watch, budget: Budget
+) -> Answer:
+    """What the device finds: a GPU, or the CPU where `ordinals` is None."""
+    rows: list[Embeddings] = []
+
+    def keep(part: Embeddings) -> None:
+        watch.add_rows(len(part))
+        rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
+
+    if ordinals is None:
+        import gdb.executor.cpu.launch as cpu
+
+        match task.what:
+            case "count":
+                return Answer(task.roots, cpu.count(prepared, watch, budget, task.threads))
+            case "tallies":
+                return Answer(task.roots, 0, cpu.tallies(prepared, watch, budget, task.threads))
+            case "distinct":
+                assert task.wanted.once is not None
+                found = cpu.distinct(prepared, watch, budget, task.wanted.once, task.threads)
+                return Answer(task.roots, 0, found.astype(np.int64))
+        watch.most_rows = MOST_ROWS
+        cpu.deliver_rows(prepared, watch, budget, task.wanted, keep, task.threads)
+        return Answer(task.roots, rows=tuple(rows))
+    import gdb.executor.gpu.launch as gpu
+
+    match task.what:
+        case "count":
+            return Answer(task.roots, gpu.count(prepared, watch, budget, ordinals))
+        case "tallies":
+            return Answer(task.roots, 0, gpu.tallies(prepared, watch, budget, ordinals))
+        case "distinct":
+            assert task.wanted.once is not None
+            vids = gpu.distinct(prepared, watch, budget, task.wanted.once, ordinals)
+            return Answer(task.roots, 0, vids.astype(np.int64))
+    gpu.deliver_rows(prepared, watch, budget, task.wanted, keep, ordinals, task.threads)
+    return Answer(task.roots, rows=tuple(rows))

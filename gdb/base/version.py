@@ -1,0 +1,13 @@
+"""Which version of gdb this is."""
+
+from __future__ import annotations
+
+
+def installed() -> str:
+    """The version that is installed; "0+unknown" of a source tree that is not."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("gdb-embedded")
+    except metadata.PackageNotFoundError:
+        return "0+unknown"

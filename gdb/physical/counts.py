@@ -1,0 +1,87 @@
+"""Counts that operators begin with: of a pattern and OPTIONAL MATCHes, without rows.
+
+Each of them is a pattern whose number is asked (`gdb.physical.binder`); the operators behind get one row. Where there
+is but one, and nothing behind it, the whole query is such a pattern, and does not come here.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from gdb.errors import QueryError
+from gdb.language.clauses import Match
+from gdb.logical.operators import Aggregate, Operator, Plan
+from gdb.physical.binder import bind, of_operators
+from gdb.physical.counting import counted
+from gdb.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row
+    from gdb.executor.plan import Plan as Matching
+    from gdb.physical.rows.context import Context
+    from gdb.query_graph import QueryGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is counted, planned for one snapshot.
+
+    plan : the operators that it was made of; rest : those behind the counts. names : of the counts; graphs, plans :
+    what each of them counts.
+    """
+
+    plan: Plan
+    rest: Plan
+    names: tuple[str, ...]
+    graphs: tuple[QueryGraph, ...]
+    plans: tuple[Matching, ...]
+
+    @property
+    def aggregate(self) -> Operator:
+        """The operator of the counts."""
+        (operators,), (rest,) = self.plan.sides, self.rest.sides
+        return operators[len(operators) - len(rest) - 1]
+
+    def row(self, context: Context) -> Row:
+        """The row of the counts. Raises as `executor.count`."""
+        source, options = context.graph.snapshot, context.options
+        found = [
+            counted(plan, graph, source, options, None)
+            for graph, plan in zip(self.graphs, self.plans, strict=True)
+        ]
+        context.embeddings += sum(found)
+        return dict(zip(self.names, found, strict=True))
+
+
+def counts_of(context: Context, plan: Plan) -> Counts | None:
+    """The counts that a plan begins with, behind OPTIONAL MATCHes; None where it does not, or where rows must be
+    asked."""
+    if len(plan.sides) != 1 or plan.start:
+        return None
+    (operators,) = plan.sides
+    matches = tuple(takewhile(lambda one: isinstance(one, Match), operators))
+    last = operators[len(matches)] if len(matches) < len(operators) else None
+    if not isinstance(last, Aggregate) or last.keys or last.rest or not last.calls:
+        return None
+    if not any(isinstance(one, Match) and one.optional for one in matches):
+        return None
+    from gdb.planner import plan as make_plan
+
+    graphs, snapshot = [], context.graph.snapshot
+    for gathered in last.calls:
+        alone = replace(last, calls=(gathered,))
+        asked = of_operators(plan.text, (*matches, alone), (gathered.name,))
+        if asked is None:
+            return None
+        try:
+            bound = bind(asked, snapshot, context.plain, context.mode)  # type: ignore[arg-type]
+        except QueryError:  # rows say what is wrong, if anything is
+            return None
+        if not bound.tail.count_only:
+            return None
+        graphs.append(bound.graph)
+    names = tuple(call.name for call in last.calls)
+    rest = replace(plan, sides=(operators[len(matches) + 1 :],), start=names)
+    plans = tuple(make_plan(graph, snapshot, counting=True) for graph in graphs)
+    return Counts(plan, rest, names, tuple(graphs), plans)

@@ -1,0 +1,160 @@
+"""OPTIONAL MATCH behind a pattern of whose rows only the number is asked.
+
+Each embedding of the pattern counts as often as the product of what its OPTIONAL MATCHes find beside it, each at least
+once. So they become optional graphs of the query graph, each with conditions and a mode of its own; one that uses names
+of another one is within that. Where the number is that of elements which an OPTIONAL MATCH finds, rows without them
+count nothing, so that it is a MATCH like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING
+
+from gdb.errors import NotSupported
+from gdb.language import question
+from gdb.language.mentions import of_pattern
+from gdb.language.question import edge_of, vertex_of
+from gdb.language.report import problem
+from gdb.language.scope import Scope
+from gdb.language.syntax import Variable
+from gdb.physical.binder import OnePattern, candidates, conditions_of, counted_alone
+from gdb.query_graph import MatchMode, OptionalGraph, QueryGraph
+from gdb.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gdb.executor.tail import Tail
+    from gdb.language.clauses import Match
+
+
+def needed(asked: OnePattern) -> OnePattern:
+    """The pattern with those of its OPTIONAL MATCHes as MATCHes without whose elements a row does not count."""
+    call = counted_alone(asked.behind)
+    argument = None if call is None or call.star else call.arguments[0]
+    if not isinstance(argument, Variable):
+        return asked
+    arounds = _arounds(asked)
+    at = next((k for k, own in enumerate(_own_names(asked)) if argument.name in own), -1)
+    taken: set[int] = set()
+    while at >= 0:
+        taken.add(at)
+        at = arounds[at]
+    matches = [replace(one, optional=False) for k, one in enumerate(asked.optional) if k in taken]
+    left = tuple(one for k, one in enumerate(asked.optional) if k not in taken)
+    return replace(asked, matches=(*asked.matches, *matches), optional=left)
+
+
+def with_optional(
+    graph: QueryGraph, tail: Tail, asked: OnePattern, scope: Scope, default_mode: MatchMode
+) -> QueryGraph:
+    """The query graph of the MATCHes with those of the OPTIONAL MATCHes.
+
+    tail : what is made of the rows. scope : of the MATCHes; gets the warnings of the others. default_mode : of a MATCH
+    that names none.
+
+    Raises
+    ------
+    GdbError : as `binder.bind`; NotSupported where more is asked of an OPTIONAL MATCH than its graph says.
+    """
+    if graph.mode.distinct or not tail.count_only:
+        raise _refused(asked, asked.optional[0])
+    known = {name: element.index for name, element in scope.names.items()}
+    wholes = _Wholes(asked, scope, default_mode, _arounds(asked))
+    return replace(graph, optional=wholes.within(-1, known, count(len(graph.vertices))))
+
+
+def _own_names(asked: OnePattern) -> list[frozenset[str]]:
+    """For each OPTIONAL MATCH the names that it is the first to have."""
+    known = frozenset[str]().union(*map(_names, asked.matches))
+    found = []
+    for match in asked.optional:
+        found.append(_names(match) - known)
+        known |= found[-1]
+    return found
+
+
+def _names(match: Match) -> frozenset[str]:
+    return frozenset[str]().union(*map(of_pattern, match.patterns))
+
+
+def _arounds(asked: OnePattern) -> list[int]:
+    """For each OPTIONAL MATCH the last one of whose own names it uses any, -1 for none. Raises NotSupported where
+    these are not all around one another."""
+    own, arounds = _own_names(asked), list[int]()
+    for k, match in enumerate(asked.optional):
+        used = {j for j in range(k) if own[j] & _names(match)}
+        arounds.append(max(used, default=-1))
+        path, at = set[int](), arounds[-1]
+        while at >= 0:
+            path.add(at)
+            at = arounds[at]
+        if not used <= path:
+            raise _refused(asked, match)
+    return arounds
+
+
+def _refused(asked: OnePattern, match: Match) -> NotSupported:
+    return problem(
+        NotSupported,
+        asked.text,
+        match.place,
+        "this OPTIONAL MATCH is not covered in one pattern.",
+        "Match what belongs together in one OPTIONAL MATCH.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wholes:
+    """What makes optional graphs. arounds : as `_arounds`."""
+
+    asked: OnePattern
+    scope: Scope
+    default_mode: MatchMode
+    arounds: Sequence[int]
+
+    def within(
+        self, around: int, known: Mapping[str, int], numbers: Iterator[int]
+    ) -> tuple[OptionalGraph, ...]:
+        """Those of the OPTIONAL MATCHes within one. known : the numbers of the vertices that have names; numbers : of
+        others."""
+        found = [k for k, up in enumerate(self.arounds) if up == around]
+        return tuple(self._graph(k, known, numbers) for k in found)
+
+    def _graph(self, k: int, known: Mapping[str, int], numbers: Iterator[int]) -> OptionalGraph:
+        match, base = self.asked.optional[k], self.scope
+        mode = match.mode or self.default_mode
+        scope = Scope(base.text, base.snapshot, base.parameters)
+        scope.add(match)
+        graph = self._own(scope, match, mode)
+        base.warnings += scope.warnings
+        own = {name: one.index for name, one in scope.names.items() if one.kind == "vertex"}
+        held = tuple((own[name], known[name]) for name in own if name in known)
+        shared = {v for v, _ in held}
+        bound = [edge for edge in graph.edges if not edge.exists]
+        closed = any({edge.source, edge.target} <= shared for edge in bound)
+        again = known.keys() & (scope.names.keys() - own.keys())
+        if mode.distinct or closed or again or len(shared) == len(graph.vertices):
+            raise _refused(self.asked, match)
+        at = dict(held)
+        for v in range(len(graph.vertices)):
+            if v not in at:
+                at[v] = next(numbers)
+        seen = {**known, **{name: at[v] for name, v in own.items()}}
+        return OptionalGraph(replace(graph, optional=self.within(k, seen, numbers)), held)
+
+    def _own(self, scope: Scope, match: Match, mode: MatchMode) -> QueryGraph:
+        """The query graph of an OPTIONAL MATCH by itself. Raises NotSupported where a condition is not in it."""
+        where = [] if match.where is None else [match.where]
+        found = question.asked(scope, *conditions_of(scope, where, self.default_mode))
+        scope.warn_of_unknown_names()
+        allowed = candidates(scope, found.pushed, "vertex")
+        vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
+        found.compare(scope)
+        if found.rest:
+            raise _refused(self.asked, match)
+        allowed = candidates(scope, found.pushed, "edge")
+        edges = [edge_of(scope, k, allowed, False) for k in range(len(scope.edges))]
+        return found.graph(vertices, edges, mode)

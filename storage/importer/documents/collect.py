@@ -1,0 +1,276 @@
+"""Elements of a document into the assembly of an import, some at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
+from gdb.storage.importer.assemble import Assembly, NewEdges
+from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming
+from gdb.storage.importer.documents.elements import Edge, Id, Pass, Values
+from gdb.storage.importer.header import names_of
+from gdb.storage.importer.meter import Meter
+from gdb.storage.importer.properties import Source, Spot
+from gdb.storage.importer.report import Fault, FileReport, LoadReport
+from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
+from gdb.storage.model import I64, Column, VertexTable
+from gdb.storage.python_columns import Misfit, shown
+
+if TYPE_CHECKING:
+    from gdb.storage.importer.documents import Document
+
+_SOME = 1 << 16  # elements that are held as objects of Python
+_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_INT64 = range(-(2**63), 2**63)
+_NO_NODE = 'Load its nodes, or pass missing_ends="create" to make nodes that are missing.'
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Elements that become one table: their ids (of edges, of both ends), properties and lines."""
+
+    ids: list[Id] = field(default_factory=list)
+    targets: list[Id] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Some:
+    """Nodes of one set of labels, their properties as columns. lines : i64[n]."""
+
+    labels: tuple[str, ...]
+    ids: list[Id]
+    columns: dict[str, Column]
+    lines: I64
+
+
+@dataclass(slots=True)
+class Collecting:
+    """One document on its way into the assembly: first `nodes`, and when all other nodes of the import are known,
+    `edges`."""
+
+    document: Document
+    path: Path
+    naming: Naming
+    side: str
+    assembly: Assembly
+    report: LoadReport
+    file: FileReport
+    meter: Meter
+    text: bool = False  # whether ids are texts
+    parts: list[_Some] = field(default_factory=list)
+
+    def nodes(self) -> None:
+        """Read the nodes, and take them in.
+
+        Raises
+        ------
+        ImportFailed : the document is not what it should be, or an element is wrong.
+        """
+        read = self._pass(nodes=True)
+        held: dict[tuple[str, ...], _Rows] = {}
+        count, digits, ends_digits = 0, True, True
+        for element in self.document.read(read):
+            if isinstance(element, Edge):
+                ends_digits = ends_digits and self._is_number(element.source)
+                ends_digits = ends_digits and self._is_number(element.target)
+                continue
+            digits = digits and self._is_number(element.id)
+            rows = held.setdefault(element.labels, _Rows())
+            rows.ids.append(element.id)
+            rows.values.append(element.values)
+            rows.lines.append(element.line)
+            count += 1
+            if count % _SOME == 0:
+                self._store(held)
+        self._store(held)
+        self._settle_ids(digits if count else ends_digits)
+        for part in self.parts:
+            self._add_nodes(part)
+        self.parts.clear()
+        self._tell(read)
+        self.meter.done(self.path, 0.5)
+
+    def edges(self) -> None:
+        """Read the relationships, and take them in. Raises ImportFailed, as `nodes`."""
+        held: dict[tuple[str, bool], _Rows] = {}
+        count = 0
+        read = self._pass(nodes=False)
+        for element in self.document.read(read):
+            if not isinstance(element, Edge) or not self._may_be_there(element):
+                continue
+            type = element.type or self.naming.type or DEFAULT_TYPE
+            rows = held.setdefault((type, self.naming.directed and element.directed), _Rows())
+            rows.ids.append(element.source)
+            rows.targets.append(element.target)
+            rows.values.append(element.values)
+            rows.lines.append(element.line)
+            count += 1
+            if count % _SOME == 0:
+                self._add_edges(held)
+        self._add_edges(held)
+        self._tell(read)
+        if not self.file.rows and not self.file.rejected:
+            self.report.warnings.append(f"{self.path}: holds no node and no relationship")
+        self.meter.done(self.path, 0.5)
+
+    def _pass(self, *, nodes: bool) -> Pass:
+        most = self.assembly.options.max_unpacked
+
+        def reject(line: int, text: str, fault: Fault) -> None:
+            self.assembly.rejects.add(self.file, line, text, fault)
+
+        def tick(part: float) -> None:
+            self.meter.part(self.path, 0.5 * part)
+
+        return Pass(self.path, most, self.naming, self.side, nodes, reject, tick)
+
+    def _tell(self, read: Pass) -> None:
+        for what, times in read.left_out.items():
+            count = f" ({times:,} times)" if times > 1 else ""
+            self.report.warnings.append(f"{self.path}: left out: {what}{count}")
+
+    # ---- nodes -------------------------------------------------------------------------------------
+
+    def _is_number(self, id: Id) -> bool:
+        if isinstance(id, int):
+            return id in _INT64
+        return not self.document.typed and is_integer(id)
+
+    def _store(self, held: dict[tuple[str, ...], _Rows]) -> None:
+        """Make columns of some nodes."""
+        for labels, rows in held.items():
+            columns = self._columns(rows, partial(_node, rows))
+            every = tuple(sorted({*labels, *names_of(self.naming.label)}))
+            self.parts.append(_Some(every, rows.ids, columns, np.array(rows.lines, np.int64)))
+        held.clear()
+
+    def _settle_ids(self, numbers: bool) -> None:
+        """Find whether ids are texts: as in the id space already, else where one is no integer."""
+        known = self.assembly.is_text(self._space())
+        self.text = not numbers or known is True
+
+    def _space(self) -> str:
+        return self.naming.id_space or ""
+
+    def _as_ids(self, ids: Sequence[Id]) -> Ids:
+        return list(map(str, ids)) if self.text else np.array(list(map(int, ids)), np.int64)
+
+    def _add_nodes(self, part: _Some) -> None:
+        """Take in some nodes; those whose id is there already are rejected, unless they update it."""
+        space, assembly = self._space(), self.assembly
+        ids, columns, lines = self._as_ids(part.ids), part.columns, part.lines
+        if assembly.options.on_duplicate == "error":
+            again = (assembly.spaces.get(space) or Space(space)).repeated(ids)
+            for row in again[: assembly.rejects.shown].tolist():
+                name = f"node {part.ids[row]!r}"
+                fault = Fault(f"{name} stands twice", DUPLICATE)
+                assembly.rejects.add(self.file, int(lines[row]), name, fault)
+            if len(again):
+                kept = np.delete(np.arange(len(ids)), again)
+                ids = [ids[k] for k in kept.tolist()] if isinstance(ids, list) else ids[kept]
+                columns = {key: column.take(kept) for key, column in columns.items()}
+                lines = lines[kept]
+        place = partial(_places, lines, lambda row: "")
+        table = VertexTable(part.labels, space, ids, columns)
+        source = Source(self.file.file, lambda row: row, place)
+        self.file.rows += len(ids)
+        assembly.add_vertices([(table, source)], self.file)
+
+    # ---- relationships -----------------------------------------------------------------------------
+
+    def _spaces(self) -> tuple[str, str]:
+        ends = self.naming.ends or (self._space(), self._space())
+        if self.naming.labelled:
+            return self.assembly.space_of(ends[0]), self.assembly.space_of(ends[1])
+        return ends
+
+    def _may_be_there(self, edge: Edge) -> bool:
+        """Whether both ends are such as their spaces hold; a text among numbers is rejected."""
+        for space, id in zip(self._spaces(), (edge.source, edge.target), strict=True):
+            if self.assembly.is_text(space) is False and not _is_integral(id):
+                fault = Fault(f"there is no node with id {id!r}", _NO_NODE)
+                self.assembly.rejects.add(self.file, edge.line, edge.name, fault)
+                return False
+        return True
+
+    def _add_edges(self, held: dict[tuple[str, bool], _Rows]) -> None:
+        """Take in some relationships."""
+        spaces = self._spaces()
+        for (type, directed), rows in held.items():
+            columns = self._columns(rows, name := partial(_edge, rows))
+            lines = np.array(rows.lines, np.int64)
+            self.file.rows += len(lines)
+            self.assembly.add_edges(
+                NewEdges(
+                    type,
+                    directed,
+                    self._ends(spaces[0], rows.ids),
+                    self._ends(spaces[1], rows.targets),
+                    spaces,
+                    columns,
+                    np.arange(len(lines)),
+                    partial(_places, lines, name),
+                    self.file,
+                    labels=self.naming.ends if self.naming.labelled else None,
+                )
+            )
+        held.clear()
+
+    def _ends(self, space: str, ids: Sequence[Id]) -> Ids:
+        text = self.assembly.is_text(space)
+        if text if text is not None else self.text:
+            return list(map(str, ids))
+        return np.array(list(map(int, ids)), np.int64)
+
+    # ---- properties --------------------------------------------------------------------------------
+
+    def _columns(self, rows: _Rows, name: Callable[[int], str]) -> dict[str, Column]:
+        """A column for each property that an element has."""
+        found: dict[str, Column] = {}
+        for key in _keys(rows.values):
+            given = [values.get(key) for values in rows.values]
+            try:
+                found[key] = Column.from_list(given)
+            except Misfit as error:
+                raise ImportFailed(
+                    f"{name(error.row)}: {key!r} is {shown(given[error.row])}, which {error.why}",
+                    error.cure,
+                    file=str(self.path),
+                    line=rows.lines[error.row],
+                ) from None
+        return found
+
+
+def is_integer(text: str) -> bool:
+    """Whether a text is an integer of 64 bits as Python writes it."""
+    return _DIGITS.fullmatch(text) is not None and int(text) in _INT64
+
+
+def _is_integral(id: Id) -> bool:
+    return id in _INT64 if isinstance(id, int) else is_integer(id)
+
+
+def _keys(values: Iterable[Values]) -> list[str]:
+    return sorted({key for each in values for key in each})
+
+
+def _node(rows: _Rows, row: int) -> str:
+    return f"node {rows.ids[row]!r}"
+
+
+def _edge(rows: _Rows, row: int) -> str:
+    return f"edge {rows.ids[row]!r} -> {rows.targets[row]!r}"
+
+
+def _places(lines: I64, name: Callable[[int], str], rows: list[int]) -> list[Spot]:
+    """Where elements stand, and what they are."""
+    return [(int(lines[row]), name(row)) for row in rows]

@@ -1,0 +1,81 @@
+"""Elements of a graph as documents hold them, and one pass over a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
+from gdb.storage.importer.csv_graph import Naming
+from gdb.storage.importer.report import Fault
+from gdb.storage.model import PropertyValue
+
+Id: TypeAlias = int | str
+Values: TypeAlias = dict[str, PropertyValue]
+LONGEST = 1 << 24
+"""Characters of one text, or of whatever else has to be held whole."""
+
+
+@dataclass(slots=True)
+class Node:
+    """line : where it begins, from 1."""
+
+    id: Id
+    labels: tuple[str, ...]
+    values: Values
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"node {self.id!r}"
+
+
+@dataclass(slots=True)
+class Edge:
+    """type : None where the document names none. line : as of `Node`."""
+
+    source: Id
+    target: Id
+    type: str | None
+    directed: bool
+    values: Values
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"edge {self.source!r} -> {self.target!r}"
+
+
+Element: TypeAlias = Node | Edge
+
+
+@dataclass(slots=True)
+class Pass:
+    """One reading of a document from its begin to its end.
+
+    most : bytes that the file may unpack to. naming : what the caller says of tables. side : "nodes" or "edges" where
+    the caller says which of both a table of records holds, else "".
+    nodes : this pass is for nodes: of relationships only the ends matter. Otherwise nodes are not wanted.
+    reject : decides about an element that is wrong, by its line, what it is, and the fault; it may raise.
+    tick : called now and then with the part of the file that is read, 0 to 1.
+    left_out : what was found and cannot be stored, and how often, for the report.
+    """
+
+    path: Path
+    most: int
+    naming: Naming
+    side: str
+    nodes: bool
+    reject: Callable[[int, str, Fault], None]
+    tick: Callable[[float], None]
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, what: str) -> None:
+        """Count something that is not stored."""
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def fail(self, line: int, reason: str, cure: str, text: str = "") -> NoReturn:
+        """End the import for what no line alone is wrong about."""
+        raise ImportFailed(reason, cure, file=str(self.path), line=line, text=text)

@@ -1,0 +1,191 @@
+"""GEXF, the format of Gephi (https://gexf.net, versions 1.1 to 1.3); positions, colours and times are left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from gdb.records import dataclass, field
+from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
+from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
+from gdb.storage.importer.documents.xml_events import End, Start, events
+from gdb.storage.importer.report import Fault
+from gdb.storage.model import PropertyValue
+
+_TIMES = (
+    "start",
+    "end",
+    "startopen",
+    "endopen",
+    "timestamp",
+    "timestamps",
+    "interval",
+    "intervals",
+    "for",
+)
+_DIRECTED: TypeAlias = tuple[bool, bool]
+_HOW: dict[str, _DIRECTED] = {
+    "directed": (True, False),
+    "undirected": (False, False),
+    "mutual": (True, True),
+}
+"""Of each type of edge whether it is directed, and whether there is one back."""
+
+
+@dataclass(slots=True)
+class _Key:
+    """What an `<attribute>` declares."""
+
+    name: str
+    type: str
+    default: str | None = None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A node or an edge whose tag is open, and its values: the attribute, the text, the line."""
+
+    start: Start
+    data: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def read(one: Pass) -> Iterator[Element]:
+    """The nodes or edges of a file.
+
+    Raises
+    ------
+    ImportFailed : it is no GEXF that can be stored; tells the line.
+    """
+    return _Reader(one).elements()
+
+
+@dataclass(slots=True)
+class _Reader:
+    one: Pass
+    keys: dict[str, dict[str, _Key]] = field(default_factory=lambda: {"node": {}, "edge": {}})
+    owner: str = "node"  # whose attributes are declared
+    last: _Key | None = None
+    how: str = "undirected"  # the type of an edge that names none
+    open: list[_Open] = field(default_factory=list)
+
+    def elements(self) -> Iterator[Element]:
+        for event in events(self.one):
+            if event.foreign:
+                if isinstance(event, Start) and self.open and self._is_wanted(self.open[-1]):
+                    self.one.leave_out("what is for drawing (viz:)")
+            elif isinstance(event, Start):
+                self._opened(event)
+            else:
+                yield from self._closed(event)
+
+    def _is_wanted(self, held: _Open) -> bool:
+        return (held.start.name == "node") == self.one.nodes
+
+    def _opened(self, tag: Start) -> None:
+        given = tag.attributes
+        match tag.name:
+            case "graph":
+                self.how = given.get("defaultedgetype", "undirected")
+            case "attributes":
+                self.owner = given.get("class", "node")
+                if given.get("mode") == "dynamic":
+                    self.one.leave_out("times of values: of each the last value is kept")
+            case "attribute":
+                self.last = _Key(
+                    given.get("title") or given.get("id", ""), given.get("type", "string")
+                )
+                self.keys.setdefault(self.owner, {})[given.get("id", "")] = self.last
+            case "node" | "edge":
+                if tag.name == "node" and (self.open or "pid" in given) and self.one.nodes:
+                    self.one.leave_out("which node lies in which")
+                self.open.append(_Open(tag))
+            case "attvalue" if self.open:
+                name = given.get("for") or given.get("id", "")
+                self.open[-1].data.append((name, given.get("value", ""), tag.line))
+            case "spell" if self.open and self._is_wanted(self.open[-1]):
+                self.one.leave_out("times of nodes and edges")
+
+    def _closed(self, tag: End) -> Iterator[Element]:
+        match tag.name:
+            case "default" if self.last is not None:
+                self.last.default = tag.text
+            case "node" | "edge" if self.open:
+                held = self.open.pop()
+                try:
+                    yield from self._made(held)
+                except Unreadable as error:
+                    if self._is_wanted(held):
+                        named = f"{held.start.name} {held.start.attributes.get('id', '')}".strip()
+                        fault = Fault(f"{named} {error.reason}", error.cure)
+                        self.one.reject(held.start.line, named, fault)
+
+    def _made(self, held: _Open) -> Iterator[Element]:
+        """The elements of a tag and its values. Raises Unreadable."""
+        given, line, wanted = held.start.attributes, held.start.line, self._is_wanted(held)
+        is_node = held.start.name == "node"
+        if is_node and not wanted:
+            return
+        for needed in ("id",) if is_node else ("source", "target"):
+            if not given.get(needed):
+                raise Unreadable(f"has no {needed}", f"Every {held.start.name} needs one.")
+        values = self._values(held) if wanted else {}
+        if is_node:
+            labels = values.pop("labels", None)
+            names = labels_of(
+                ";".join(map(str, labels)) if isinstance(labels, list) else str(labels or "")
+            )
+            yield Node(given["id"], tuple(sorted(set(names))), values, line)
+            return
+        how = _HOW.get(given.get("type") or self.how)
+        if how is None:
+            raise Unreadable(f"is of type {given['type']!r}", f"There are {', '.join(_HOW)}.")
+        type = given.get("kind") or None
+        yield Edge(given["source"], given["target"], type, how[0], values, line)
+        if how[1]:
+            yield Edge(given["target"], given["source"], type, how[0], dict(values), line)
+
+    def _values(self, held: _Open) -> Values:
+        kind, given = held.start.name, held.start.attributes
+        keys = self.keys[kind]
+        found: Values = {
+            key.name: _value(key, key.default) for key in keys.values() if key.default is not None
+        }
+        for name, text, line in held.data:
+            if name not in keys:
+                raise Unreadable(
+                    f"names the attribute {name!r} (line {line}), which is not declared",
+                    "Declare it: <attribute>.",
+                )
+            found[keys[name].name] = _value(keys[name], text)
+        if "label" in given:
+            found.setdefault("label", given["label"])
+        if "weight" in given and kind == "edge":
+            found["weight"] = _value(_Key("weight", "double"), given["weight"])
+        if any(name in given for name in _TIMES):
+            self.one.leave_out("times of nodes and edges")
+        return found
+
+
+def _value(key: _Key, text: str) -> PropertyValue:
+    several = key.type.startswith("list")
+    try:
+        if not several:
+            return value_of(text, key.type)
+        items = [value_of(item, key.type.removeprefix("list")) for item in _items(text)]
+        return [item for item in items if item is not None]
+    except Unreadable as error:
+        raise Unreadable(f"has {error.reason} as {key.name!r}", error.cure) from None
+
+
+def _items(text: str) -> list[str]:
+    """The items of a list: `[1, 2]`, or texts with `|`, `;` or commas between."""
+    try:
+        found = json.loads(text)
+        if isinstance(found, list):
+            return [item if isinstance(item, str) else json.dumps(item) for item in found]
+    except (ValueError, RecursionError):
+        pass
+    plain = text.strip().removeprefix("[").removesuffix("]")
+    delimiter = next((one for one in "|;," if one in plain), ",")
+    return [item.strip().strip("\"'") for item in plain.split(delimiter) if item.strip()]

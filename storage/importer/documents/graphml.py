@@ -1,0 +1,204 @@
+"""GraphML, as networkx, igraph, Gephi, yEd, TinkerPop and neo4j's `apoc.export.graphml` write it.
+
+U. Brandes, M. Eiglsperger, I. Herman, M. Himsolt, M. S. Marshall, *GraphML Progress Report* (2001),
+http://graphml.graphdrawing.org/.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from gdb.records import dataclass, field
+from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
+from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
+from gdb.storage.importer.documents.xml_events import End, Start, events
+from gdb.storage.importer.report import Fault
+from gdb.storage.model import PropertyValue
+
+_NODE_LABELS = ("labels", "labelV")
+_EDGE_TYPES = ("type", "labelE")
+_NESTED = "Write the graph without nested graphs, hyperedges and ports, as simple nodes and edges."
+
+
+@dataclass(slots=True)
+class _Key:
+    """What a `<key>` declares: whose property (node, edge, all), its name and type, the default; several : a list."""
+
+    owner: str
+    name: str
+    type: str
+    several: bool
+    default: str | None = None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A node or an edge whose tag is open."""
+
+    start: Start
+    data: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def read(one: Pass) -> Iterator[Element]:
+    """The nodes or edges of a file.
+
+    Raises
+    ------
+    ImportFailed : it is no GraphML that can be stored; tells the line.
+    """
+    return _Reader(one).elements()
+
+
+@dataclass(slots=True)
+class _Reader:
+    one: Pass
+    keys: dict[str, _Key] = field(default_factory=dict)
+    directed: bool = True
+    open: _Open | None = None
+    data: tuple[str, int] | None = None  # key and line of the data that are open
+    graphs: int = 0
+
+    def elements(self) -> Iterator[Element]:
+        for event in events(self.one):
+            if event.foreign:
+                continue
+            if isinstance(event, Start):
+                self._opened(event)
+            elif (found := self._closed(event)) is not None:
+                yield found
+
+    def _opened(self, tag: Start) -> None:
+        match tag.name:
+            case "key":
+                self._declare(tag)
+            case "graph":
+                self.graphs += 1
+                if self.open is not None or self.graphs > 1:
+                    what = "a graph in a graph" if self.open is not None else "a second graph"
+                    self.one.fail(tag.line, f"holds {what}", _NESTED)
+                self.directed = tag.attributes.get("edgedefault", "directed") != "undirected"
+            case "node" | "edge":
+                self.open = _Open(tag)
+            case "data":
+                self.data = tag.attributes.get("key", ""), tag.line
+            case "hyperedge":
+                self.one.fail(tag.line, "holds a hyperedge", _NESTED)
+            case "port":
+                self.one.leave_out("ports of nodes")
+
+    def _declare(self, tag: Start) -> None:
+        given = tag.attributes
+        name = given.get("attr.name") or given.get("id", "")
+        several = "attr.list" in given
+        type = given.get("attr.list") or given.get("attr.type") or "string"
+        self.keys[given.get("id", "")] = _Key(given.get("for", "all"), name, type, several)
+
+    def _closed(self, tag: End) -> Element | None:
+        match tag.name:
+            case "default" if self.keys:
+                next(reversed(self.keys.values())).default = tag.text
+            case "data" if self.data is not None:
+                if self.open is not None:
+                    self.open.data.append((self.data[0], tag.text, self.data[1]))
+                self.data = None
+            case "node" | "edge" if self.open is not None:
+                done, self.open = self.open, None
+                return self._made(done)
+        return None
+
+    def _made(self, held: _Open) -> Element | None:
+        """The element of a tag and its data; None where it is not wanted, or was rejected."""
+        given, line = held.start.attributes, held.start.line
+        is_node = held.start.name == "node"
+        if is_node and not self.one.nodes:
+            return None
+        name = given.get("id", "") if is_node else f"{given.get('source')} -> {given.get('target')}"
+        named = f"{held.start.name} {name}".strip()
+        try:
+            for needed in ("id",) if is_node else ("source", "target"):
+                if not given.get(needed):
+                    raise Unreadable(f"has no {needed}", f"Every {held.start.name} needs one.")
+            values = self._values(held) if is_node == self.one.nodes else {}
+        except Unreadable as error:
+            if is_node == self.one.nodes:
+                self.one.reject(line, named, Fault(f"{named} {error.reason}", error.cure))
+            return None
+        if is_node:
+            return Node(given["id"], _labels(given, values), values, line)
+        directed = given.get("directed")
+        how = self.directed if directed is None else directed.lower() in ("true", "1")
+        return Edge(given["source"], given["target"], _type(given, values), how, values, line)
+
+    def _values(self, held: _Open) -> Values:
+        kind = held.start.name
+        found: Values = {
+            key.name: self._value(key, key.default)
+            for key in self.keys.values()
+            if key.default is not None and key.owner in (kind, "all")
+        }
+        for name, text, line in held.data:
+            key = self.keys.get(name)
+            if key is None:
+                raise Unreadable(
+                    f"names the key {name!r} (line {line}), which is not declared",
+                    "Declare it: <key>.",
+                )
+            if key.type == "string" and not text.strip() and key.name not in found and not text:
+                found[key.name] = ""
+                continue
+            found[key.name] = self._value(key, text)
+        return found
+
+    def _value(self, key: _Key, text: str | None) -> PropertyValue:
+        if text is None:
+            return None
+        try:
+            if key.several:
+                items = [value_of(_text(item), key.type) for item in _list(text)]
+                return [item for item in items if item is not None]
+            return value_of(text, key.type)
+        except Unreadable as error:
+            raise Unreadable(f"has {error.reason} as {key.name!r}", error.cure) from None
+
+
+def _list(text: str) -> list[object]:
+    """The items of a list, which neo4j writes as JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise Unreadable(f"{text[:60]!r}, which is no list", "Write it as JSON: [1, 2].")
+    return found
+
+
+def _text(item: object) -> str:
+    return item if isinstance(item, str) else json.dumps(item)
+
+
+def _labels(given: Mapping[str, str], values: Values) -> tuple[str, ...]:
+    """The labels of a node; what names them is no property."""
+    found = labels_of(given.get("labels", ""))
+    for name in _NODE_LABELS:
+        told = values.get(name)
+        if isinstance(told, str):
+            found += labels_of(told)
+        elif isinstance(told, list) and all(isinstance(each, str) for each in told):
+            found += [str(each) for each in told]
+        else:
+            continue
+        del values[name]
+    return tuple(sorted(set(found)))
+
+
+def _type(given: Mapping[str, str], values: Values) -> str | None:
+    """The type of an edge; what names it is no property."""
+    told = given.get("label")
+    if told and values.get("label") == told:  # neo4j writes it twice
+        del values["label"]
+    for name in _EDGE_TYPES:
+        if isinstance(values.get(name), str) and values[name]:
+            own = str(values.pop(name))
+            told = told or own
+    return told or None

@@ -1,0 +1,158 @@
+"""XML as a stream of elements, nothing of which is held longer than it is needed, and in which nothing is expanded.
+
+A file may come from anybody. Entities of its own are refused where they are declared, so none can grow ("billion
+laughs"), and none can name another file or an address; expat opens neither by itself. Texts, depth and what it has to
+hold of one tag are bounded.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
+from gdb.storage.importer.compressed import bytes_read, damaged
+from gdb.storage.importer.detect import open_input
+from gdb.storage.importer.documents.elements import LONGEST, Pass
+
+if TYPE_CHECKING:
+    from xml.parsers.expat import XMLParserType
+
+_PIECE = 1 << 16  # bytes that expat is given at a time
+_DEEPEST = 64
+_NAMES = 1000  # of tags that are kept
+_ENTITIES = "Such files can hurt whoever reads them: write the characters themselves in it."
+_MEND = "Mend the file, or write it anew with the program that it is from."
+
+
+@dataclass(slots=True)
+class Start:
+    """A tag that opens. name : without its prefix; attributes by theirs, without prefixes as well. foreign : of a
+    namespace that is not the document's. depth : of the document's own element it is 0."""
+
+    name: str
+    attributes: Mapping[str, str]
+    line: int
+    depth: int
+    foreign: bool
+
+
+@dataclass(slots=True)
+class End:
+    """A tag that closes. text : all that is between it and its opening, without what inner elements hold."""
+
+    name: str
+    text: str
+    depth: int
+    foreign: bool
+
+
+Event = Start | End
+
+
+@dataclass(slots=True)
+class _Events:
+    """What expat calls."""
+
+    read: Pass
+    parser: XMLParserType
+    found: list[Event] = field(default_factory=list)
+    space: str | None = None  # namespace of the document's own element
+    texts: list[list[str]] = field(default_factory=list)  # of the elements that are open
+    length: int = 0  # characters of these
+    names: dict[str, tuple[str, bool]] = field(default_factory=dict)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        own, foreign = self._named(name)
+        depth = len(self.texts)
+        line = self.parser.CurrentLineNumber
+        if depth >= _DEEPEST:
+            self.read.fail(line, f"elements lie more than {_DEEPEST} deep", _MEND, own)
+        self.texts.append([])
+        if " " in "".join(attributes):  # of a namespace
+            attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+        self.found.append(Start(own, attributes, line, depth, foreign))
+
+    def end(self, name: str) -> None:
+        own, foreign = self._named(name)
+        text = "".join(self.texts.pop())
+        self.length -= len(text)
+        self.found.append(End(own, text, len(self.texts), foreign))
+
+    def _named(self, name: str) -> tuple[str, bool]:
+        """A name without its namespace, and whether that is not the document's."""
+        known = self.names.get(name)
+        if known is None:
+            space, _, own = name.rpartition(" ")
+            if self.space is None:
+                self.space = space
+            known = own, space != self.space
+            if len(self.names) < _NAMES:
+                self.names[name] = known
+        return known
+
+    def characters(self, text: str) -> None:
+        self.texts[-1].append(text)
+        self.length += len(text)
+        if self.length > LONGEST:
+            line = self.parser.CurrentLineNumber
+            self.read.fail(line, f"a text has more than {LONGEST:,} characters", _MEND)
+
+    def entity(self, name: str, *_: object) -> None:
+        line = self.parser.CurrentLineNumber
+        self.read.fail(line, f"declares the entity {name!r}", _ENTITIES)
+
+    def skipped(self, name: str, _: bool) -> None:
+        self.read.fail(self.parser.CurrentLineNumber, f"names the entity {name!r}", _ENTITIES)
+
+    def outside(self, *_: object) -> int:
+        self.read.fail(self.parser.CurrentLineNumber, "names an entity of another file", _ENTITIES)
+
+
+def events(read: Pass) -> Iterator[Event]:
+    """The tags of a file, in their order.
+
+    Raises
+    ------
+    ImportFailed : it is no XML, tells line and column; or declares entities.
+    """
+    from xml.parsers import expat
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    calls = _Events(read, parser)
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = calls.start, calls.end
+    parser.CharacterDataHandler = calls.characters
+    parser.EntityDeclHandler, parser.SkippedEntityHandler = calls.entity, calls.skipped
+    parser.ExternalEntityRefHandler = calls.outside
+    size = max(read.path.stat().st_size, 1)
+    with open_input(read.path, read.most) as stream:
+        given, last = 0, False
+        while not last:
+            try:
+                data = stream.read(_PIECE)
+            except (EOFError, OSError, zlib.error) as error:
+                raise damaged(read.path, error) from None
+            last = not data
+            try:
+                parser.Parse(data, last)
+            except expat.ExpatError as error:
+                reason = expat.ErrorString(error.code) or "no XML"
+                raise _malformed(read, reason, error.lineno, error.offset + 1) from None
+            except (ValueError, LookupError) as error:  # an encoding that Python lacks
+                raise _malformed(read, str(error), 1, 1) from None
+            given += len(data)
+            if not calls.found and given - max(parser.CurrentByteIndex, 0) > LONGEST:
+                read.fail(parser.CurrentLineNumber, f"a tag has more than {LONGEST:,} bytes", _MEND)
+            yield from calls.found
+            calls.found.clear()
+            read.tick(min(bytes_read(stream) / size, 1.0))
+
+
+def _malformed(read: Pass, reason: str, line: int, column: int) -> ImportFailed:
+    where = f"column {column}"
+    return ImportFailed(
+        f"is not well-formed XML: {reason} ({where})", _MEND, file=str(read.path), line=line
+    )

@@ -1,0 +1,260 @@
+"""One input of any format into the assembly of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from gdb.errors import ImportFailed
+from gdb.storage.engine import Engine
+from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
+from gdb.storage.importer.assemble import Assembly, NewEdges
+from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
+from gdb.storage.importer.detect import is_parquet
+from gdb.storage.importer.documents import DOCUMENTS
+from gdb.storage.importer.documents.collect import Collecting
+from gdb.storage.importer.frames import Frame
+from gdb.storage.importer.graph_format import read_graph
+from gdb.storage.importer.header import names_of
+from gdb.storage.importer.inputs import Input
+from gdb.storage.importer.meter import Meter
+from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
+from gdb.storage.importer.properties import Source
+from gdb.storage.importer.report import FileReport, LoadReport
+from gdb.storage.model import VertexTable
+
+Later = Callable[[], None]
+
+
+def read(
+    each: Input,
+    assembly: Assembly,
+    report: LoadReport,
+    meter: Meter,
+    engine: Engine,
+) -> Later | None:
+    """One input into the assembly; what is left to do once all nodes of the import are there, or None.
+
+    Raises
+    ------
+    ImportFailed : it holds what cannot be stored.
+    """
+    kind, path, naming, held, _ = each
+    if kind in DOCUMENTS:
+        return _document(each, assembly, report, meter)
+    formats = {
+        "nodes": "CSV nodes",
+        "edges": "CSV relationships",
+        "snap": "SNAP edge list",
+        "graph": ".graph",
+        "mtx": "Matrix Market",
+        "networkx": "networkx graph",
+    }
+    named = formats[kind]
+    frame = held if isinstance(held, Frame) else None
+    if frame is not None:
+        named = named.replace("CSV", "Arrow")
+    elif kind in ("nodes", "edges") and is_parquet(path):
+        named = named.replace("CSV", "Parquet")
+    file = FileReport(str(path), named)
+    report.files.append(file)
+    meter.check()
+    if is_graph(held):
+        _add_networkx(held, naming, assembly, file, meter)
+        return None
+    sheet = Sheet(
+        path,
+        naming,
+        file,
+        assembly.rejects,
+        meter.cancel,
+        engine,
+        frame,
+        assembly.room,
+        partial(meter.at, path),
+        partial(meter.part, path),
+    )
+    if kind in ("nodes", "edges") and frame is None:  # DuckDB unpacks it
+        compressed.check(path, assembly.options.max_unpacked, meter.check, whole=True)
+    match kind:
+        case "nodes":
+            report.warnings += csv_graph.add_nodes(sheet, assembly)
+        case "edges":
+            report.warnings += csv_graph.add_edges(sheet, assembly)
+        case "snap":
+            _add_snap(path, naming, assembly, file, meter)
+        case "mtx":
+            _add_matrix(path, naming, assembly, file, meter)
+        case _:
+            _add_graph(path, naming, assembly, file, meter)
+    if not file.rows and not file.rejected and kind in ("snap", "graph"):
+        raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
+    meter.done(path)
+    return None
+
+
+def _document(each: Input, assembly: Assembly, report: LoadReport, meter: Meter) -> Later:
+    """The nodes of a document now, its relationships later."""
+    document = DOCUMENTS[each.kind]
+    file = FileReport(str(each.path), " ".join(filter(None, (document.name, each.side))))
+    report.files.append(file)
+    meter.check()
+    collecting = Collecting(
+        document, each.path, each.naming, each.side, assembly, report, file, meter
+    )
+    collecting.nodes()
+    return collecting.edges
+
+
+def _add_snap(
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    meter: Meter,
+) -> None:
+    space = naming.id_space or ""
+    refused = set[int]()  # lines that were no edges
+
+    def place(rows: list[int]) -> list[tuple[int, str]]:
+        return snap.places_of(path, rows, refused)
+
+    done, seen = 0, 0
+    for sources, targets in snap.read_snap(
+        path, file, assembly.rejects, partial(meter.at, path), assembly.options.max_unpacked
+    ):
+        refused |= {r.line for r in file.rejected[seen:]}
+        rows = np.arange(done, done + len(sources))
+        assembly.add_edges(
+            NewEdges(
+                naming.type or DEFAULT_TYPE,
+                naming.directed,
+                sources,
+                targets,
+                (space, space),
+                {},
+                rows,
+                place,
+                file,
+                create=True,  # an edge list has no other place to name its nodes
+            )
+        )
+        done, seen = done + len(sources), len(file.rejected)
+
+
+def _add_matrix(
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    meter: Meter,
+) -> None:
+    matrix = matrix_market.read_matrix(
+        path,
+        file,
+        assembly.rejects,
+        lambda done: meter.at(path, done),
+        assembly.options.max_unpacked,
+    )
+    if matrix.rows != matrix.columns and naming.ends is None:
+        raise ImportFailed(
+            f"is a matrix of {matrix.rows:,} rows and {matrix.columns:,} columns, which are not the same nodes",
+            'Name the id space of each: ends=("Row", "Column").',
+            file=str(path),
+        )
+    # a short file can ask for more nodes than there is memory
+    allowed = compressed.allowance(path.stat().st_size, assembly.options.max_unpacked)
+    if 8 * max(matrix.rows, matrix.columns) > allowed:
+        raise ImportFailed(
+            f"asks for {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
+            "If its size line is right, raise max_unpacked= to 8 bytes for each.",
+            file=str(path),
+        )
+    space = naming.id_space or ""
+    spaces = naming.ends or (space, space)
+    refused = {r.line for r in file.rejected}
+
+    def place(rows: list[int]) -> list[tuple[int, str]]:
+        return matrix_market.places_of(path, rows, refused)
+
+    if assembly.options.missing_ends != "refuse":  # rows without an entry are nodes as well
+        for name, count in zip(spaces, (matrix.rows, matrix.columns), strict=True):
+            assembly.create(name, np.arange(1, count + 1), file)
+    assembly.add_edges(
+        NewEdges(
+            naming.type or DEFAULT_TYPE,
+            naming.directed and not matrix.symmetric,
+            matrix.sources,
+            matrix.targets,
+            spaces,
+            {} if matrix.values is None else {matrix_market.VALUE: matrix.values},
+            np.arange(len(matrix.sources)),
+            place,
+            file,
+            create=True,
+        )
+    )
+
+
+def _add_networkx(
+    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: Meter
+) -> None:
+    space = naming.id_space or ""
+    read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
+    if read.vertices:
+        found = [(table, _named(rows.names, file)) for table, rows in read.vertices]
+        assembly.add_vertices(found, file)
+    for type, (sources, targets, rows) in read.edges.items():
+        assembly.add_edges(
+            NewEdges(
+                type or naming.type or DEFAULT_TYPE,
+                naming.directed and read.directed,
+                sources,
+                targets,
+                (space, space),
+                rows.columns(file.file),
+                np.arange(len(sources)),
+                _named(rows.names, file).place,
+                file,
+            )
+        )
+
+
+def _named(names: list[str], file: FileReport) -> Source:
+    """Where the rows of a graph in memory stand: they have names."""
+    return Source(file.file, lambda row: row, lambda rows: [(None, names[row]) for row in rows])
+
+
+def _add_graph(
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    meter: Meter,
+) -> None:
+    graph = read_graph(
+        path, file, assembly.rejects, partial(meter.part, path), assembly.options.max_unpacked
+    )
+    space = naming.id_space or ""
+    extra = names_of(naming.label)
+    found: list[tuple[VertexTable, Source]] = []
+    nowhere = Source(str(path), lambda row: row, lambda _: [])  # there are no properties
+    for number in np.unique(graph.labels).tolist():
+        labels = tuple(sorted({f"L{number}", *extra}))
+        found.append((VertexTable(labels, space, graph.ids[graph.labels == number], {}), nowhere))
+    if found:
+        assembly.add_vertices(found, file)
+    base = naming.type or DEFAULT_TYPE
+    plain = not (graph.edge_labels > 0).any()  # files without edge labels have none, or a 0
+    kinds = np.where(graph.edge_labels < 0, 0, graph.edge_labels) if plain else graph.edge_labels
+    for number in np.unique(kinds).tolist():
+        rows = np.flatnonzero(kinds == number)
+        name = base if plain or number < 0 else f"{base}{number}"
+        sources, targets = graph.sources[rows], graph.targets[rows]
+        # every end was checked when its line was read
+        assembly.add_edges(
+            NewEdges(name, False, sources, targets, (space, space), {}, rows, lambda _: [], file)
+        )

@@ -1,0 +1,254 @@
+"""Which device runs a plan."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import pytest
+
+from gdb import planner
+from gdb.errors import DeviceError, LimitExceeded, QueryTimeout
+from gdb.executor import choose_device, reference, run
+from gdb.executor.choose_device import Work, choose, gpu_seconds, shown
+from gdb.executor.cpu import launch
+from gdb.executor.gpu import device
+from gdb.executor.gpu import launch as gpu
+from gdb.executor.plan import Plan, Runs
+from gdb.executor.prepare import stage
+from gdb.executor.run import Options
+from gdb.executor.scheduler import Budget, Elsewhere, Guard, Watch
+from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.records import replace
+from tests.small_graph import SmallGraph
+
+TRIANGLE = ((0, 1), (1, 2), (0, 2))
+
+
+def complete(n: int) -> SmallGraph:
+    return SmallGraph([()] * n, [("R", a, b) for a in range(n) for b in range(n) if a != b])
+
+
+def question(pairs: tuple[tuple[int, int], ...]) -> QueryGraph:
+    vertices = tuple(QueryVertex() for _ in range(1 + max(max(p) for p in pairs)))
+    return QueryGraph(vertices, tuple(QueryEdge(a, b) for a, b in pairs))
+
+
+GRAPH = complete(30)
+
+
+def counting(steps: float | None) -> Plan:
+    """A plan that counts triangles, of which so many steps are expected."""
+    made = planner.plan(question(TRIANGLE), GRAPH, counting=True)
+    return replace(made, notes=replace(made.notes, steps=steps), stages={}, runs=Runs())
+
+
+# ---- the choice ----------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(DeviceError, match="no device 'tpu'"):
+        choose(counting(1.0), "tpu", GRAPH)
+
+
+@pytest.mark.parametrize("text", ["cpu", "CPU"])
+def test_the_cpu_is_asked_for(text: str) -> None:
+    assert choose(counting(1e12), text, GRAPH).why == "asked for"
+
+
+def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never() -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(device, "begun", lambda: False)
+    monkeypatch.setattr(device, "absence", never)
+    assert choose(counting(1e5), "auto", GRAPH).device == "cpu"
+
+
+def test_a_long_query_begins_to_use_one(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "begun", lambda: False)
+    assert choose(counting(1e12), "auto", GRAPH).device == "cuda:0"
+
+
+def test_where_there_is_no_gpu_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "absence", lambda: "there is none")
+    choice = choose(counting(1e12), "auto", GRAPH)
+    assert (choice.device, choice.why) == ("cpu", "there is none")
+
+
+@pytest.mark.usefixtures("some_gpu")
+def test_the_expected_seconds_decide() -> None:
+    assert choose(counting(1e3), "auto", GRAPH).device == "cpu"
+    choice = choose(counting(1e9), "auto", GRAPH)
+    assert choice.device == "cuda:0"
+    assert "about 15 s on the CPU, about 1" in choice.why
+
+
+@pytest.mark.usefixtures("some_gpu")
+def test_what_has_to_be_moved_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = counting(1e6)
+    assert choose(plan, "auto", GRAPH).device == "cuda:0"
+    monkeypatch.setattr(choose_device, "LINK", 1e4)
+    assert choose(plan, "auto", GRAPH).device == "cpu"
+
+
+@pytest.mark.usefixtures("quick_gpu")
+def test_rows_with_a_limit_stay_on_the_cpu() -> None:
+    plan = planner.plan(question(TRIANGLE), GRAPH, counting=False)
+    assert choose(plan, "auto", GRAPH, limit=10).device == "cpu"
+    assert choose(plan, "auto", GRAPH).device == "cuda:0"
+
+
+def test_a_long_run_gets_a_kernel_of_its_own() -> None:
+    prepared = stage(counting(None), GRAPH)
+    short, long = (
+        gpu_seconds(counting(None), prepared, Work(10 * n, n), 4224) for n in (1e7, 1e10)
+    )
+    assert long < 500 * short
+
+
+# ---- what is learned ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("some_gpu")
+def test_what_runs_took_is_better_than_any_estimate() -> None:
+    plan = counting(1e3)
+    plan.runs.add("cpu", 2.0)
+    assert choose(plan, "auto", GRAPH).device == "cuda:0"
+    plan.runs.add("cuda:0", 3.0)
+    assert choose(plan, "auto", GRAPH).device == "cpu"
+    assert choose(plan, "auto", GRAPH).guard is None
+
+
+@pytest.mark.usefixtures("some_gpu")
+def test_the_other_device_is_tried_again_when_it_costs_a_small_share() -> None:
+    plan = counting(1e3)
+    plan.runs.add("cuda:0", 0.4)
+    chosen = []
+    for _ in range(100):
+        choice = choose(plan, "auto", GRAPH, runs=True)
+        chosen.append(choice.device)
+        plan.runs.add(choice.device, 0.1 if choice.device == "cpu" else 0.4)
+    tries = [k for k, name in enumerate(chosen) if name == "cuda:0"]
+    assert tries == list(range(tries[0], 100, 33 + 1))
+    assert tries[0] > 32
+
+
+@pytest.mark.usefixtures("some_gpu")
+def test_explain_tries_nothing() -> None:
+    plan = counting(1e3)
+    plan.runs.add("cuda:0", 0.4)
+    for _ in range(50):
+        plan.runs.add("cpu", 0.1)
+    assert choose(plan, "auto", GRAPH).device == "cpu"
+    assert choose(plan, "auto", GRAPH, runs=True).device == "cuda:0"
+
+
+def test_profile_shows_where_it_ran() -> None:
+    plan = counting(1e3)
+    assert shown(plan, "auto", GRAPH, ran=True).why != "where it ran"
+    plan.runs.add("cuda:1", 1.0)
+    assert shown(plan, "auto", GRAPH, ran=True).device == "cuda:1"
+    assert shown(plan, "cpu", GRAPH, ran=False).device == "cpu"
+
+
+def test_runs_note_what_they_took() -> None:
+    plan = counting(None)
+    assert run.count(plan, GRAPH, Options("cpu")) == run.count(plan, GRAPH, Options("auto"))
+    assert set(plan.runs.last) == {"cpu"}
+    assert 0.0 < plan.runs.last["cpu"] < 60.0
+
+
+# ---- a run that is given up -----------------------------------------------------------------------------------
+
+
+def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
+    asked: list[float] = []
+
+    def there(whole: float) -> float:
+        asked.append(whole)
+        return 30.0
+
+    guard = Guard(there, 1.0, begun=time.monotonic() - 2.0)
+    assert not guard.leaves(lambda: 0.5)  # 2 s are left
+    assert guard.least >= 3.0
+    assert not guard.leaves(lambda: 0.01)  # not asked before
+    assert len(asked) == 1
+    guard.least = 1.0
+    assert guard.leaves(lambda: 0.01)  # 200 s in all
+    assert guard.whole == pytest.approx(200.0, rel=0.1)
+
+
+def test_a_guard_without_another_device_asks_once() -> None:
+    guard = Guard(lambda _: None, 0.0, begun=time.monotonic() - 2.0)
+    assert not guard.leaves(lambda: 0.001)
+    assert guard.least == math.inf
+
+
+def test_a_run_that_is_given_up_stops() -> None:
+    plan = counting(None)
+    watch = Watch(None, None, None)
+    watch.guard = Guard(lambda _: 0.0, 0.0, begun=time.monotonic() - 10.0)
+    with pytest.raises(Elsewhere):
+        launch.count(stage(plan, GRAPH), watch, Budget())
+
+
+@pytest.fixture
+def pretended(quick_gpu: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[object], None]:
+    """Has a function run where a GPU would count."""
+
+    def put(count: object) -> None:
+        monkeypatch.setattr(gpu, "count", count)
+
+    monkeypatch.setattr(choose_device, "SURE", 0.0)
+    monkeypatch.setattr(choose_device, "cpu_seconds", lambda *_: -1.0)  # the CPU is begun with
+    return put
+
+
+def test_the_gpu_goes_on(pretended: Callable[[object], None]) -> None:
+    plan, options = counting(None), Options()
+    known = reference.count(plan, GRAPH)
+    calls: list[object] = []
+
+    def count(prepared: object, *_: object) -> int:
+        calls.append(prepared)
+        return launch.count(prepared, Watch(None, None, None), Budget(), 1)  # type: ignore[arg-type]
+
+    pretended(count)
+    assert run.count(plan, GRAPH, options) == known
+    assert len(calls) == 1
+    assert options.ran == "cuda:0"
+    assert set(plan.runs.last) == {"cpu", "cuda"}
+
+
+@pytest.mark.parametrize("error", [DeviceError("lost", "."), LimitExceeded("too deep", ".")])
+def test_and_the_cpu_again_where_it_fails(
+    pretended: Callable[[object], None], error: Exception
+) -> None:
+    plan, options = counting(None), Options()
+
+    def count(*_: object) -> int:
+        raise error
+
+    pretended(count)
+    assert run.count(plan, GRAPH, options) == reference.count(plan, GRAPH)
+    assert (options.ran, options.device) == ("cpu", "cpu")
+    assert "cuda:0 gave up" in options.lost[0]
+    assert plan.runs.last["cuda"] == math.inf
+
+
+def test_the_timeout_is_of_both(pretended: Callable[[object], None]) -> None:
+    left: list[float | None] = []
+
+    def count(_: object, watch: Watch, *__: object) -> int:
+        left.append(watch.timeout)
+        raise QueryTimeout("late", ".")
+
+    pretended(count)
+    with pytest.raises(QueryTimeout):
+        run.count(counting(None), GRAPH, Options(timeout=1000.0))
+    assert left[0] is not None
+    assert 900.0 < left[0] < 1000.0
