@@ -67,7 +67,8 @@ class Options:
 
     device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
         for candidate sets and rows,
-    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
+    None for no bound. gpu_memory : bytes of each GPU, None for a share of what is free.
+    timeout : seconds. cancel : when set, the run stops within about 10 ms of
     work. profile : where to put what the run did, None to forget it.
     on : other processes that share the work of what takes long; None for none.
     ran : the device of the last run, once it began; "cluster" for other processes. lost : what became of GPUs that gave
@@ -83,6 +84,7 @@ class Options:
     on: Cluster | None = None
     ran: str = "cpu"
     lost: tuple[str, ...] = ()
+    gpu_memory: int | None = None
 
     def gave_up(self, plan: Plan, error: GdbError) -> bool:
         """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the

@@ -75,7 +75,7 @@ class Prepared:
 
     @property
     def bytes(self) -> int:
-        """Bytes that a device must hold to run this stage."""
+        """Bytes that a device holds where it runs this stage with the whole graph."""
         arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         for view in {id(v): v for v in self.views}.values():
             arrays += view.arrays

@@ -94,7 +94,7 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
             else:
                 import gdb.executor.gpu.launch as gpu
 
-                found = gpu.count(prepared, watch, budget, choice.ordinals)
+                found = gpu.count(prepared, watch, budget, choice.ordinals, options.gpu_memory)
             total += factor * term.multiplicity * found
         return total // plan.divisor
 
@@ -179,7 +179,7 @@ def tallies(
             return cpu.tallies(prepared, watch, budget, options.threads)
         import gdb.executor.gpu.launch as gpu
 
-        return gpu.tallies(prepared, watch, budget, choice.ordinals)
+        return gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
 
     found = _on_device(plan, graph, options, run)
     vids = np.flatnonzero(found).astype(np.uint32)
@@ -363,7 +363,16 @@ def _deliver(
         return
     import gdb.executor.gpu.launch as gpu
 
-    gpu.deliver_rows(prepared, watch, budget, wanted, deliver, choice.ordinals, options.threads)
+    gpu.deliver_rows(
+        prepared,
+        watch,
+        budget,
+        wanted,
+        deliver,
+        choice.ordinals,
+        options.threads,
+        gpu_memory=options.gpu_memory,
+    )
 
 
 def columns_on_gpu(
@@ -394,8 +403,9 @@ def columns_on_gpu(
     watch = Watch(options.timeout, options.cancel, limit)
     prepared = stage(plan, graph, given, windows=choice.windows)
     wanted = wanted.under(plan.twins)
+    (ordinal,), memory = choice.ordinals, options.gpu_memory
     with usage.budget(options.memory).part() as budget:
-        found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
+        found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, ordinal, memory)
     if options.profile is not None:
         options.profile.add(watch)
     return found
@@ -452,7 +462,7 @@ def _distinct(
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
     import gdb.executor.gpu.launch as gpu
 
-    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals)
+    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals, options.gpu_memory)
 
 
 def _without_twins(plan: Plan) -> Plan:

@@ -187,9 +187,10 @@ class ValueField(IntEnum):
 
 class ViewField(IntEnum):
     """Columns of a backend's view table: addresses in its memory, but for INTERVALS and the first interval's FIRST0,
-    LENGTH0, ROW0, where most vids lie. EIDS and SPLIT may be 0.
+    LENGTH0, ROW0, where most vids lie. EIDS, SPLIT and PLACE may be 0.
 
     SPLIT : for each row the position of its first neighbour that is not below the row's own vid, i64[rows].
+    PLACE : which rows lie elsewhere than OFFSETS and NEIGHBOURS say, see `gdb.executor.gpu.layout.Place`.
     """
 
     FIRST = 0
@@ -203,6 +204,7 @@ class ViewField(IntEnum):
     LENGTH0 = 8
     ROW0 = 9
     SPLIT = 10
+    PLACE = 11
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -88,6 +88,11 @@ def _shell(words: Sequence[str]) -> int:
         help="a limit on queries, as in MAX_ROWS=1000; may be repeated (docs/LANGUAGE.md, Limits)",
     )
     parser.add_argument("--read-only", action="store_true", help="never write to the store")
+    parser.add_argument(
+        "--gpu-memory",
+        metavar="SIZE",
+        help="of each GPU that a query may hold, as in 2GB (a share of what is free)",
+    )
     _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
     given, others = parser.parse_known_args(words)
@@ -112,6 +117,7 @@ def _shell(words: Sequence[str]) -> int:
         create=False,
         import_root=given.import_root,
         limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
+        gpu_memory=given.gpu_memory,
     ) as db:
         session = Session(db, sys.stdout, sys.stderr)
         try:

@@ -434,4 +434,5 @@ def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int
         0 if eids is None else eids.ctypes.data,
         *((int(view.first[0]), int(view.length[0]), int(view.row[0])) if has else (0, 0, 0)),
         split(view).ctypes.data if restricted and has else 0,
+        0,  # all of it lies in one memory
     ]

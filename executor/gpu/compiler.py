@@ -124,9 +124,9 @@ def loaded(source: str, ordinal: int) -> Module:
     return made
 
 
-def generic(ordinal: int, name: str) -> Function:
-    """A kernel of the generic source, on device `ordinal`, which must be the current one."""
-    return _generic.get().function(ordinal, name)
+def generic(ordinal: int, name: str, *, cold: bool = False) -> Function:
+    """A kernel of the generic source (`render.source`), on device `ordinal`, which must be the current one."""
+    return _generic.get().function(ordinal, name, cold)
 
 
 class _Generic:
@@ -134,11 +134,11 @@ class _Generic:
 
     def __init__(self) -> None:
         self.function = cached(self._function)
-        self._module = cached(lambda ordinal: loaded(render.source(), ordinal))
+        self._module = cached(lambda ordinal, cold: loaded(render.source(cold=cold), ordinal))
 
-    def _function(self, ordinal: int, name: str) -> Function:
+    def _function(self, ordinal: int, name: str, cold: bool) -> Function:
         with usage.compiling():
-            return self._module(ordinal).get_function(name)
+            return self._module(ordinal, cold).get_function(name)
 
 
 _generic = PerProcess(_Generic)

@@ -103,6 +103,30 @@ def free_bytes(ordinal: int) -> int:
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
 
+def total_bytes(ordinal: int) -> int:
+    """Bytes of a device's memory."""
+    import cupy
+
+    with cupy.cuda.Device(ordinal):
+        return int(cupy.cuda.runtime.memGetInfo()[1])
+
+
+def pool_bytes(ordinal: int) -> int:
+    """Bytes that CuPy's pool holds on a device and nobody uses."""
+    import cupy
+
+    with cupy.cuda.Device(ordinal):
+        return int(cupy.get_default_memory_pool().free_bytes())
+
+
+def empty_pool(ordinal: int) -> None:
+    """Give what CuPy's pool holds unused back to the device."""
+    import cupy
+
+    with cupy.cuda.Device(ordinal):
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
 def without_compiler(error: Exception) -> DeviceError:
     """What to tell a user whose CuPy finds no run-time compiler."""
     return DeviceError(

@@ -16,10 +16,11 @@ import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
-from gdb.errors import CountOverflow, InternalError
+from gdb.errors import CountOverflow, InternalError, QueryError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
-from gdb.executor.gpu import device, memory, rows
+from gdb.executor.gpu import device, layout, memory, residency, rows
 from gdb.executor.gpu.memory import DeviceArray
+from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.rows import Drain, Gathered, Pick, Sink
 from gdb.executor.gpu.stage import Share, Stage, check_size
 from gdb.executor.plan import Twin
@@ -36,14 +37,21 @@ STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small t
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
-_SHARE = 4  # of the memory that is left at most this part is for buffers,
+_SHARE = 4  # of the host's memory that is left at most this part is for buffers,
+_ROOM_SHARE = 8  # of what the query may hold on the device this part,
 _FREE_SHARE = 16  # and of the device's free memory this for one
 
 
 def count(
-    prepared: Prepared, watch: Watch, budget: Budget, devices: tuple[int, ...] = FIRST
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    devices: tuple[int, ...] = FIRST,
+    gpu_memory: int | None = None,
 ) -> int:
     """Number of embeddings that the nest counts (without the plan's multiplicity).
+
+    budget : of the host's memory. gpu_memory : bytes of each device that it may hold, None for a share of what is free.
 
     Raises
     ------
@@ -52,18 +60,22 @@ def count(
     Cancelled, QueryTimeout, OutOfBudget, CountOverflow (2^63 or more in one work unit).
     """
 
-    def one(share: Share) -> tuple[int, float]:
-        stage = _placed(prepared, watch, budget, share, NO_COLUMNS)
+    def one(share: Share, room: Room) -> tuple[int, float]:
+        stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS)
         done, seconds = _run(stage, watch, None)
         total = stage.total
         _keep(stage, done)
         return total, seconds
 
-    return sum(_on_each(prepared, watch, devices, one))
+    return sum(_on_each(prepared, watch, devices, gpu_memory, one))
 
 
 def tallies(
-    prepared: Prepared, watch: Watch, budget: Budget, devices: tuple[int, ...] = FIRST
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    devices: tuple[int, ...] = FIRST,
+    gpu_memory: int | None = None,
 ) -> I64:
     """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]. Nothing but
     these numbers leaves the device.
@@ -72,16 +84,16 @@ def tallies(
     """
     budget.take(8 * prepared.vids, "a number for each vertex")
 
-    def one(share: Share) -> tuple[I64, float]:
-        stage = _placed(prepared, watch, budget, share, NO_COLUMNS, tallied=True)
+    def one(share: Share, room: Room) -> tuple[I64, float]:
+        stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS, tallied=True)
         done, seconds = _run(stage, watch, None)
         assert stage.tallies is not None
-        found = memory.download(stage.tallies).view(np.int64)
+        found: I64 = stage.tallies.read(np.int64).view(np.int64)
         _keep(stage, done)
         return found, seconds
 
     total = np.zeros(prepared.vids, np.int64)
-    for some in _on_each(prepared, watch, devices, one):
+    for some in _on_each(prepared, watch, devices, gpu_memory, one):
         total += some
     if len(devices) > 1 and (total < 0).any():
         raise _too_many()
@@ -97,6 +109,7 @@ def deliver_rows(
     devices: tuple[int, ...] = FIRST,
     threads: int = 0,
     capacity: int | None = None,
+    gpu_memory: int | None = None,
 ) -> None:
     """Hand the embeddings that the nest finds (without twins) to `deliver`, in no promised order, part by part from
     several threads. `deliver` counts them in `watch`.
@@ -107,20 +120,26 @@ def deliver_rows(
     """
     written = prepared.tables.written(wanted)
 
-    def one(share: Share) -> tuple[None, float]:
-        copies = (rows.OUTS + rows.BLOCKS) * share.of
-        n = capacity or _capacity(written, watch, budget, share.ordinal, TO_HOST, copies)
-        stage = _placed(prepared, watch, budget, share, wanted)
+    def one(share: Share, room: Room) -> tuple[None, float]:
+        n = capacity or _capacity(written, watch, room, share.ordinal, TO_HOST, rows.OUTS)
+        n = capacity or _on_host(written, budget, n, rows.BLOCKS * share.of)
+        room.take(rows.OUTS * n * written.row_bytes, "rows on their way from it")
+        stage = _placed(prepared, watch, budget, room, share, wanted)
         with Drain(written, n, deliver, watch, share.ordinal, threads or cores()) as drain:
             done, seconds = _run(stage, watch, drain)
             _keep(stage, done)
         return None, seconds
 
-    _on_each(prepared, watch, devices, one)
+    _on_each(prepared, watch, devices, gpu_memory, one)
 
 
 def distinct(
-    prepared: Prepared, watch: Watch, budget: Budget, vertex: int, devices: tuple[int, ...] = FIRST
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    vertex: int,
+    devices: tuple[int, ...] = FIRST,
+    gpu_memory: int | None = None,
 ) -> U32:
     """The data vertices that a query vertex is bound to in any embedding, each once, u32[n] ascending. Nothing but a
     mark for each data vertex leaves the device.
@@ -129,14 +148,14 @@ def distinct(
     """
     wanted = Wanted((vertex,), once=vertex)
 
-    def one(share: Share) -> tuple[U32, float]:
-        stage = _placed(prepared, watch, budget, share, wanted)
+    def one(share: Share, room: Room) -> tuple[U32, float]:
+        stage = _placed(prepared, watch, budget, room, share, wanted)
         done, seconds = _run(stage, watch, None)
-        seen = np.zeros(0, np.uint8) if stage.seen is None else memory.download(stage.seen)
+        seen = np.zeros(0, np.uint8) if stage.seen is None else stage.seen.read(np.uint8)
         _keep(stage, done)
         return np.flatnonzero(seen).astype(np.uint32), seconds
 
-    found = _on_each(prepared, watch, devices, one)
+    found = _on_each(prepared, watch, devices, gpu_memory, one)
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
 
@@ -148,21 +167,24 @@ def columns(
     picks: Sequence[Pick],
     twins: Sequence[Twin],
     ordinal: int = 0,
+    gpu_memory: int | None = None,
 ) -> list[DeviceArray]:
     """Columns of ids of the embeddings, twins written out, i64[rows] each, in device memory. Where distinct values of a
     vertex are wanted, each is in one row.
 
     Raises as `count`; DeviceError also where the rows do not fit the device.
     """
-    with device.on(ordinal):
+    with device.on(ordinal), memory.PRESENCE.query(ordinal):
+        room = room_on(ordinal, gpu_memory)
         if wanted.once is not None:
-            vids = distinct(prepared, watch, budget, wanted.once, (ordinal,))
-            return rows.looked_up(vids[: watch.grant(len(vids))], picks, budget, ordinal)
+            vids = distinct(prepared, watch, budget, wanted.once, (ordinal,), gpu_memory)
+            return rows.looked_up(vids[: watch.grant(len(vids))], picks, room, ordinal)
         written = prepared.tables.written(wanted)
-        n = _capacity(written, watch, budget, ordinal, ON_DEVICE, 1)
-        gathered = Gathered(written, n, picks, twins, watch, budget, ordinal)
+        n = _capacity(written, watch, room, ordinal, ON_DEVICE, 1)
+        room.take(n * written.row_bytes, "rows on their way")
+        gathered = Gathered(written, n, picks, twins, watch, room, ordinal)
         if _runs(prepared):
-            stage = _placed(prepared, watch, budget, Share(ordinal), wanted)
+            stage = _placed(prepared, watch, budget, room, Share(ordinal), wanted)
             done, seconds = _run(stage, watch, gathered)
             _keep(stage, done)
             watch.kernel_seconds += seconds
@@ -170,11 +192,39 @@ def columns(
         return gathered.columns()
 
 
+def described(prepared: Prepared, ordinal: int, gpu_memory: int | None) -> list[str]:
+    """What of the graph would lie on a device, and what is read from the host: lines for EXPLAIN."""
+    with device.on(ordinal):
+        stage = Stage(prepared, Share(ordinal), NO_COLUMNS)
+        stage.shape(device.shared_bytes(ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR)
+        return residency.described(prepared, stage.graph_room(room_on(ordinal, gpu_memory)))
+
+
+def room_on(ordinal: int, asked: int | None) -> Room:
+    """The account of a query on a device. asked : bytes, None for a share of what is free or can be let go.
+
+    Raises
+    ------
+    QueryError : more than the device has.
+    """
+    if asked is None:
+        available = memory.available(ordinal)
+        return Room(available - available // residency.SPARED)
+    total = device.total_bytes(ordinal)
+    if asked > total:
+        raise QueryError(
+            f"gpu_memory= is {asked:,} bytes; GPU {ordinal} has {total:,}.",
+            "Give less, or leave it out for a share of what is free.",
+        )
+    return Room(asked, asked)
+
+
 def _on_each(
     prepared: Prepared,
     watch: Watch,
     devices: tuple[int, ...],
-    one: Callable[[Share], tuple[Part, float]],
+    gpu_memory: int | None,
+    one: Callable[[Share, Room], tuple[Part, float]],
 ) -> list[Part]:
     """What `one` makes on each device, at the same time, of its share of the work; with it come its seconds in kernels,
     of which the longest count. An error on one device stops the others."""
@@ -184,8 +234,8 @@ def _on_each(
 
     def run(share: Share) -> tuple[Part, float]:
         try:
-            with device.on(share.ordinal):
-                return one(share)
+            with device.on(share.ordinal), memory.PRESENCE.query(share.ordinal):
+                return one(share, room_on(share.ordinal, gpu_memory))
         except BaseException:
             watch.stopped.set()
             raise
@@ -242,6 +292,9 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
         if done or enough:
             break
     memory.LOCKED.give(told)
+    with watch.lock:
+        watch.moved_bytes += stage.streamed_bytes
+    stage.streamed_bytes = 0
     return done, spent
 
 
@@ -255,13 +308,14 @@ def _too_many() -> CountOverflow:
 def _keep(stage: Stage, done: bool) -> None:
     """Have a stage wait to be used again, once nobody needs what it holds; not one that was stopped."""
     if done:
-        memory.KEPT.keep(stage.prepared.idle["gpu"], stage)
+        memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.accounted[1])
 
 
 def _placed(
     prepared: Prepared,
     watch: Watch,
     budget: Budget,
+    room: Room,
     share: Share,
     wanted: Wanted,
     *,
@@ -274,37 +328,45 @@ def _placed(
             isinstance(known, Stage)
             and known.prepared is prepared
             and (known.share, known.wanted, known.tallied) == (share, wanted, tallied)
-            and (budget.limit is None or budget.used + known.accounted <= budget.limit)
+            and known.serves(room)
+            and (budget.limit is None or budget.used + known.accounted[0] <= budget.limit)
         )
 
     known = memory.KEPT.take(prepared.idle["gpu"], fits)
     if isinstance(known, Stage):
-        budget.take(known.accounted, "what it keeps on the GPU")
+        budget.take(known.accounted[0], "what its GPU reads of it")
+        room.take(known.accounted[1], "what it keeps there")
         return known
     stage = Stage(prepared, share, wanted, tallied=tallied)
-    stage.place(budget)
+    stage.place(budget, room)
     with watch.lock:
         watch.moved_bytes += stage.moved_bytes
     return stage
 
 
 def _capacity(
-    written: Written, watch: Watch, budget: Budget, ordinal: int, most: int, copies: int
+    written: Written, watch: Watch, room: Room, ordinal: int, most: int, copies: int
 ) -> int:
-    """Rows of one buffer of which there are so many copies, accounted for: at most the query's limit, so that it stops
-    early, and what is left of the memory allows."""
+    """Rows of one buffer of which there are so many copies on a device: at most the query's limit, so that it stops
+    early, and what the memory there allows."""
     free = device.free_bytes(ordinal)
     if free // _FREE_SHARE < most:
         memory.KEPT.forget()  # what waits for a query that may come is worth less than room for one that is here
         free = device.free_bytes(ordinal)
-    size = min(most, free // _FREE_SHARE)
-    if budget.limit is not None:
-        size = min(size, (budget.limit - budget.used) // _SHARE // copies)
-    size = (
-        1 << max(size, 1).bit_length() - 1
-    )  # so that a page-locked block, a power of two, is no larger
+    size = min(most, free // _FREE_SHARE, room.left // _ROOM_SHARE // copies)
+    # so that a page-locked block, a power of two, is no larger
+    size = 1 << max(size, 1).bit_length() - 1
     n = max(size // max(written.row_bytes, 1), 1)
     if watch.limit is not None:
         n = max(min(n, watch.limit), 1)
-    budget.take(copies * n * written.row_bytes, "rows on their way from the GPU")
     return n
+
+
+def _on_host(written: Written, budget: Budget, capacity: int, blocks: int) -> int:
+    """Rows of one of so many page-locked blocks, at most `capacity`, accounted for."""
+    if budget.limit is not None:
+        most = (budget.limit - budget.used) // _SHARE // blocks
+        most = 1 << max(most, 1).bit_length() - 1
+        capacity = max(min(capacity, most // max(written.row_bytes, 1)), 1)
+    budget.take(blocks * capacity * written.row_bytes, "rows on their way from the GPU")
+    return capacity

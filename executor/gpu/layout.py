@@ -72,7 +72,30 @@ class Job(IntEnum):
     VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
+    PASS_LEVEL = 47  # the level that is bound to a part of the vids only, whose rows are resident meanwhile; -1: none
+    PASS_START = 48  # that part
+    PASS_END = 49
     OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
+
+
+class Place(IntEnum):
+    """Where the rows of a view lie of which some are in page-locked memory of the host (`kernels/lookup.cuh`).
+    Positions and row numbers of the whole view are indices from each of the addresses.
+
+    START, SIZE : the positions whose neighbours lie where ViewField.NEIGHBOURS says; all lie at COLD.
+    ROW, ROWS : the rows whose offsets lie where ViewField.OFFSETS says; all lie at COLD_OFFSETS.
+    SPLIT_ROW, SPLIT_ROWS : the same of ViewField.SPLIT and COLD_SPLIT.
+    """
+
+    START = 0
+    SIZE = 1
+    COLD = 2
+    ROW = 3
+    ROWS = 4
+    COLD_OFFSETS = 5
+    SPLIT_ROW = 6
+    SPLIT_ROWS = 7
+    COLD_SPLIT = 8
 
 
 class Warp(IntEnum):

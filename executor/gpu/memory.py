@@ -7,8 +7,11 @@ more of it than the card has can hang the GPU.
 
 from __future__ import annotations
 
+import itertools
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -18,12 +21,15 @@ import numpy.typing as npt
 from gdb.base import forks, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
-from gdb.executor.gpu.device import free_bytes
+from gdb.executor.gpu.device import empty_pool, free_bytes, pool_bytes
+from gdb.records import dataclass
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
+MOST_KEPT = 256 << 20  # bytes of stages that wait on a device beside the last,
+MOST_POOLED = 256 << 20  # and bytes that CuPy's pool may hold unused while no query runs
 _LEAST_LOCKED = 4096
 
 
@@ -84,6 +90,17 @@ def copy_between(to: int, source: int, size: int) -> None:
     runtime.memcpyAsync(to, source, size, kind, stream)
 
 
+def to_device(to: int, source: int, size: int) -> Event:
+    """Begin to copy bytes of page-locked memory to the current device, in its stream; the event of their end."""
+    from cupy import cuda
+
+    stream = cuda.get_current_stream()
+    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyHostToDevice, stream.ptr)
+    copied: Event = cuda.Event(block=True, disable_timing=True)
+    copied.record(stream)
+    return copied
+
+
 def settle() -> None:
     """Wait until the current device's stream has come to its end."""
     from cupy.cuda import get_current_stream
@@ -95,6 +112,8 @@ class Event(Protocol):
     """What is used of a `cupy.cuda.Event`."""
 
     def synchronize(self) -> None: ...
+
+    def record(self, stream: object = None) -> None: ...
 
 
 class Copies:
@@ -209,15 +228,26 @@ class Clock:
         return float(self._elapsed(self._begin, self._end)) / 1e3
 
 
+@dataclass(slots=True, eq=False)
+class _Resident:
+    """A device copy. used : by number of the use of all copies that was its last."""
+
+    source: weakref.ref[HostArray]
+    copy: DeviceArray
+    used: int = 0
+
+
 class Residents:
-    """Device copies of host arrays, each kept as long as its host array lives.
+    """Device copies of host arrays or of parts of them, each kept as long as its host array lives and nobody needs the
+    room; least recently used ones go first.
 
     The host arrays of a partition belong to its `Adjacency`, which the snapshot keeps; when that goes, they go, and
     their copies with them. A slotted dataclass cannot be watched by a weak reference, an array can.
     """
 
     def __init__(self) -> None:
-        self._copies: dict[_Key, tuple[weakref.ref[HostArray], DeviceArray]] = {}
+        self._copies: dict[_Key, _Resident] = {}
+        self._turn = 0
         self._lock = waiting.Lock()  # a collection inside may call `_drop`
         forks.watch(self)
 
@@ -235,32 +265,52 @@ class Residents:
         """What `make` makes of `array` on device `ordinal`, which must be current; made once."""
         key = (ordinal, id(array), what)
         with self._lock:
+            self._turn += 1
             known = self._copies.get(key)
-            if known is not None and known[0]() is array:
-                return known[1]
-            made = make()
-            self._copies[key] = (weakref.ref(array, lambda _: self._drop(key)), made)
-            return made
+            if known is None or known.source() is not array:
+                known = _Resident(weakref.ref(array, lambda _: self._drop(key)), make())
+                self._copies[key] = known
+            known.used = self._turn
+            return known.copy
 
-    def has(self, array: HostArray, ordinal: int) -> bool:
-        known = self._copies.get((ordinal, id(array), ""))
-        return known is not None and known[0]() is array
+    def has(self, array: HostArray, ordinal: int, what: str = "") -> bool:
+        known = self._copies.get((ordinal, id(array), what))
+        return known is not None and known.source() is array
 
-    def forget(self, ordinal: int) -> None:
-        """Drop all copies on a device; queries that run keep theirs until they end."""
+    def bytes(self, ordinal: int) -> int:
+        """Bytes of all copies on a device."""
+        return sum(one.copy.nbytes for key, one in list(self._copies.items()) if key[0] == ordinal)
+
+    def forget(
+        self, ordinal: int, size: int | None = None, but: frozenset[int] = frozenset()
+    ) -> None:
+        """Drop copies on a device, `size` bytes of those used least recently, or all; queries that run keep theirs
+        until they end. but : `id`s of arrays whose copies stay."""
+        dropped = 0
         with self._lock:
-            for key in [k for k in self._copies if k[0] == ordinal]:
-                del self._copies[key]
+            known = list(self._copies.items())
+            here = [(key, one) for key, one in known if key[0] == ordinal]
+            for key, one in sorted(here, key=lambda item: item[1].used):
+                if size is not None and dropped >= size:
+                    break
+                if key[1] not in but and self._copies.pop(key, None) is not None:
+                    dropped += one.copy.nbytes
 
     def _drop(self, key: _Key) -> None:
         with self._lock:
             known = self._copies.get(key)
-            if known is not None and known[0]() is None:
+            if known is not None and known.source() is None:
                 del self._copies[key]
+        del known
+        PRESENCE.trim(key[0])
 
 
 class Kept:
-    """Stages that wait on a device to run again, each in the list of its prepared stage; all can be let go."""
+    """Stages that wait on a device to run again, each in the list of its prepared stage; all can be let go.
+
+    Of those that wait, `MOST_KEPT` bytes stay, the last in any case: as many queries as run at once leave a stage each,
+    and of most of them nobody has need again.
+    """
 
     def __init__(self) -> None:
         self._lists: weakref.WeakValueDictionary[int, _Waiting] = weakref.WeakValueDictionary()
@@ -272,12 +322,19 @@ class Kept:
             forks.leak(one.stage)
         self.forget()
 
-    def keep(self, idle: list[object], stage: object) -> None:
-        """Put a stage that has ended into a list."""
-        one = _Waiting(stage)
+    def keep(self, idle: list[object], stage: object, size: int = 0) -> None:
+        """Put a stage that has ended into a list. size : bytes that it holds on its device."""
+        one = _Waiting(stage, size)
         with self._lock:
             self._lists[id(one)] = one
-        idle.append(one)
+            held = [w for w in self._lists.values() if w.stage is not None and w is not one]
+            held.sort(key=lambda w: -w.number)  # the youngest first
+            for other in held:
+                size += other.size
+                if size > MOST_KEPT:
+                    other.stage = None
+            idle[:] = [w for w in idle if not isinstance(w, _Waiting) or w.stage is not None]
+            idle.append(one)
 
     def take(self, idle: list[object], fits: Callable[[object], bool]) -> object | None:
         """A stage of a list that fits, which is in it no longer; None where there is none."""
@@ -300,37 +357,93 @@ class Kept:
             for waiting in list(self._lists.values()):
                 waiting.stage = None
 
+    @property
+    def bytes(self) -> int:
+        """Bytes that all waiting stages hold."""
+        return sum(one.size for one in list(self._lists.values()) if one.stage is not None)
+
 
 class _Waiting:
-    def __init__(self, stage: object) -> None:
+    numbers = itertools.count()
+
+    def __init__(self, stage: object, size: int = 0) -> None:
         self.stage: object | None = stage
+        self.size = size
+        self.number = next(self.numbers)
 
 
+class Presence:
+    """Which devices queries run on, so that what they have let go is given back to a device when the last has ended:
+    CuPy's pool would keep it from other programs."""
+
+    def __init__(self) -> None:
+        self._running: Counter[int] = Counter()
+        self._lock = waiting.Lock()
+        self._placing: dict[int, waiting.Lock] = {}
+        forks.watch(self)
+
+    def forked(self) -> None:
+        self._running, self._placing = Counter(), {}
+
+    @contextmanager
+    def query(self, ordinal: int) -> Iterator[None]:
+        """A query runs on a device."""
+        with self._lock:
+            self._running[ordinal] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[ordinal] -= 1
+            self.trim(ordinal)
+
+    def placing(self, ordinal: int) -> waiting.Lock:
+        """Held while a query's memory on a device is decided and allocated: what is free then is one query's."""
+        with self._lock:
+            return self._placing.setdefault(ordinal, waiting.Lock())
+
+    def trim(self, ordinal: int) -> None:
+        """Give what the pool holds unused back to the device, where no query runs there."""
+        if not self._running[ordinal] and pool_bytes(ordinal) > MOST_POOLED:
+            empty_pool(ordinal)
+
+
+PRESENCE = Presence()
 RESIDENTS = Residents()
 KEPT = Kept()
 LOCKED = Locked()
 
 
-def make_room(
-    needed: int, lasting: list[HostArray], ordinal: int, cure: str = 'Use device="cpu".'
-) -> int:
-    """Free bytes of device `ordinal` beside the `needed` bytes of a query; `lasting` of them may be there already.
+def available(ordinal: int) -> int:
+    """Bytes of a device that a query may have: what is free, and what can be let go for it."""
+    return free_bytes(ordinal) + RESIDENTS.bytes(ordinal) + KEPT.bytes
+
+
+def evict(needed: int, ordinal: int, but: frozenset[int] = frozenset()) -> int:
+    """Free bytes of device `ordinal`, after the least valuable there has been let go where they are fewer than
+    `needed`: stages that wait, then copies of arrays, the least recently used first. but : `id`s of arrays whose copies
+    stay."""
+    free = free_bytes(ordinal)
+    if free < needed:
+        KEPT.forget()
+        free = free_bytes(ordinal)
+    if free < needed:
+        RESIDENTS.forget(ordinal, needed - free, but)
+        free = free_bytes(ordinal)
+    return free
+
+
+def make_room(needed: int, ordinal: int, cure: str = 'Use device="cpu".') -> int:
+    """Free bytes of device `ordinal` beside the `needed` bytes of a query.
 
     Raises
     ------
-    DeviceError : not even dropping the copies of other queries' partitions makes room.
+    DeviceError : not even letting go of what other queries left makes room.
     """
-    missing = needed - sum(a.nbytes for a in lasting if RESIDENTS.has(a, ordinal))
-    free = free_bytes(ordinal)
-    if missing > free:
-        KEPT.forget()
-        free = free_bytes(ordinal)
-    if missing > free:
-        RESIDENTS.forget(ordinal)
-        missing, free = needed, free_bytes(ordinal)
-    if missing > free:
+    free = evict(needed, ordinal)
+    if needed > free:
         raise DeviceError(
             f"The query needs {needed:,} bytes on GPU {ordinal}, which has {free:,} free.",
             cure,
         )
-    return free - missing
+    return free - needed

@@ -32,6 +32,7 @@ from gdb.storage.adjacency import I64
 ENTRY, SPLIT = "run_nest", "fill_split"
 TELL, LOOK_UP = "tell_counters", "look_up"
 OPTIONS = ("-std=c++17",)
+_COLD = "#define COLD"
 
 _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("LEVEL", LevelField),
@@ -58,6 +59,7 @@ _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("HEADER", layout.Header),
     ("STATUS", layout.Status),
     ("PAIRS", layout.Pairs),
+    ("PLACE", layout.Place),
 )
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 
@@ -84,9 +86,13 @@ def _defines() -> Iterator[str]:
 
 
 @cache
-def source() -> str:
-    """The generic kernel as one text: includes are put in their place, so that NVRTC needs no folder."""
-    return f"{_head()}\n{_body()}"
+def source(*, cold: bool = False) -> str:
+    """The generic kernel as one text: includes are put in their place, so that NVRTC needs no folder.
+
+    cold : some rows of its views lie in page-locked memory of the host.
+    """
+    lines = (_head(), *([_COLD] if cold else []), _body())
+    return "\n".join(lines)
 
 
 def special(
@@ -95,12 +101,13 @@ def special(
     local: LocalGraph | None = None,
     *,
     narrow: bool = False,
+    cold: bool = False,
 ) -> str:
     """The kernel of one nest: what the job says in `numbers` and `tables` stands in the source as constants, and what
     they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
     kernel's.
 
-    local : what it counts in bits. narrow : 32 bits hold all positions in lists.
+    local : what it counts in bits. narrow : 32 bits hold all positions in lists. cold : as of `source`.
     """
     # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
     levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
@@ -118,6 +125,8 @@ def special(
     lines.append(f"#define SPECIAL_TABLES {' '.join(cases)}")
     if narrow:
         lines.append("#define NARROW")
+    if cold:
+        lines.append(_COLD)
     if local is not None:
         lines += [
             "#define SPECIAL_LOCAL",

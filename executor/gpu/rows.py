@@ -21,8 +21,9 @@ from gdb.errors import InternalError
 from gdb.executor.embeddings import Deliver, Embeddings, Wanted
 from gdb.executor.gpu import compiler, layout, memory, render
 from gdb.executor.gpu.memory import Block, DeviceArray, Event, HostArray
+from gdb.executor.gpu.residency import Room
 from gdb.executor.plan import Twin
-from gdb.executor.scheduler import Budget, Watch, helpers_of_all
+from gdb.executor.scheduler import Watch, helpers_of_all
 from gdb.executor.tables import Written
 from gdb.records import dataclass
 from gdb.storage.adjacency import U32
@@ -263,12 +264,12 @@ class Gathered:
         picks: Sequence[Pick],
         twins: Sequence[Twin],
         watch: Watch,
-        budget: Budget,
+        room: Room,
         ordinal: int,
     ) -> None:
         self._out = Out(written.columns, capacity)
         self._picks, self._twins = picks, twins
-        self._watch, self._budget, self._ordinal = watch, budget, ordinal
+        self._watch, self._room, self._ordinal = watch, room, ordinal
         self._pieces: list[list[DeviceArray]] = [[] for _ in picks]
         self.rows = 0
 
@@ -304,9 +305,9 @@ class Gathered:
         return found
 
     def _account(self, ids: int) -> None:
-        self._budget.take(8 * ids, "its rows on the GPU")
+        self._room.take(8 * ids, "its rows")
         cure = "Add a LIMIT, return fewer columns, or take the rows on the host: execute()."
-        memory.make_room(8 * ids, [], self._ordinal, cure)
+        memory.make_room(8 * ids, self._ordinal, cure)
 
     def _column(self, pick: Pick, twin: Twin | None, out: Out, rows: int) -> DeviceArray:
         """The ids of one column of a buffer, i64[rows]."""
@@ -320,9 +321,9 @@ class Gathered:
         return found
 
 
-def looked_up(vids: U32, picks: Sequence[Pick], budget: Budget, ordinal: int) -> list[DeviceArray]:
+def looked_up(vids: U32, picks: Sequence[Pick], room: Room, ordinal: int) -> list[DeviceArray]:
     """The user's ids of vids that are on the host, as columns on the current device, i64[n] each."""
-    budget.take(8 * len(vids) * len(picks), "its rows on the GPU")
+    room.take(8 * len(vids) * len(picks), "its rows")
     uploaded = memory.upload(vids)
     found = [memory.empty((len(vids),), np.int64) for _ in picks]
     for pick, column in zip(picks, found, strict=True):

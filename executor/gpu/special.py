@@ -31,6 +31,7 @@ MOST_NODES = 4
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
     *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER),
+    Job.PASS_LEVEL,
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
@@ -85,7 +86,7 @@ def source_of(stage: Stage) -> str:
     """The source of a stage's own kernel."""
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
-    return render.special(numbers, tables, stage.local, narrow=stage.narrow)
+    return render.special(numbers, tables, stage.local, narrow=stage.narrow, cold=stage.cold)
 
 
 def is_worth(stage: Stage) -> bool:

@@ -7,17 +7,29 @@ import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.executor.embeddings import Wanted
-from gdb.executor.gpu import compiler, device, layout, local, memory, pairs, render, special
+from gdb.executor.gpu import (
+    compiler,
+    device,
+    layout,
+    local,
+    memory,
+    pairs,
+    placing,
+    render,
+    residency,
+    special,
+)
 from gdb.executor.gpu.compiler import Call, Function
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
+from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.rows import Out
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
-from gdb.executor.tables import LevelField, NodeField, Role, Tables, ValueField, ViewField
+from gdb.executor.tables import LevelField, NodeField, Role, Tables, ViewField
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64, U32, Adjacency
+from gdb.storage.adjacency import I64, U32
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
@@ -122,9 +134,12 @@ class Stage:
 
     wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
     tallied : whether counts are added up for each vertex of the first loop, in `tallies`, u64[vids] on the device.
-    accounted : bytes that a run takes from its budget for it.
+    accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
+    cold : whether some rows of its graph are read from page-locked memory of the host.
+    asked, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
-    moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what
+    moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    rows : that lie in the buffer of the last launch. total : what
         all warps counted that have ended.
     """
 
@@ -136,10 +151,14 @@ class Stage:
         self.tables = prepared.tables
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
-        self.splits: dict[int, DeviceArray] = {}  # by the view's id
         self.job = np.zeros(len(Job), np.int64)
         self.rows = self.total = 0
-        self.accounted = self.moved_bytes = 0
+        self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
+        self.cold = False
+        self.turns: list[placing.Turn] = []
+        self._turn, self._turned, self._before = 0, False, 0
+        self.asked: int | None = None
+        self.most = residency.MOST
         self.seconds = 0.0
         self.special: special.Kernel | None = None
 
@@ -190,32 +209,47 @@ class Stage:
         self.job[Job.ONCE] = self.written.once
         self.job[Job.PAIRS] = 0 if self.written.once >= 0 else int(pairs.find(prepared))
 
-    def place(self, budget: Budget) -> None:
-        """Account for and allocate everything, and copy what is not there yet."""
+    def place(self, budget: Budget, room: Room) -> None:
+        """Account for and allocate everything, and copy what is not there yet.
+
+        Raises
+        ------
+        OutOfBudget : the stage needs more host memory than `budget`, or not even one warp fits `room`.
+        """
+        with memory.PRESENCE.placing(self.ordinal):
+            self._place(budget, room)
+
+    def _place(self, budget: Budget, room: Room) -> None:
         tables, prepared = self.tables, self.prepared
         each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR
         self.shape(each - RESERVED)
-        before = budget.used
-        budget.take(prepared.bytes, "its graph on the GPU")
-        memory.make_room(prepared.bytes, lasting(self.prepared), self.ordinal)
-        views, lists, bits = self._place_graph()
-        values = self._place_values()
+        before = budget.used, room.used
+        self.asked = room.asked
+        self.own = placing.Own(budget, room)
+        self.graph = placing.Placed(prepared, self.ordinal, budget, room)
+        most = self.graph_room(room)
+        views = self.graph.place(min(most, self._evicted(room, most)))
+        self.cold = self.graph.cold
+        values = self.graph.values()
+        lists, bits = self._place_lists()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
+        self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
+        self.job[Job.FIRST_UNIT] = self.own.put(first_unit, "its work units")
         marks = prepared.vids if self.written.once >= 0 else 0
-        tallies = 8 * prepared.vids if self.tallied else 0
-        extra = unit_roots.nbytes + first_unit.nbytes + marks + tallies
-        budget.take(extra, "its work units on the GPU")
-        free = memory.make_room(extra, [], self.ordinal)
-        self.warps = self._warps(len(unit_roots), free, budget)
-        budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
-        self.accounted = budget.used - before
+        self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
+        tallied = prepared.vids if self.tallied else 0
+        self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
+        self.warps = self._warps(
+            len(unit_roots), memory.evict(self._warp_bytes(), self.ordinal), room
+        )
+        room.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
+        self.accounted = budget.used - before[0], room.used - before[1]
         units = len(range(self.share.index, len(unit_roots), self.share.of))
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
         draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = self.warps
-        self._put(Job.UNIT_ROOTS, unit_roots)
-        self._put(Job.FIRST_UNIT, first_unit)
+        self.job[Job.PASS_LEVEL] = self.graph.split.level
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
         words = len(layout.Task) + len(tables.levels)
         self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
@@ -223,16 +257,60 @@ class Stage:
         self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
-        self.seen = self._allocate(Job.SEEN, (marks,), np.uint8) if marks else None
-        self.tallies = (
-            self._allocate(Job.TALLIES, (prepared.vids,), np.uint64) if self.tallied else None
-        )
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
-        room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
-        room[: views.size] = views.ravel()
+        parameters = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
+        parameters[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
-        self.call = Call(np.concatenate([self.job, room]), *np.split(self.limits, 3))
+        self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
+        self.turns = self.graph.turns(views)
+        self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
+
+    def serves(self, room: Room) -> bool:
+        """Whether a query with this account may use the stage: it fits, and has no less of the graph on the device than
+        one placed anew would have."""
+        if self.accounted[1] > room.left or self.most != residency.MOST:
+            return False
+        return not self.cold or self.asked == room.asked
+
+    def graph_room(self, room: Room) -> int:
+        """Bytes of an account that the views may take: what is left when work units and warps have their shares."""
+        own, warps = self._shares(room)
+        return max(room.left - own - warps, 0)
+
+    def _shares(self, room: Room) -> tuple[int, int]:
+        """Bytes of an account that are held back for work units and candidates, and for warps."""
+        prepared = self.prepared
+        own = 4 * (prepared.work // PART + len(prepared.roots)) + 8 * len(prepared.roots)
+        lists: list[HostArray] = [*prepared.lists, *prepared.bit_sets]
+        own += sum(a.nbytes for a in lists)
+        resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
+        warps = resident * _WARPS_IN_BLOCK * self._warp_bytes()
+        return min(own, room.limit // residency.OWN_SHARE), min(
+            warps, room.limit // residency.WARP_SHARE
+        )
+
+    def _evicted(self, room: Room, most: int) -> int:
+        """Let go of what is worth less than this stage, of whose views `most` bytes may be resident: bytes that there
+        is room for."""
+        own, warps = self._shares(room)
+        arrays: list[HostArray] = [a for view in self.prepared.views for a in view.arrays]
+        arrays += [e for e in self.prepared.eids if e is not None]
+        there = {id(a): a.nbytes for a in arrays if memory.RESIDENTS.has(a, self.ordinal)}
+        known = sum(there.values())
+        missing = max(residency.split(self.prepared, most).resident - known, 0)
+        free = memory.evict(missing + own + warps, self.ordinal, frozenset(there))
+        return max(free - own - min(warps, free // 4), 0) + known
+
+    def _marks(
+        self, place: Job, count: int, dtype: type[np.generic], what: str
+    ) -> placing.Shared | None:
+        """An array that kernels mark; None for no elements."""
+        if not count:
+            return None
+        made = self.own.zeros(count, dtype, what)
+        self.job[place] = made.address
+        return made
 
     def _warp_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
@@ -242,70 +320,24 @@ class Stage:
         """u32 of a warp's buffer: its sets, then the pairs of a local graph."""
         return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
 
-    def _warps(self, units: int, free: int, budget: Budget) -> int:
+    def _warps(self, units: int, free: int, room: Room) -> int:
         """As many warps as the device holds at once, if there are so many units (those of other devices count: warps
         split what they have) and memory for them; at least one."""
         resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
-        room = free // 2  # the rest is for what other queries and the pool's rounding need
-        if budget.limit is not None:
-            room = min(room, (budget.limit - budget.used) // 2)
-        return max(1, min(resident * _WARPS_IN_BLOCK, units, room // self._warp_bytes()))
+        most = free // 2  # the rest is for what other queries and the pool's rounding need
+        most = min(most, room.left // 2 if room.asked is None else room.left)
+        return max(1, min(resident * _WARPS_IN_BLOCK, units, most // self._warp_bytes()))
 
-    def _place_graph(self) -> tuple[I64, I64, I64]:
-        """The tables of views, lists and bitsets, whose arrays are placed."""
-        prepared = self.prepared
-        roots = self._put(Job.ROOTS, prepared.roots)
-        views = [self._view_row(k) for k in range(len(prepared.views))]
+    def _place_lists(self) -> tuple[I64, I64]:
+        """The tables of lists and bitsets, whose arrays are placed."""
+        prepared, own = self.prepared, self.own
+        what = "its candidates"
+        roots = self.job[Job.ROOTS] = own.put(prepared.roots, what)
         lists = [
-            roots if x is prepared.roots else self._keep(self._uploaded(x)) for x in prepared.lists
+            (roots if x is prepared.roots else own.put(x, what), len(x)) for x in prepared.lists
         ]
-        pairs = [(a.data.ptr, len(x)) for a, x in zip(lists, prepared.lists, strict=True)]
-        bits = [self._keep(self._uploaded(b)).data.ptr for b in prepared.bit_sets]
-        return (
-            np.array(views, np.int64).reshape(-1, len(ViewField)),
-            np.array(pairs, np.int64).reshape(-1, 2),
-            np.array(bits, np.int64),
-        )
-
-    def _place_values(self) -> I64:
-        """The table of comparisons, whose arrays are placed, i64[comparisons, len(ValueField)]."""
-        prepared = self.prepared
-        table = np.zeros((len(prepared.values), len(ValueField)), np.int64)
-        for row, sides, bounds in zip(table, prepared.values, prepared.bounds, strict=True):
-            row[: ValueField.LEAST] = [self._resident(side).data.ptr for side in sides]
-            row[ValueField.LEAST :] = bounds
-        return table
-
-    def _resident(self, array: HostArray) -> DeviceArray:
-        """The device's copy of an array that outlives the query."""
-        if not memory.RESIDENTS.has(array, self.ordinal):
-            self.moved_bytes += array.nbytes
-        return self._keep(memory.RESIDENTS.copy_of(array, self.ordinal))
-
-    def _view_row(self, k: int) -> list[int]:
-        """Row of the view table."""
-        view, eids = self.prepared.views[k], self.prepared.eids[k]
-        row = [0] * len(ViewField)
-        row[ViewField.INTERVALS] = len(view.first)
-        arrays: tuple[tuple[ViewField, HostArray | None], ...] = (
-            (ViewField.FIRST, view.first),
-            (ViewField.LENGTH, view.length),
-            (ViewField.ROW, view.row),
-            (ViewField.OFFSETS, view.offsets),
-            (ViewField.NEIGHBOURS, view.neighbours),
-            (ViewField.EIDS, eids),
-        )
-        for column, array in arrays:
-            if array is not None:
-                row[column] = self._resident(array).data.ptr
-        if len(view.first):
-            row[ViewField.FIRST0] = int(view.first[0])
-            row[ViewField.LENGTH0] = int(view.length[0])
-            row[ViewField.ROW0] = int(view.row[0])
-            if self.prepared.restricted:
-                self.splits[id(view)] = self._keep(self._split(view, row))
-                row[ViewField.SPLIT] = self.splits[id(view)].data.ptr
-        return row
+        bits = [own.put(b, what) for b in prepared.bit_sets]
+        return np.array(lists, np.int64).reshape(-1, 2), np.array(bits, np.int64)
 
     def _list_sizes(self) -> I64 | None:
         """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
@@ -324,24 +356,9 @@ class Stage:
         if not view.rows:
             return None
         rows = view.rows_of(self.prepared.roots)  # all have one: `roots_of` sees to it
-        split = memory.download(self.splits[id(view)])[rows]
+        split = self.graph.split_of(int(level[LevelField.BASE_A]), rows)
         sizes: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
         return sizes
-
-    def _split(self, view: Adjacency, row: list[int]) -> DeviceArray:
-        """ViewField.SPLIT of a view, made on the device when first needed."""
-
-        def make() -> DeviceArray:
-            split = memory.empty((view.rows,), np.int64)
-            blocks = min(-(-view.rows // layout.BLOCK_THREADS), 1 << 16)
-            table = memory.upload(np.array(row, np.int64))
-            arguments = (table, np.int64(view.rows), split)
-            compiler.generic(self.ordinal, render.SPLIT)(
-                (blocks,), (layout.BLOCK_THREADS,), arguments
-            )
-            return split
-
-        return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
 
     def _place_tables(self, tables: dict[Job, I64]) -> None:
         """All small tables in one copy, one after another."""
@@ -351,16 +368,13 @@ class Stage:
             self.job[place] = at
             at += table.nbytes
 
-    def _uploaded(self, array: HostArray) -> DeviceArray:
-        self.moved_bytes += array.nbytes
-        return memory.upload(array)
-
     def _keep(self, array: DeviceArray) -> DeviceArray:
         self.kept.append(array)
         return array
 
     def _put(self, place: Job, array: HostArray) -> DeviceArray:
-        copy = self._keep(self._uploaded(array))
+        self.moved_bytes += array.nbytes
+        copy = self._keep(memory.upload(array))
         self.job[place] = copy.data.ptr
         return copy
 
@@ -383,13 +397,19 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. told : for the counters.
         """
+        if fresh:
+            self.rows = self.total = self._before = self._turn = 0
+            for marks in (self.seen, self.tallies):
+                if marks is not None:
+                    marks.clear()
+        elif self._turned:  # the pass before has ended
+            fresh, self._before = True, self.total
+            self._turn += 1
         first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
         (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
-            self.rows = self.total = 0
-            for array in (self.idle, self.seen, self.tallies):
-                if array is not None:
-                    array.data.memset_async(0, array.nbytes)
+            self.idle.data.memset_async(0, self.idle.nbytes)
+            self._begin_pass()
         elif not self.rows:
             (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]
@@ -410,10 +430,23 @@ class Stage:
         low, high = (
             int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
         )
-        self.total = low + (high << 32)
+        self.total = self._before + low + (high << 32)
         seconds = clock.seconds()
         self.seconds += seconds
-        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
+        done = not counters[Header.UNFINISHED]
+        self._turned = done and self._turn + 1 < len(self.turns)
+        return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
+
+    def _begin_pass(self) -> None:
+        """Have the part of the graph on the device that the next pass is about."""
+        if not self.turns:
+            return
+        turn, numbers = self.turns[self._turn], self.call.parameters[0]
+        for to, source, size in turn.copies:
+            memory.to_device(to, source, size)
+            self.streamed_bytes += size
+        numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
+        numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
 
     @property
     def narrow(self) -> bool:
@@ -429,7 +462,7 @@ class Stage:
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
-        return own or compiler.generic(self.ordinal, render.ENTRY)
+        return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))

@@ -51,6 +51,7 @@ def connect(
     match: str = "DIFFERENT EDGES",
     import_root: PathLike | None = None,
     limits: Mapping[str, float] | None = None,
+    gpu_memory: int | str | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
@@ -65,6 +66,8 @@ def connect(
         None: any file.
     limits : limits of `gdb.limits` by name that are others for the queries of this database, as in
         {"MAX_QUERY_CHARACTERS": 10_000_000}.
+    gpu_memory : bytes of each GPU that a query may hold which is given no `gpu_memory` of its own, or as in "2GB"; None
+        for a share of what is free when it runs.
 
     Raises
     ------
@@ -86,6 +89,7 @@ def connect(
         match=match,
         import_root=import_root,
         limits=limits,
+        gpu_memory=gpu_memory,
     )
 
 
@@ -104,17 +108,18 @@ class Database(Queries):
         match: str = "DIFFERENT EDGES",
         import_root: PathLike | None = None,
         limits: Mapping[str, float] | None = None,
+        gpu_memory: int | str | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
-        own = options.own_limits(limits)
+        own, room = options.own_limits(limits), options.gpu_memory_bytes(gpu_memory, None)
         mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
-        super().__init__(mode, root, Work(), limits=own)
+        super().__init__(mode, root, Work(), limits=own, gpu_memory=room)
 
     @property
     def path(self) -> Path | None:
@@ -340,7 +345,13 @@ class Database(Queries):
 
         found = self._work.do(self._snapshot)
         return HeldSnapshot(
-            found, self._mode, self._import_root, self._work, self._procedures, self._limits
+            found,
+            self._mode,
+            self._import_root,
+            self._work,
+            self._procedures,
+            self._limits,
+            self._gpu_memory,
         )
 
     # ---- changes -----------------------------------------------------------------------------------

@@ -40,8 +40,9 @@ class HeldSnapshot(Queries):
         work: Work,
         procedures: Mapping[str, Procedure],
         limits: Mapping[str, float],
+        gpu_memory: int | None,
     ) -> None:
-        super().__init__(mode, import_root, work, procedures, limits)
+        super().__init__(mode, import_root, work, procedures, limits, gpu_memory)
         self._held: Snapshot | None = snapshot
         self._version = snapshot.version
 

@@ -50,6 +50,7 @@ class Queries(Closing):
 
     mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
     work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
+    gpu_memory : bytes of each GPU for a query that is given none.
     """
 
     def __init__(
@@ -59,9 +60,10 @@ class Queries(Closing):
         work: Work,
         procedures: Mapping[str, Procedure] = ALWAYS,
         limits: Mapping[str, float] = NONE,
+        gpu_memory: int | None = None,
     ) -> None:
         self._mode, self._import_root, self._work = mode, import_root, work
-        self._limits = limits
+        self._limits, self._gpu_memory = limits, gpu_memory
         self._statements = Statements()
         self._procedures = procedures
 
@@ -89,6 +91,7 @@ class Queries(Closing):
         *,
         device: str = "auto",
         memory: int | str | None = None,
+        gpu_memory: int | str | None = None,
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
@@ -105,6 +108,8 @@ class Queries(Closing):
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
         memory : budget in bytes, or as in "8GB", at least 1 MiB; None for none. Arrays that have no room in it lie in
             temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
+        gpu_memory : bytes of each GPU that it may hold, or as in "2GB"; None for the database's, or for a share of what
+            is free there. What does not fit of the graph is read from the host's memory; at least 64 MiB.
         timeout : seconds; None for none.
         match : mode of a MATCH that names none, instead of the database's.
         threads : 0 for one on each core.
@@ -125,7 +130,9 @@ class Queries(Closing):
         QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
             too.
         """
-        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
+        request = self._request(
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
+        )
         try:
             result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready
@@ -150,6 +157,7 @@ class Queries(Closing):
         *,
         device: str = "auto",
         memory: int | str | None = None,
+        gpu_memory: int | str | None = None,
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
@@ -182,7 +190,9 @@ class Queries(Closing):
         """
         from gdb.run.stream import Pipe, Stream, streamed
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
+        request = self._request(
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
+        )
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
         at_once = not parameters and self._statements.texts.has_shape(text)
@@ -211,6 +221,7 @@ class Queries(Closing):
         *,
         device: str = "cuda",
         memory: int | str | None = None,
+        gpu_memory: int | str | None = None,
         timeout: float | None = None,
         match: str | None = None,
     ) -> DeviceColumns:
@@ -223,13 +234,13 @@ class Queries(Closing):
 
         Parameters
         ----------
-        device : "cuda" or "cuda:N". memory : budget in bytes, rows and what the query needs on the GPU beside them.
+        device : "cuda" or "cuda:N". gpu_memory : rows, and what the query needs on the GPU beside them.
         The others are those of `execute`.
 
         Raises
         ------
         NotSupported : the answer is not columns of ids. TypeProblem : the ids are strings.
-        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `memory`.
+        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `gpu_memory`.
         All that `execute` raises.
 
         Examples
@@ -239,7 +250,9 @@ class Queries(Closing):
         """
         from gdb.run.pipeline import on_device
 
-        request = self._request(text, parameters, device, memory, timeout, match, 0)
+        request = self._request(
+            text, parameters, device, memory, timeout, match, 0, None, gpu_memory
+        )
         columns = self._work.do(
             lambda: on_device(request, self._snapshot(), self._statements), request.cancel
         )
@@ -254,6 +267,7 @@ class Queries(Closing):
         *,
         device: str = "auto",
         memory: int | str | None = None,
+        gpu_memory: int | str | None = None,
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
@@ -262,7 +276,9 @@ class Queries(Closing):
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
         from gdb.run.pipeline import explained
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
+        request = self._request(
+            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
+        )
         return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
 
     @boundary
@@ -309,6 +325,7 @@ class Queries(Closing):
         match: str | None,
         threads: int,
         on: object = None,
+        gpu_memory: int | str | None = None,
     ) -> Request:
         options.query_text(text, device)
         from gdb.run.request import Request
@@ -321,6 +338,7 @@ class Queries(Closing):
             device=device,
             threads=options.thread_count(threads),
             memory=None if memory is None else options.memory_bytes(memory),
+            gpu_memory=options.gpu_memory_bytes(gpu_memory, self._gpu_memory),
             timeout=options.timeout_seconds(timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,

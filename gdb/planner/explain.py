@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.executor.choose_device import shown
+from gdb.executor.choose_device import Choice, shown
 from gdb.executor.nest import (
     Check,
     EdgeLevel,
@@ -94,6 +94,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         lines.append(_elsewhere(plan, graph, options.on))
     if options.memory is not None and choice.device == "cpu":
         lines.append(_memory(plan, graph, options))
+    lines += _residency(plan, graph, options, choice)
     return "\n".join(lines)
 
 
@@ -107,6 +108,15 @@ def _memory(plan: Plan, graph: GraphSource, options: Options) -> str:
     where = "" if fits else ", in part in temporary files"
     many = f"{size.threads} of {wanted} workers of about {size.bytes:,} bytes"
     return f"memory: {options.memory:,} bytes for {many}{where}"
+
+
+def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice) -> list[str]:
+    """Where a plan runs on a GPU, what of the graph lies there and what is read from the host."""
+    if choice.device == "cpu":
+        return []
+    from gdb.executor.gpu import launch
+
+    return launch.described(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
 
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:

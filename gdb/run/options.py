@@ -125,6 +125,20 @@ def memory_bytes(memory: int | str | None) -> int | None:
     return size
 
 
+def gpu_memory_bytes(given: int | str | None, default: int | None) -> int | None:
+    """A budget of each GPU's memory in bytes, see `byte_count`; the default where none is given.
+
+    Raises
+    ------
+    QueryError : it is less than what a query needs.
+    """
+    if given is None:
+        return default
+    from gdb.executor.gpu.residency import checked
+
+    return checked(byte_count("gpu_memory", given))
+
+
 def import_memory(memory: int | str | None) -> int:
     """The memory that an import or a compaction may take, in bytes; None for half of what the machine, or the control
     group of the process, has."""

@@ -35,7 +35,8 @@ Load: TypeAlias = "Callable[..., LoadReport]"
 class Request:
     """One query as it was asked, its arguments checked (`gdb.run.options`).
 
-    memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    memory : bytes, None for no budget. gpu_memory : bytes of each GPU, None for a share of what is free.
+    timeout : seconds from the start, None for none.
     import_root : the folder in which files that it reads must lie, None for any.
     procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
     limits : those that the database has of its own. outcome : whether what it wrote is committed.
@@ -56,6 +57,7 @@ class Request:
     limits: Mapping[str, float] | None = None
     outcome: Outcome = field(default_factory=Outcome)
     on: Cluster | None = None
+    gpu_memory: int | None = None
 
     def options(
         self,
@@ -67,7 +69,10 @@ class Request:
         from gdb.executor.run import Options  # `import gdb` stays light
 
         device = self.device if device is None else device
-        return Options(device, self.threads, self.memory, timeout, self.cancel, profile, self.on)
+        return Options(
+            *(device, self.threads, self.memory, timeout, self.cancel, profile, self.on),
+            gpu_memory=self.gpu_memory,
+        )
 
 
 @dataclass(slots=True)

@@ -184,16 +184,14 @@ def test_few_warps_do_all_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget with room for the sets of one warp only gives the same count."""
     graph = hub_graph(3)
     plan = planner.plan(pattern("clique", DIFFERENT_NODES), graph, counting=True)
-    tight = Budget()
-    roomy = launch.count(prepare(plan, graph), Watch(None, None, None), tight)
+    roomy = launch.count(prepare(plan, graph), Watch(None, None, None), Budget())
     prepared = prepare(plan, graph)  # what was placed for another is not used again
     monkeypatch.setattr(device, "multiprocessors", lambda _: 1)
     monkeypatch.setattr(layout, "BLOCKS_PER_MULTIPROCESSOR", 1)
     few = Budget()
-    assert launch.count(prepared, Watch(None, None, None), few) == roomy
-    assert few.used < tight.used
-    with pytest.raises(OutOfBudget):
-        launch.count(prepared, Watch(None, None, None), Budget(few.used // 4))
+    assert launch.count(prepared, Watch(None, None, None), few, gpu_memory=1 << 20) == roomy
+    with pytest.raises(OutOfBudget, match="gpu_memory"):
+        launch.count(prepared, Watch(None, None, None), Budget(), gpu_memory=1 << 10)
 
 
 def test_count_over_63_bits_is_refused() -> None:

@@ -117,7 +117,7 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
     }
     __syncwarp();
     const i64* view = w.view(LOCAL_VIEW);
-    const u32* near = neighbours(view);
+    const auto near = neighbours(view);
     constexpr long long second_below = NEST_LOCAL[LOCAL_FIELDS + LOCAL_BELOW], second_above = NEST_LOCAL[LOCAL_FIELDS + LOCAL_ABOVE];
     const int rows = LOCAL_SYMMETRIC ? g.size : end;
     const i64 least = g.size ? (i64)g.vids[0] : 0;

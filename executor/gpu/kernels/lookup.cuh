@@ -7,6 +7,7 @@
 typedef long long i64;
 typedef unsigned int u32;
 typedef unsigned char u8;
+typedef unsigned long long u64;
 
 #define ALL_LANES 0xffffffffu
 
@@ -80,7 +81,56 @@ __device__ __noinline__ at_t warp_lower_bound(const u32* list, at_t start, at_t 
 
 __device__ INLINE bool has_bit(const u8* bits, i64 x) { return bits[x >> 3] >> (x & 7) & 1; }
 
+// ---- where a view lies -----------------------------------------------------------------------------------------------------
+//
+// A view that lies whole in device memory is one array of neighbours and one of offsets. Of any other (COLD, a form of the
+// kernels of its own, so that whole views pay nothing) some rows lie in device memory, and all of them in page-locked memory of
+// the host, which is read in place, through the link. Positions and row numbers are those of the whole view everywhere; a row
+// lies in one memory. This is the one place that knows.
+
+#ifdef COLD
+
+struct Neighbours {
+    const u32 *hot, *cold;  // each such that a position of the whole view is an index
+    at_t start, size;       // the positions in device memory
+
+    // The memory in which the row lies that holds a position.
+    __device__ INLINE const u32* of(at_t at) const { return (u64)(i64)(at - start) < (u64)size ? hot : cold; }
+    __device__ INLINE u32 operator[](at_t at) const { return of(at)[at]; }
+};
+
+__device__ INLINE const i64* place(const i64* view) { return (const i64*)view[VIEW_PLACE]; }
+
+__device__ INLINE Neighbours neighbours(const i64* view) {
+    const i64* at = place(view);
+    return {(const u32*)view[VIEW_NEIGHBOURS], (const u32*)at[PLACE_COLD], (at_t)at[PLACE_START], (at_t)at[PLACE_SIZE]};
+}
+
+// The list that holds a range of one row.
+__device__ INLINE const u32* row_list(const i64* view, Span span) { return neighbours(view).of(span.start); }
+
+// Where the offsets of a row begin: two numbers.
+__device__ INLINE const i64* row_offsets(const i64* view, i64 row) {
+    const i64* at = place(view);
+    const bool hot = (u64)(row - at[PLACE_ROW]) < (u64)at[PLACE_ROWS];
+    return (const i64*)(hot ? view[VIEW_OFFSETS] : at[PLACE_COLD_OFFSETS]) + row;
+}
+
+// ViewField.SPLIT of a row.
+__device__ INLINE i64 row_split(const i64* view, i64 row) {
+    const i64* at = place(view);
+    const bool hot = (u64)(row - at[PLACE_SPLIT_ROW]) < (u64)at[PLACE_SPLIT_ROWS];
+    return ((const i64*)(hot ? view[VIEW_SPLIT] : at[PLACE_COLD_SPLIT]))[row];
+}
+
+#else
+
 __device__ INLINE const u32* neighbours(const i64* view) { return (const u32*)view[VIEW_NEIGHBOURS]; }
+__device__ INLINE const u32* row_list(const i64* view, Span) { return neighbours(view); }
+__device__ INLINE const i64* row_offsets(const i64* view, i64 row) { return (const i64*)view[VIEW_OFFSETS] + row; }
+__device__ INLINE i64 row_split(const i64* view, i64 row) { return ((const i64*)view[VIEW_SPLIT])[row]; }
+
+#endif
 
 // A vid's row in a view by the interval index, of which the first interval, where most vids lie, stands in the view's own
 // table row; -1 where it has none.
@@ -97,7 +147,7 @@ PART i64 row_number(const i64* view, i64 vid) {
 __device__ INLINE Span find_row(const i64* view, i64 vid) {
     const i64 row = row_number(view, vid);
     if (row < 0) return {0, 0};
-    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
+    const i64* offsets = row_offsets(view, row);
     return {offsets[0], offsets[1]};
 }
 
@@ -106,11 +156,11 @@ __device__ INLINE Span find_row(const i64* view, i64 vid) {
 __device__ INLINE Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
     const i64 row = row_number(view, vid);
     if (row < 0) return {0, 0};
-    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
-    const i64* split = (const i64*)view[VIEW_SPLIT];
+    const i64* offsets = row_offsets(view, row);
+    const bool split = view[VIEW_SPLIT];
     Span found = {offsets[0], offsets[1]};
-    if (split && high <= vid) found.end = (at_t)split[row];
-    else if (split && low > vid) found.start = (at_t)split[row];
+    if (split && high <= vid) found.end = (at_t)row_split(view, row);
+    else if (split && low > vid) found.start = (at_t)row_split(view, row);
     return found;
 }
 
@@ -125,8 +175,8 @@ PART Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
 
 // The part of a vid's row whose values lie in [low, high). An end that row_side has cut is not looked at again.
 __device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
-    const u32* list = neighbours(view);
     Span span = row_side(view, vid, low, high);
+    const u32* list = row_list(view, span);
     if (low > 0 && span.start < span.end && (i64)list[span.start] < low)
         span.start = lower_bound(list, span.start + 1, span.end, low);
     if (view[VIEW_SPLIT] && high == vid) return span;

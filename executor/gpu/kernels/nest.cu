@@ -61,11 +61,12 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
 // For each row of a view the position of its first neighbour that is not below the row's own vid.
 extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
     const u32* row = (const u32*)view[VIEW_ROW];
-    const i64* offsets = (const i64*)view[VIEW_OFFSETS];
     ROLLED for (i64 r = (i64)blockIdx.x * blockDim.x + threadIdx.x; r < rows; r += (i64)gridDim.x * blockDim.x) {
         const i64 k = lower_bound(row, 0, view[VIEW_INTERVALS], r + 1) - 1;
         const i64 vid = ((const u32*)view[VIEW_FIRST])[k] + (r - row[k]);
-        split[r] = lower_bound(neighbours(view), offsets[r], offsets[r + 1], vid);
+        const i64* offsets = row_offsets(view, r);
+        const Span span = {offsets[0], offsets[1]};
+        split[r] = lower_bound(row_list(view, span), span.start, span.end, vid);
     }
 }
 

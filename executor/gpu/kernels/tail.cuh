@@ -225,7 +225,7 @@ __device__ INLINE Range child_range(const Worker& w, const i64* child, i64 x) {
 // Each lane: the number of elements of its part of a row that level d would bind.
 PART i64 count_slice(const Worker& w, i64 d, const i64* view, bool simple, Span span) {
     const i64* row = w.level(d);
-    const u32* list = neighbours(view);
+    const u32* list = row_list(view, span);
     i64 n = 0;
     if (!simple || row[LEVEL_BITS] >= 0) {
         ROLLED for (at_t at = span.start; at < span.end; ++at)
@@ -298,7 +298,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     const i64* child = w.node(c);
     const i64 d = child[NODE_LEVEL];
     const i64* view = w.view(child[NODE_VIEW]);
-    const u32* near = neighbours(view);
+    const auto near = neighbours(view);
     const bool simple = w.table(JOB_SIMPLE)[child[NODE_VIEW]];
     Range range = child_range(w, child, x);
     ++spent;
@@ -336,8 +336,9 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
                 },
                 [&](Span in, at_t, at_t at) {
                     if (!(plain || accepts(w, d, source, at))) return NONE;
-                    const i64 y = theirs[at], place = lower_bound(near, in.start, in.end, y);
-                    return place < in.end && near[place] == y ? 1u : NONE;
+                    const u32* list = row_list(view, in);
+                    const i64 y = theirs[at], place = lower_bound(list, in.start, in.end, y);
+                    return place < in.end && list[place] == y ? 1u : NONE;
                 },
                 [&](Span, u32 fits) {
                     fitting += fits == 1u;
@@ -436,17 +437,17 @@ __device__ INLINE Range vid_part(const Worker& w, const i64* view, Range range) 
         const i64 size = max(range.size(), 0LL);
         return {range.start + size * part / parts, range.start + size * (part + 1) / parts};
     }
-    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + view[VIEW_ROW0];
+    const auto offset = [&](i64 row) { return row_offsets(view, view[VIEW_ROW0] + row)[0]; };
     const i64 begin = min(max(range.start - view[VIEW_FIRST0], 0LL), view[VIEW_LENGTH0]);
     const i64 end = max(min(range.end - view[VIEW_FIRST0], view[VIEW_LENGTH0]), begin);
-    const i64 edges = offsets[end] - offsets[begin];
+    const i64 first_edge = offset(begin), edges = offset(end) - first_edge;
     Range found = {begin, end};
     ROLLED for (int side = 0; side < 2; ++side) {
-        const i64 wanted = offsets[begin] + edges * (part + side) / parts;
+        const i64 wanted = first_edge + edges * (part + side) / parts;
         i64 low = begin, high = end;
         ROLLED while (low < high) {
             const i64 middle = (low + high) >> 1;
-            if (offsets[middle] < wanted) low = middle + 1;
+            if (offset(middle) < wanted) low = middle + 1;
             else high = middle;
         }
         if (side) found.end = part + 1 == parts ? end : low;
@@ -462,7 +463,7 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
     const i64* child = w.node(c);
     const TailNode from = tail_node(w, c);
     const i64* view = w.view(child[NODE_BACK]);
-    const u32* near = neighbours(view);
+    const auto near = neighbours(view);
     const bool simple = w.table(JOB_SIMPLE)[child[NODE_BACK]], leaf = child[NODE_ROLE] == ROLE_MARK;
     const i64 theirs = child[NODE_LEVEL];
     const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, c);

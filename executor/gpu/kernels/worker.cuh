@@ -70,7 +70,8 @@ PART List operand(const Worker& w, const i64* row, int field, Range range) {
     const i64 a = row[field + 1];
     List list = {w.buffer, {0, 0}};
     if (row[field] == KIND_ROW) {
-        list = {neighbours(w.view(a)), row_side(w.view(a), w.v(row[field + 2]), range.start, range.end)};
+        list.span = row_side(w.view(a), w.v(row[field + 2]), range.start, range.end);
+        list.values = row_list(w.view(a), list.span);
     } else if (row[field] == KIND_SET) {
         const i64 start = w.table(JOB_SETS)[a * SET_FIELDS + SET_OFFSET];
         list.span = {start, start + w.set_length(a)};
@@ -104,9 +105,14 @@ PART Source enter(const Worker& w, i64 d) {
     if (row[LEVEL_IS_EDGE]) {  // BASE_A view, BASE_B source level, LO target level
         const i64* view = w.view(row[LEVEL_BASE_A]);
         const i64 y = w.v(row[LEVEL_LO]);
-        return {view[VIEW_EIDS], warp_clip(neighbours(view), find_row(view, w.v(row[LEVEL_BASE_B])), y, y + 1)};
+        const Span found = find_row(view, w.v(row[LEVEL_BASE_B]));
+        return {view[VIEW_EIDS], warp_clip(row_list(view, found), found, y, y + 1)};
     }
-    const Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+#ifdef COLD
+    if (d == w.get(JOB_PASS_LEVEL))
+        range = {max(range.start, w.get(JOB_PASS_START)), min(range.end, w.get(JOB_PASS_END))};
+#endif
     const List list = operand(w, row, LEVEL_BASE, range);
     return {(i64)list.values, list.span};
 }
@@ -142,9 +148,9 @@ __device__ INLINE bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
     const i64* view = w.view(check[CHECK_A]);  // B source, C target, D least, E most
     const Span row = find_row(view, w.v(check[CHECK_B], d, x));
     const i64 y = w.v(check[CHECK_C], d, x);
+    const u32* list = row_list(view, row);
     i64 held = 0;
-    ROLLED for (i64 at = lower_bound(neighbours(view), row.start, row.end, y);
-         at < row.end && neighbours(view)[at] == y && held <= check[CHECK_E]; ++at)
+    ROLLED for (i64 at = lower_bound(list, row.start, row.end, y); at < row.end && list[at] == y && held <= check[CHECK_E]; ++at)
         ++held;
     return check[CHECK_D] <= held && held <= check[CHECK_E];
 }

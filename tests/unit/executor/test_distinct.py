@@ -203,14 +203,14 @@ def test_what_a_gpu_finds_is_handed_on(
         patch.setattr(
             gpu,
             "deliver_rows",
-            lambda stage, watch, budget, wanted, deliver, ordinal, threads: launch.deliver_rows(
-                stage, watch, budget, wanted, deliver, 1, 3
+            lambda stage, watch, budget, wanted, deliver, ordinal, threads, gpu_memory: (
+                launch.deliver_rows(stage, watch, budget, wanted, deliver, 1, 3)
             ),
         )
         patch.setattr(
             gpu,
             "distinct",
-            lambda stage, w, budget, vertex, ordinal: launch.distinct(
+            lambda stage, w, budget, vertex, ordinal, gpu_memory: launch.distinct(
                 stage, watch(), budget, vertex, 1
             ),
         )

@@ -65,7 +65,7 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
     own, asked = special.Kernel.__new__(special.Kernel), []
     own.function = None
     monkeypatch.setattr(special, "kernel_of", lambda placed: asked.append(placed) or own)
-    monkeypatch.setattr(compiler, "generic", lambda ordinal, name: (ordinal, name))
+    monkeypatch.setattr(compiler, "generic", lambda ordinal, name, cold: (ordinal, name))
     placed = stage.Stage(prepared(TRIANGLE), stage.Share(0), NO_COLUMNS)
     generic = placed.function()
     assert not asked

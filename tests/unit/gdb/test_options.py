@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import gdb
 from gdb.base.budget import LEAST
 from gdb.errors import GdbError, NameProblem, OutOfBudget, QueryError, TypeProblem
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
@@ -127,3 +128,17 @@ def test_a_wrong_type_is_also_pythons_type_error() -> None:
     with pytest.raises(TypeError):
         options.checked_parameters({"a": object()})
     assert issubclass(TypeProblem, TypeError)
+
+
+def test_a_budget_of_a_gpu_is_checked_when_a_database_is_opened() -> None:
+    """And is that of its queries and of its snapshots'."""
+    for wrong in ("63MiB", 0, -1):
+        with pytest.raises(QueryError, match="gpu_memory="):
+            gdb.connect(gpu_memory=wrong)
+    with gdb.connect(gpu_memory="1GiB") as db, db.snapshot() as held:
+        for one in (db, held):
+            assert one._request("", None, "auto", None, None, None, 0).gpu_memory == 1 << 30
+            request = one._request("", None, "auto", None, None, None, 0, None, "2GiB")
+            assert request.gpu_memory == request.options(None).gpu_memory == 2 << 30
+            with pytest.raises(QueryError, match="at least 67,108,864"):
+                one.execute("RETURN 1", gpu_memory=1000)

@@ -1,0 +1,355 @@
+"""A stage's graph on its device: views whole, or split between device memory and page-locked memory of the host
+(`residency.py` says how), values and edge ids; the table that tells the kernels where all of it lies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.executor.gpu import compiler, layout, memory, pinned, render, residency
+from gdb.executor.gpu.layout import Place
+from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
+from gdb.executor.gpu.pinned import Locked
+from gdb.executor.gpu.residency import Extent, Pass, Room
+from gdb.executor.prepare import Prepared
+from gdb.executor.scheduler import Budget
+from gdb.executor.tables import ValueField, ViewField
+from gdb.records import dataclass
+from gdb.storage.adjacency import I64, Adjacency
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """A pass of a stage: the vids [lo, hi) that its level is bound to, the table of views for it, i64[views,
+    len(ViewField)], and what is copied before: address on the device, address in page-locked memory, bytes."""
+
+    lo: int
+    hi: int
+    views: I64
+    copies: list[tuple[int, int, int]]
+
+
+class Placed:
+    """The graph of a prepared stage on device `ordinal`, which must be current when it is placed.
+
+    split : which rows are resident. kept : what must live as long as kernels read it. moved_bytes : what placing it
+    copied to the device.
+    """
+
+    def __init__(self, prepared: Prepared, ordinal: int, budget: Budget, room: Room) -> None:
+        self.prepared, self.ordinal = prepared, ordinal
+        self._budget, self._room = budget, room
+        self.kept: list[DeviceArray | Locked] = []
+        self.moved_bytes = 0
+        self._splits: dict[int, DeviceArray | Locked] = {}  # by the view's id
+        self._place_of = np.zeros(len(Place), np.int64)  # of the view that was split last
+
+    def place(self, most: int) -> I64:
+        """Copy to the device what is resident and not there yet, at most `most` bytes; the table of views, i64[views,
+        len(ViewField)].
+
+        Raises
+        ------
+        OutOfBudget : page-locked memory for the rest passes the query's host memory.
+        """
+        self.split = residency.split(self.prepared, most)
+        self._room.take(self.split.resident, "its graph")
+        rows = [self._view_row(k) for k in range(len(self.prepared.views))]
+        return np.array(rows, np.int64).reshape(-1, len(ViewField))
+
+    @property
+    def cold(self) -> bool:
+        """Whether the kernels must look for rows in two memories."""
+        return self.split.cold
+
+    def values(self) -> I64:
+        """The table of comparisons, whose arrays are placed, i64[comparisons, len(ValueField)]."""
+        prepared = self.prepared
+        table = np.zeros((len(prepared.values), len(ValueField)), np.int64)
+        for row, sides, bounds in zip(table, prepared.values, prepared.bounds, strict=True):
+            row[: ValueField.LEAST] = [
+                self._anywhere(side, "values that it compares") for side in sides
+            ]
+            row[ValueField.LEAST :] = bounds
+        return table
+
+    def split_of(self, k: int, rows: I64) -> I64:
+        """ViewField.SPLIT of some rows of view k, as positions of the stage's own view, i64[n]."""
+        view = self.prepared.views[k]
+        if self.split.lower:
+            side: I64 = view.offsets[rows] + np.diff(self.split.views[k].offsets)[rows]
+            return side
+        found = self._splits[id(view)]
+        if isinstance(found, Locked):
+            return found.block.array((view.rows,), np.int64)[rows]
+        whole: I64 = memory.download(found).view(np.int64)
+        return whole[rows]
+
+    # ---- passes ------------------------------------------------------------------------------------
+
+    def turns(self, views: I64) -> list[Turn]:
+        """What changes from pass to pass of a stage that runs in several; nothing where it runs once. All passes use
+        the same device memory.
+
+        views : the table of views.
+        """
+        passes = self.split.passes
+        if not passes:
+            return []
+        view, extents = self.split.views[0], [one.extent for one in passes]
+        rows = max(e.rows for e in extents)
+        at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
+        if not extents[0].all_offsets:
+            at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
+        if isinstance(self._splits.get(id(view)), Locked):
+            at[ViewField.SPLIT] = self._own(rows, np.int64)
+        return [self._turn(views, one, at) for one in passes]
+
+    def _own(self, count: int, dtype: type[np.generic]) -> int:
+        """Address of device memory for so many elements."""
+        return self._keep(memory.empty((max(count, 1),), dtype)).data.ptr
+
+    def _turn(self, views: I64, one: Pass, at: dict[ViewField, int]) -> Turn:
+        """A pass. at : of each column that changes where its device memory begins."""
+        extent, row = one.extent, views[0].copy()
+        place, copies = self._place_of.copy(), list[tuple[int, int, int]]()
+        cold = {
+            ViewField.NEIGHBOURS: place[Place.COLD],
+            ViewField.OFFSETS: place[Place.COLD_OFFSETS],
+            ViewField.SPLIT: place[Place.COLD_SPLIT],
+        }
+        ranges = {
+            ViewField.NEIGHBOURS: (extent.start, extent.end, 4),
+            ViewField.OFFSETS: (extent.first, extent.last + 1 if extent.rows else extent.first, 8),
+            ViewField.SPLIT: (extent.first, extent.last, 8),
+        }
+        for column, address in at.items():
+            start, stop, size = ranges[column]
+            row[column] = address - start * size
+            if stop > start:
+                source = int(cold[column]) + start * size
+                copies.append((address, source, (stop - start) * size))
+        place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+        if ViewField.OFFSETS in at:
+            place[Place.ROW], place[Place.ROWS] = extent.first, extent.rows
+        if ViewField.SPLIT in at:
+            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+        elif self.split.lower:
+            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
+            row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
+        row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
+        return Turn(one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
+
+    # ---- views -------------------------------------------------------------------------------------
+
+    def _view_row(self, k: int) -> list[int]:
+        """Row of the view table."""
+        view, eids, extent = self.split.views[k], self.prepared.eids[k], self.split.extents[k]
+        row = [0] * len(ViewField)
+        row[ViewField.INTERVALS] = len(view.first)
+        for column, array in (
+            (ViewField.FIRST, view.first),
+            (ViewField.LENGTH, view.length),
+            (ViewField.ROW, view.row),
+        ):
+            row[column] = self._resident(array)
+        if len(view.first):
+            row[ViewField.FIRST0] = int(view.first[0])
+            row[ViewField.LENGTH0] = int(view.length[0])
+            row[ViewField.ROW0] = int(view.row[0])
+        if extent is not None:
+            self._split_rows(row, view, extent)
+            if eids is not None:
+                row[ViewField.EIDS] = self._locked(eids).address
+            return row
+        row[ViewField.OFFSETS] = self._resident(view.offsets)
+        row[ViewField.NEIGHBOURS] = self._resident(view.neighbours)
+        if eids is not None:
+            row[ViewField.EIDS] = self._resident(eids)
+        if self.prepared.restricted and len(view.first):
+            if self.split.lower:
+                row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8  # a row is split at its end
+                return row
+            split = self._keep(self._whole_split(view, row))
+            self._splits[id(view)] = split
+            row[ViewField.SPLIT] = split.data.ptr
+        return row
+
+    def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
+        """The columns of a view of which the rows of an extent are resident."""
+        cold = self._locked(view.neighbours), self._locked(view.offsets)
+        place = np.zeros(len(Place), np.int64)
+        place[Place.COLD], place[Place.COLD_OFFSETS] = (one.address for one in cold)
+        row[ViewField.OFFSETS], row[ViewField.NEIGHBOURS] = cold[1].address, cold[0].address
+        split: Locked | None = None
+        if self.prepared.restricted and view.rows and not self.split.lower:
+            split = self._splits[id(view)] = self._cold_split(view, row, place)
+            place[Place.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
+        self._place_of = place
+        first, last = (0, view.rows) if extent.all_offsets else (extent.first, extent.last)
+        if self.split.passes and not extent.all_offsets:
+            last = first  # the passes have memory of their own
+        if last > first:
+            place[Place.ROW], place[Place.ROWS] = first, last - first
+            row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], first, last + 1)
+        resident = extent.rows and not self.split.passes
+        if resident:
+            place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+            bounds = extent.start, extent.end
+            row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], *bounds)
+        if split is not None and resident:
+            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+            row[ViewField.SPLIT] = self._part(
+                view.offsets, split, extent.first, extent.last, "splits"
+            )
+        if self.split.lower and view.rows:
+            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
+            place[Place.COLD_SPLIT] = cold[1].address + 8
+            row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
+        row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
+
+    def _part(self, array: HostArray, locked: Locked, start: int, stop: int, what: str = "") -> int:
+        """Address of a device copy of the elements [start, stop) that lie in page-locked memory, such that their
+        numbers are its indices.
+
+        array : what they are the elements of, or by `what` were made of, whose elements are as large.
+        """
+
+        def make() -> DeviceArray:
+            copy = memory.empty((stop - start,), array.dtype.type)
+            memory.to_device(copy.data.ptr, locked.address + start * array.itemsize, copy.nbytes)
+            self.moved_bytes += copy.nbytes
+            return copy
+
+        name = f"{what} {start} {stop}"
+        made = self._keep(memory.RESIDENTS.made_of(array, self.ordinal, name, make))
+        return made.data.ptr - start * array.itemsize
+
+    def _whole_split(self, view: Adjacency, row: list[int]) -> DeviceArray:
+        """ViewField.SPLIT of a view that is resident, made on the device when first needed."""
+
+        def make() -> DeviceArray:
+            split = memory.empty((view.rows,), np.int64)
+            self._fill_split(view, row, split.data.ptr, cold=False)
+            return split
+
+        return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
+
+    def _cold_split(self, view: Adjacency, row: list[int], place: I64) -> Locked:
+        """The same of a view in page-locked memory, made there by the device."""
+
+        def make(block: Block) -> None:
+            table = list(row)
+            placed = memory.upload(place)
+            table[ViewField.PLACE] = placed.data.ptr
+            self._fill_split(view, table, block.address, cold=True)
+            memory.settle()
+
+        return self._hold(
+            pinned.CACHE.made_of(view.neighbours, "split", 8 * view.rows, make, self._budget)
+        )
+
+    def _fill_split(self, view: Adjacency, row: list[int], address: int, *, cold: bool) -> None:
+        blocks = min(-(-view.rows // layout.BLOCK_THREADS), 1 << 16)
+        table = memory.upload(np.array(row, np.int64))
+        arguments = (table, np.int64(view.rows), np.int64(address))
+        kernel = compiler.generic(self.ordinal, render.SPLIT, cold=cold)
+        kernel((blocks,), (layout.BLOCK_THREADS,), arguments)
+
+    # ---- arrays ------------------------------------------------------------------------------------
+
+    def _anywhere(self, array: HostArray, what: str) -> int:
+        """Address of an array that outlives the query, on the device where there is room for it."""
+        if self.cold or array.nbytes > self._room.left // 2:
+            return self._locked(array).address
+        self._room.take(array.nbytes, what)
+        return self._resident(array)
+
+    def _resident(self, array: HostArray) -> int:
+        """Address of the device's copy of an array that outlives the query."""
+        if not memory.RESIDENTS.has(array, self.ordinal):
+            self.moved_bytes += array.nbytes
+        made = memory.RESIDENTS.made_of(array, self.ordinal, "", lambda: pinned.upload(array))
+        return self._keep(made).data.ptr
+
+    def _locked(self, array: HostArray) -> Locked:
+        return self._hold(pinned.CACHE.copy_of(array, self._budget))
+
+    def _hold(self, locked: Locked) -> Locked:
+        self.kept.append(locked)
+        return locked
+
+    def _keep(self, array: DeviceArray) -> DeviceArray:
+        self.kept.append(array)
+        return array
+
+
+class Own:
+    """Arrays of one stage alone: on its device where its account has room for them, else in page-locked memory, which
+    the kernels read in place."""
+
+    def __init__(self, budget: Budget, room: Room) -> None:
+        self._budget, self._room = budget, room
+        self.kept: list[DeviceArray | Block] = []
+        self.moved_bytes = 0
+
+    def put(self, array: HostArray, what: str) -> int:
+        """Address of a copy of a host array."""
+        if array.nbytes <= self._most():
+            self._room.take(array.nbytes, what)
+            self.moved_bytes += array.nbytes
+            copy = pinned.upload(array)
+            self.kept.append(copy)
+            return copy.data.ptr
+        block = self._block(array.nbytes, what)
+        pinned.fill(block, array)
+        return block.address
+
+    def zeros(self, count: int, dtype: type[np.generic], what: str) -> Shared:
+        """An array that kernels write; its content is whatever lay there."""
+        size = count * np.dtype(dtype).itemsize
+        if size <= self._most():
+            self._room.take(size, what)
+            array = memory.empty((count,), dtype)
+            self.kept.append(array)
+            return Shared(array.data.ptr, size, array, None)
+        block = self._block(size, what)
+        return Shared(block.address, size, None, block)
+
+    def _most(self) -> int:
+        """Bytes of one array on the device."""
+        return self._room.left // (2 * residency.OWN_SHARE)
+
+    def _block(self, size: int, what: str) -> Block:
+        self._budget.take(size, f"{what} in page-locked memory")
+        block = Block(max(size, 1))
+        self.kept.append(block)
+        return block
+
+
+class Shared:
+    """An array that kernels write and the host reads when they have ended, in one memory or the other."""
+
+    __slots__ = ("_array", "_block", "address", "nbytes")
+
+    def __init__(
+        self, address: int, nbytes: int, array: DeviceArray | None, block: Block | None
+    ) -> None:
+        self.address, self.nbytes = address, nbytes
+        self._array, self._block = array, block
+
+    def clear(self) -> None:
+        """Fill it with zeros, when the device's stream comes to it."""
+        if self._array is not None:
+            self._array.data.memset_async(0, self.nbytes)
+        elif (
+            self._block is not None
+        ):  # nothing runs that writes it: launches begin one after another
+            self._block.array((self.nbytes,), np.uint8)[:] = 0
+
+    def read(self, dtype: type[np.generic]) -> HostArray:
+        """Its content, a copy."""
+        if self._array is not None:
+            return memory.download(self._array).view(dtype)
+        assert self._block is not None
+        size = self.nbytes // np.dtype(dtype).itemsize
+        return self._block.array((size,), dtype).copy()

@@ -1,0 +1,375 @@
+"""What of a stage's graph lies in device memory: the split of views into rows that are resident and rows that are read
+in place, and the account of one query on one device. Nothing here needs a device.
+
+A view that does not fit its share of the device is a table from row to place: the range of rows that saves most reads
+lies in device memory, and the whole view in page-locked memory of the host, which kernels read through the link
+(zero-copy). Where vertices stand in degree order, such a range is a good choice: GCSM measured that 5 % of the vertices
+take over 80 % of the accesses.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import OutOfBudget, QueryError
+from gdb.executor.gpu import local, orientation
+from gdb.executor.nest import Kind, Member, VertexLevel
+from gdb.executor.prepare import Prepared
+from gdb.executor.tables import NodeField, Role
+from gdb.records import dataclass, replace
+from gdb.storage.adjacency import Adjacency
+
+F64 = npt.NDArray[np.float64]
+
+LEAST = 64 << 20
+"""Bytes: the smallest `gpu_memory` of a query."""
+MOST = sys.maxsize
+"""Bytes of a query's views in device memory; tests and measurements make it small to meet rows in every place."""
+SPARED = 16  # of what is free on a device this part is left to others, where a query gives no `gpu_memory`
+OWN_SHARE = (
+    4  # of a query's device memory at most this part is for its work units and candidate lists,
+)
+WARP_SHARE = 4  # and this part is held back for its warps, before views are split
+OFFSETS_SHARE = (
+    2  # the offsets of all rows are resident where they take at most this part of a view's room
+)
+WINDOWS = 256  # places at which the resident rows may begin that are compared
+MOST_PASSES = 64
+GAIN = 0.8  # a stage runs in passes where that costs less than this part of the visits through the link that it spares
+ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read (measured on an H200)
+LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
+
+
+class Room:
+    """The account of a query on one device.
+
+    limit : bytes that it may hold there. used : bytes accounted for.
+    asked : what the caller gave as `gpu_memory`, None for a share of what is free.
+    """
+
+    __slots__ = ("asked", "limit", "used")
+
+    def __init__(self, limit: int, asked: int | None = None) -> None:
+        self.limit, self.asked, self.used = limit, asked, 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be taken."""
+        return max(self.limit - self.used, 0)
+
+    def take(self, size: int, what: str) -> None:
+        """Account for `size` bytes of device memory before they are allocated.
+
+        Raises
+        ------
+        OutOfBudget : they pass the limit.
+        """
+        if self.used + size > self.limit:
+            limit = "its gpu_memory" if self.asked is not None else "the GPU's free memory"
+            raise OutOfBudget(
+                f"The query needs {self.used + size:,} bytes of GPU memory with {what}, "
+                f"over {limit} of {self.limit:,}.",
+                'Raise gpu_memory=, add a LIMIT, ask for count(*), or use device="cpu".',
+            )
+        self.used += size
+
+
+def checked(asked: int) -> int:
+    """A `gpu_memory` that a caller gave.
+
+    Raises
+    ------
+    QueryError : it is less than `LEAST`.
+    """
+    if asked < LEAST:
+        raise QueryError(
+            f"gpu_memory= is {asked:,} bytes; a query on a GPU needs at least {LEAST:,} (64 MiB).",
+            'Give more, or use device="cpu".',
+        )
+    return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What of a view is resident: the neighbours of the rows [first, last), which stand at the positions [start, end);
+    their splits; and the offsets of all rows, or of these."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+    all_offsets: bool
+
+    @property
+    def rows(self) -> int:
+        return self.last - self.first
+
+
+def row_bytes(*, split: bool) -> int:
+    """Bytes of a row beside its neighbours: its offset, and its split where the view has them."""
+    return 16 if split else 8
+
+
+def view_bytes(view: Adjacency, *, split: bool) -> int:
+    """Bytes of a whole view in device memory."""
+    small = view.first.nbytes + view.length.nbytes + view.row.nbytes
+    return small + view.neighbours.nbytes + row_bytes(split=split) * (view.rows + 1)
+
+
+def extent_bytes(view: Adjacency, found: Extent, *, split: bool) -> int:
+    """Bytes of device memory that an extent takes."""
+    offsets = view.rows + 1 if found.all_offsets else found.rows + 1
+    size = 4 * (found.end - found.start) + (8 * found.rows if split else 0)
+    return size + 8 * offsets if found.rows or found.all_offsets else 0
+
+
+def extent(view: Adjacency, room: int, value: F64 | None, *, split: bool) -> Extent:
+    """The rows of a view that are worth most of all that follow one another and take at most `room` bytes of device
+    memory. The offsets of all rows are worth more than rows: each spares a read of every row that is not there.
+
+    value : what each row saves if it is resident, f64[rows]; None: the first rows save most.
+    """
+    all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
+    each = 8 * (split + (not all_offsets))
+    left = room - 8 * (view.rows + 1) if all_offsets else room - 8
+    if not view.rows or left <= 0:
+        return Extent(0, 0, 0, 0, all_offsets)
+    sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
+    firsts = np.zeros(1, np.int64)
+    if value is not None:
+        marks = np.linspace(0, int(sizes[-1]), WINDOWS)
+        firsts = np.unique(np.searchsorted(sizes, marks).clip(0, view.rows - 1))
+    lasts = np.searchsorted(sizes, sizes[firsts] + left, side="right") - 1
+    best = 0
+    if value is not None:
+        total = np.concatenate([[0.0], np.cumsum(value)])
+        best = int(np.argmax(total[lasts] - total[firsts]))
+    first, last = int(firsts[best]), int(lasts[best])
+    return Extent(first, last, int(view.offsets[first]), int(view.offsets[last]), all_offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A run in which one level is bound to the vids [lo, hi) only, whose rows are the extent; an empty one where a
+    single row is too large."""
+
+    lo: int
+    hi: int
+    extent: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What of a stage's views is resident.
+
+    views : those that are placed; where only their lower sides are read and the whole would not fit, these sides.
+    lower : whether that is so. extents : of each view, None where it is whole. resident : bytes in device memory.
+    streamed : bytes of the rest, which kernels read through the link wherever they come to it.
+    level, passes : where the stage runs once for each part of a level's vids, these; extents are those of the first.
+    """
+
+    views: tuple[Adjacency, ...]
+    lower: bool
+    extents: tuple[Extent | None, ...]
+    resident: int
+    streamed: int
+    level: int = -1
+    passes: tuple[Pass, ...] = ()
+
+    @property
+    def cold(self) -> bool:
+        """Whether some rows are read through the link."""
+        return any(found is not None for found in self.extents)
+
+
+def split(prepared: Prepared, room: int) -> Split:
+    """Which rows of a stage's views are resident, of which `room` bytes may lie in device memory: everything, or of
+    each view a part by its size."""
+    room, views, restricted = min(room, MOST), prepared.views, prepared.restricted
+    eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
+    total = _size(views, split=restricted) + eids
+    if total <= room:
+        return Split(views, False, (None,) * len(views), total, 0)
+    lower = restricted and orientation.reads_lower_sides(prepared)
+    if lower:
+        views = tuple(orientation.lower_side(view) for view in views)
+        total = _size(views, split=False)
+        if total <= room:
+            return Split(views, True, (None,) * len(views), total, 0)
+    # edge ids are read in place whole: they are looked at for what is found, not on the way to it
+    splits = restricted and not lower
+    every, found = _size(views, split=splits), dict[int, Extent]()
+    visits = [{} if lower else _visits(prepared, k) for k in range(len(views))]
+    for view, often in zip(views, visits, strict=True):
+        if id(view) not in found:
+            share = room * view_bytes(view, split=splits) // max(every, 1)
+            found[id(view)] = extent(view, share, _value(view, often), split=splits)
+    distinct = {id(view): view for view in views}
+    resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
+    if len(distinct) == 1 and not eids and prepared.nest.counting:
+        (view,), (best,) = distinct.values(), found.values()
+        level, passes = _passes(prepared, view, best, visits[0], room, split=splits)
+        if passes:
+            resident = max(extent_bytes(view, p.extent, split=splits) for p in passes)
+            extents = (passes[0].extent,) * len(views)
+            return Split(views, lower, extents, resident, total - resident, level, passes)
+    return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
+
+
+def _passes(
+    prepared: Prepared,
+    view: Adjacency,
+    best: Extent,
+    visits: dict[int, F64],
+    room: int,
+    *,
+    split: bool,
+) -> tuple[int, tuple[Pass, ...]]:
+    """The level and its passes, where that spares reads through the link; else none.
+
+    A pass comes to every root again, in order, and to what is bound before the level.
+
+    best : what would be resident without passes. visits : see `_visits`.
+    """
+    totals = {level: float(often.sum()) for level, often in visits.items()}
+    hits = sum(float(often[best.first : best.last].sum()) for often in visits.values())
+    stay = sum(totals.values()) - hits
+    windows = _windows(view, room, split=split) if totals and stay else []
+    if not windows:
+        return -1, ()
+
+    def cost(level: int) -> float:
+        before = sum(n for k, n in totals.items() if k < level)
+        after = sum(n for k, n in totals.items() if k > level)
+        return len(windows) * (ROOT * len(prepared.roots) + before) + after
+
+    levels = [level for level in totals if _is_sum(prepared, level)]
+    level = min(levels, key=cost, default=-1)
+    if level < 0 or cost(level) > GAIN * stay:
+        return -1, ()
+    vids = view.vids()
+    lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
+    fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
+    return level, tuple(Pass(*p) for p in zip(lows, lows[1:], fitting, strict=False))
+
+
+def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
+    """Extents that fit, one after another, over all rows; empty for a row that does not fit. None at all where they
+    would be too many."""
+    all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
+    each = 8 * (split + (not all_offsets))
+    left = room - 8 * (view.rows + 1) if all_offsets else room - 8
+    sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
+    if left <= 0 or int(sizes[-1]) > MOST_PASSES * left:
+        return []
+    found, first = list[Extent](), 0
+    while first < view.rows:
+        last = int(np.searchsorted(sizes, sizes[first] + left, side="right")) - 1
+        start, end = int(view.offsets[first]), int(view.offsets[last])
+        found.append(Extent(first, last, start, end, all_offsets))
+        first = max(last, first + 1)
+    return found
+
+
+def _is_sum(prepared: Prepared, level: int) -> bool:
+    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself."""
+    nest = prepared.nest
+    known = local.find(prepared)
+    if level < 1 or nest.around or (known is not None and level >= known.first):
+        return False
+    if level < nest.loops:
+        return True
+    return any(n.levels == (level,) and n.parent < 0 and not n.free for n in nest.tail)
+
+
+def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
+    return sum(view_bytes(v, split=split) for v in {id(v): v for v in views}.values())
+
+
+def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
+    """About how much each row of a view saves if it is resident, f64[rows]: its visits, times what one costs."""
+    if not visits:
+        return None
+    value: F64 = sum(visits.values(), np.zeros(view.rows))
+    return value * (1 + np.diff(view.offsets) / LINE)
+
+
+def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
+    """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
+    each once: by the side of its vertex on which vertices bound before stand, and as often in all as the plan
+    expects."""
+    view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
+    expected = dict(zip(plan.order, plan.notes.estimates, strict=False))
+    found: dict[int, F64] = {}
+    for reader in sorted(_readers(prepared, k)):
+        level = nest.levels[reader]
+        if not isinstance(level, VertexLevel) or level.base.kind is Kind.LIST:
+            continue
+        often = np.diff(view.offsets).astype(np.float64)
+        if level.cut.above or level.cut.below:
+            lower = orientation.lower_degrees(view)
+            often = lower.astype(np.float64) if level.cut.above else often - lower
+        total = float(often.sum())
+        of_root = level.base.kind is Kind.ROW and level.base.b == 0  # then the sum is exact
+        times = 1.0 if of_root or not total else expected.get(level.vertex, total) / total
+        if total:
+            found[reader] = often * max(times, 1.0)
+    return found
+
+
+def _readers(prepared: Prepared, k: int) -> set[int]:
+    """The levels from whose vertices view k is read."""
+    nest, found = prepared.nest, set[int]()
+    for level in nest.levels:
+        if isinstance(level, VertexLevel):
+            operands = [level.base]
+            found |= {c.source for c in level.checks if isinstance(c, Member) and c.view == k}
+        else:
+            operands = []
+            found |= {level.source} if level.view == k else set()
+        found |= {o.b for o in operands if o.kind is Kind.ROW and o.a == k}
+    for one in nest.sets:
+        found |= {o.b for o in (one.left, one.right) if o.kind is Kind.ROW and o.a == k}
+    nodes = prepared.tables.nodes
+    for c, node in enumerate(nest.tail):
+        if node.parent < 0:
+            continue
+        pushed = nodes[node.parent, NodeField.ROLE] == Role.PUSHED
+        if pushed and node.back == k:
+            found.add(node.levels[0])
+        if node.view == k and not (pushed and nodes[node.parent, NodeField.PUSHER] == c):
+            found.add(nest.tail[node.parent].levels[0])
+    return found
+
+
+def described(prepared: Prepared, room: int) -> list[str]:
+    """What is resident and what is streamed, in lines for EXPLAIN."""
+    found = split(prepared, room)
+    sides = " (lower sides)" if found.lower else ""
+    if not found.cold:
+        return [f"GPU memory: {found.resident:,} bytes of the graph{sides}, all of it resident"]
+    lines = [
+        f"GPU memory: {found.resident:,} bytes of the graph{sides} resident, "
+        f"{found.streamed:,} read in place through the link"
+    ]
+    if found.passes:
+        name = prepared.nest.levels[found.level]
+        assert isinstance(name, VertexLevel)
+        lines.append(
+            f"  in {len(found.passes)} passes, each over a part of {prepared.plan.names[name.vertex]}, "
+            f"whose rows are resident meanwhile"
+        )
+        return lines
+    seen: set[int] = set()
+    for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):
+        if part is not None and id(view) not in seen:
+            seen.add(id(view))
+            types = "|".join(spec.types) or "all types"
+            lines.append(
+                f"  {types} {spec.direction}: rows {part.first:,} to {part.last:,} of {view.rows:,}, "
+                f"{part.end - part.start:,} of {len(view.neighbours):,} neighbours"
+            )
+    return lines
