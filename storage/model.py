@@ -212,7 +212,8 @@ class Column:
         for c in columns:
             plain = plain and c.kind == kind and c.valid is None and c.offsets is None
         if plain:  # most often, and quickest
-            return cls(kind, np.concatenate([c.values for c in columns]))
+            every: Values = np.concatenate([c.values for c in columns])
+            return cls(kind, every.astype(DTYPES[kind], copy=False))
         kind = common_kind([c.kind for c in columns])
         if kind == "any":
             columns = [c.as_any() for c in columns]

@@ -154,7 +154,8 @@ class Clock:
         ------
         Cancelled, QueryTimeout : before it; a step that has begun is not looked after here.
         """
-        begin = self.check()
+        watched = self.timeout is not None or self.cancel.is_set()
+        begin = self.check() if watched else time.monotonic()
         compiled = self.usage.compile_seconds
         value = work()
         spent = time.monotonic() - begin

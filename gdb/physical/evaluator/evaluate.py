@@ -69,6 +69,8 @@ _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
     "%": arithmetic.remainder,
     "^": arithmetic.power,
 }
+_PLAIN: frozenset[type] = frozenset({Literal, Parameter, Property, Variable})
+"""Expressions that are most often compiled, and are no tests."""
 
 
 class Evaluator:
@@ -104,7 +106,7 @@ class Evaluator:
         SyntaxProblem : a wrong number of arguments.
         TypeProblem : a literal where it never fits.
         """
-        test = self._test(expression)
+        test = None if type(expression) in _PLAIN else self._test(expression)
         if test is not None:
             return test
         match expression:
