@@ -155,6 +155,38 @@ def test_relationships_may_come_before_their_nodes(tmp_path: Path) -> None:
         assert rows(db, EDGES) == [("a", "EDGE", {}, "b")]
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (
+            '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/>FILL<edge source="a" target="b"/>',
+            False,
+        ),
+        ('<graphml><graph><node id="a"/>FILL<edge\nsource="a" target="b"/><node id="b"/>', True),
+        (
+            '<g:graphml xmlns:g="u"><g:graph><g:node id="a"/>FILL<g:edge source="a" target="b"/><g:node id="b"/>',
+            True,
+        ),
+        ('<graphml><graph><edge source="a" target="b"/>FILL<node id="b"/><node id="a"/>', True),
+    ],
+)
+def test_nodes_are_read_up_to_the_first_relationship_where_none_follows(
+    text: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = collect.Collecting._are_first
+    told: list[bool] = []
+    monkeypatch.setattr(
+        collect.Collecting, "_are_first", lambda self: told.append(read(self)) or told[-1]
+    )
+    prefix = "g:" if text.startswith("<g:") else ""
+    for filler in (0, 11, 12, 13, 14, 15, 16, 40):
+        monkeypatch.setattr(collect, "_PIECE", 64)
+        inside = text.replace("FILL", " " * filler)
+        with loaded(tmp_path, "g", f"{inside}</{prefix}graph></{prefix}graphml>") as db:
+            assert rows(db, EDGES) == [("a", "EDGE", {}, "b")]
+    assert any(told) is not whole
+
+
 def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
     WRITE["graphml"](nx.gnp_random_graph(300, 0.1, seed=1), tmp_path / "g.graphml")
     told: list[gdb.LoadProgress] = []
