@@ -277,6 +277,17 @@ def test_a_graph_is_no_table(side: str, tmp_path: Path) -> None:
         db.load(**{side: tmp_path / "g"})
 
 
+def test_only_from_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for folder in (tmp_path, tmp_path / "in"):
+        (folder / "g.graphml").write_text(NEO4J, encoding="utf-8")
+    with gdb.connect(import_root=tmp_path / "in") as db:
+        db.load(tmp_path / "in" / "g.graphml")
+        assert len(rows(db, EDGES)) == 1
+        with pytest.raises(ImportFailed, match="lies outside of the import root"):
+            db.load(tmp_path / "g.graphml", on_duplicate="skip")
+
+
 # ---- bad input -------------------------------------------------------------------------------------
 
 
