@@ -376,6 +376,22 @@ def test_a_document_type_without_entities_is_fine(tmp_path: Path) -> None:
         assert db.stats().vertices == 1
 
 
+def test_a_small_file_asks_for_no_more_than_it_holds(tmp_path: Path) -> None:
+    """What is written once would be had by every element."""
+    added = '<!DOCTYPE graphml [<!ATTLIST node labels CDATA "Added">]>\n'
+    with loaded(tmp_path, "g", f'{added}<graphml><graph><node id="a"/></graph></graphml>') as db:
+        assert rows(db, NODES) == [("a", [], {})]
+    long = f"<default>{'x' * 1001}</default>"
+    key = f'<graphml>\n<key id="k" attr.name="k">{long}</key><graph/></graphml>'
+    failed = refused(tmp_path, "g", key)
+    assert "declares a default of 1,001 characters" in str(failed)
+    assert failed.line == 2
+    gexf = (
+        f'<gexf><graph><attributes><attribute id="0">{long}</attribute></attributes></graph></gexf>'
+    )
+    assert "declares a default" in str(refused(tmp_path, "g", gexf))
+
+
 def test_what_has_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gdb.storage.importer.documents import xml_events
 
