@@ -5,7 +5,7 @@
 LDBC's files of nodes and of relationships between labels (lsqb-example and lsqb-sf0.003, where ../shared/data has
 them), a folder as Kuzu's `EXPORT DATABASE` writes it, one graph of people who know each other as GraphML, GEXF, GML and
 lines of JSON as neo4j's `apoc.export.json` writes them, and scripts of Cypher written in three ways (`script.py`).
-Every row is a process of its own, with the import of Python and of the library: its processor seconds, seconds by the
+Every row is a process of its own, with the start of Python and of the library: its processor seconds, seconds by the
 clock, and the most memory that it had. The exit code is 1 if a store does not hold what its files do.
 """
 
@@ -166,12 +166,12 @@ def cases(folder: Path, nodes: int, edges: int, megabytes: float) -> Iterator[Ca
         path = folder / name
         _write(path, write(nodes, edges))
         yield Case(name, (path,), (str(path),), (nodes, edges))
-    for name, write in script.SCRIPTS.items():
-        text = write(megabytes * 1e6)
-        path = folder / f"{name.replace(' ', '-')}.cypher"
+    for kind, text_of in script.SCRIPTS.items():
+        text = text_of(megabytes * 1e6)
+        path = folder / f"{kind.replace(' ', '-')}.cypher"
         path.write_text(text, encoding="utf-8")
-        people = text.count("(:Person {") if name == "statements" else text.count(":Person")
-        yield Case(f"Cypher, {name}", (path,), (str(path),), (people, people))
+        people = text.count("(:Person {") if kind == "statements" else text.count(":Person")
+        yield Case(f"Cypher, {kind}", (path,), (str(path),), (people, people))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,10 @@ def main(line: list[str] | None = None) -> int:
     table = results.table(head, rows)
     print(table)
     if given.save and right:
-        note = "One command each, `gdbsh load STORE ...`, a process of its own, with the start of Python and of gdb."
+        note = (
+            "One command each, `gdbsh load STORE ...`, a process of its own: with the start of Python"
+            " and of the library."
+        )
         results.save("Loading graphs of other programs", f"{note}\n\n{table}", "duckdb", "numpy")
     return 0 if right else 1
 

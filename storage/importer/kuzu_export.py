@@ -22,7 +22,7 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.model import LIST_OF, Kind
 
 SCHEMA, COPIES = "schema.cypher", "copy.cypher"
-_MOST = 1 << 24  # bytes of either, which is read whole
+_MOST = 1 << 22  # bytes of either, which is read whole
 _CURE = "Export the database again."
 _TOKEN = re.compile(
     r"\s+|(?P<name>`(?:[^`]|``)*`|[A-Za-z_]\w*)|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"

@@ -7,6 +7,7 @@ held all at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gdb.records import dataclass
@@ -19,16 +20,23 @@ Reader = Callable[[Pass], Iterator[Element]]
 @dataclass(frozen=True, slots=True)
 class Document:
     """A format. typed : whether an id is an integer or a text as it is written; else a text of digits is an integer
-    where all of them are."""
+    where all of them are.
+
+    node, edge : what matches wherever a node or a relationship begins, and maybe elsewhere. A file that holds no `node`
+    behind its first `edge` is read for its nodes up to there only. None where such signs are not certain.
+    """
 
     name: str
     read: Reader
     typed: bool
+    node: re.Pattern[bytes] | None = None
+    edge: re.Pattern[bytes] | None = None
 
 
+_NODE, _EDGE, _XML_EDGE = (re.compile(sign) for sign in (rb"node", rb"edge", rb"[<:]edge[\s/>]"))
 DOCUMENTS: Mapping[str, Document] = {
-    "graphml": Document("GraphML", graphml.read, False),
-    "gexf": Document("GEXF", gexf.read, False),
-    "gml": Document("GML", gml.read, True),
+    "graphml": Document("GraphML", graphml.read, False, _NODE, _XML_EDGE),
+    "gexf": Document("GEXF", gexf.read, False, _NODE, _XML_EDGE),
+    "gml": Document("GML", gml.read, True, _NODE, _EDGE),
     "json": Document("JSON", json_lines.read, True),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,9 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 from gdb.storage.importer.assemble import Assembly, NewEdges
+from gdb.storage.importer.compressed import damaged
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming
+from gdb.storage.importer.detect import open_input
 from gdb.storage.importer.documents.elements import Edge, Id, Pass, Values
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.meter import Meter
@@ -26,6 +29,8 @@ from gdb.storage.python_columns import Misfit, shown
 if TYPE_CHECKING:
     from gdb.storage.importer.documents import Document
 
+_SIGN = 16  # bytes, which no sign of an element exceeds
+_PIECE = 1 << 20  # bytes that are looked through at a time
 _SOME = 1 << 16  # elements that are held as objects of Python
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _INT64 = range(-(2**63), 2**63)
@@ -75,11 +80,13 @@ class Collecting:
         ------
         ImportFailed : the document is not what it should be, or an element is wrong.
         """
-        read = self._pass(nodes=True)
+        read, whole = self._pass(nodes=True), not self._are_first()
         held: dict[tuple[str, ...], _Rows] = {}
         count, digits, ends_digits = 0, True, True
         for element in self.document.read(read):
             if isinstance(element, Edge):
+                if count and not whole:
+                    break
                 ends_digits = ends_digits and self._is_number(element.source)
                 ends_digits = ends_digits and self._is_number(element.target)
                 continue
@@ -98,6 +105,28 @@ class Collecting:
         self.parts.clear()
         self._tell(read)
         self.meter.done(self.path, 0.5)
+
+    def _are_first(self) -> bool:
+        """Whether all nodes come before the first relationship, for certain."""
+        node, edge = self.document.node, self.document.edge
+        if node is None or edge is None:
+            return False
+        kept, found = b"", False
+        with open_input(self.path, self.assembly.options.max_unpacked) as stream:
+            while True:
+                try:
+                    data = stream.read(_PIECE)
+                except (EOFError, OSError, zlib.error) as error:
+                    raise damaged(self.path, error) from None
+                if not data:
+                    return found
+                text = kept + data
+                first = None if found else edge.search(text)
+                found = found or first is not None
+                if found and node.search(text, first.start() if first else 0):
+                    return False
+                kept = text[-_SIGN:]
+                self.meter.check()
 
     def edges(self) -> None:
         """Read the relationships, and take them in. Raises ImportFailed, as `nodes`."""

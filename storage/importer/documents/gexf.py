@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gdb.records import dataclass, field
 from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
 from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Start, events
+from gdb.storage.importer.documents.xml_events import End, Start, default_of, events
 from gdb.storage.importer.report import Fault
 from gdb.storage.model import PropertyValue
 
@@ -109,7 +109,7 @@ class _Reader:
     def _closed(self, tag: End) -> Iterator[Element]:
         match tag.name:
             case "default" if self.last is not None:
-                self.last.default = tag.text
+                self.last.default = default_of(self.one, tag)
             case "node" | "edge" if self.open:
                 held = self.open.pop()
                 try:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from gdb.records import dataclass, field
 from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
 from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Start, events
+from gdb.storage.importer.documents.xml_events import End, Start, default_of, events
 from gdb.storage.importer.report import Fault
 from gdb.storage.model import PropertyValue
 
@@ -97,7 +97,7 @@ class _Reader:
     def _closed(self, tag: End) -> Element | None:
         match tag.name:
             case "default" if self.keys:
-                next(reversed(self.keys.values())).default = tag.text
+                next(reversed(self.keys.values())).default = default_of(self.one, tag)
             case "data" if self.data is not None:
                 if self.open is not None:
                     self.open.data.append((self.data[0], tag.text, self.data[1]))

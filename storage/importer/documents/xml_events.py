@@ -1,8 +1,8 @@
 """XML as a stream of elements, nothing of which is held longer than it is needed, and in which nothing is expanded.
 
 A file may come from anybody. Entities of its own are refused where they are declared, so none can grow ("billion
-laughs"), and none can name another file or an address; expat opens neither by itself. Texts, depth and what it has to
-hold of one tag are bounded.
+laughs"), and none can name another file or an address; expat opens neither by itself. Attributes that a document type
+adds to elements are ignored. Texts, depth and what it has to hold of one tag are bounded.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 16  # bytes that expat is given at a time
 _DEEPEST = 64
+_DEFAULT = 1000  # characters, of which a tag of a few makes an element
 _NAMES = 1000  # of tags that are kept
 _ENTITIES = "Such files can hurt whoever reads them: write the characters themselves in it."
 _MEND = "Mend the file, or write it anew with the program that it is from."
@@ -45,6 +46,7 @@ class End:
 
     name: str
     text: str
+    line: int
     depth: int
     foreign: bool
 
@@ -79,7 +81,7 @@ class _Events:
         own, foreign = self._named(name)
         text = "".join(self.texts.pop())
         self.length -= len(text)
-        self.found.append(End(own, text, len(self.texts), foreign))
+        self.found.append(End(own, text, self.parser.CurrentLineNumber, len(self.texts), foreign))
 
     def _named(self, name: str) -> tuple[str, bool]:
         """A name without its namespace, and whether that is not the document's."""
@@ -123,6 +125,7 @@ def events(read: Pass) -> Iterator[Event]:
     parser = expat.ParserCreate(namespace_separator=" ")
     calls = _Events(read, parser)
     parser.buffer_text = True
+    parser.specified_attributes = True  # none that a document type adds to each element
     parser.StartElementHandler, parser.EndElementHandler = calls.start, calls.end
     parser.CharacterDataHandler = calls.characters
     parser.EntityDeclHandler, parser.SkippedEntityHandler = calls.entity, calls.skipped
@@ -149,6 +152,19 @@ def events(read: Pass) -> Iterator[Event]:
             yield from calls.found
             calls.found.clear()
             read.tick(min(bytes_read(stream) / size, 1.0))
+
+
+def default_of(read: Pass, tag: End) -> str:
+    """The default of a property, which every element has that names no value.
+
+    Raises
+    ------
+    ImportFailed : it is long, so that a small file could ask for more memory than there is.
+    """
+    if len(tag.text) > _DEFAULT:
+        reason = f"declares a default of {len(tag.text):,} characters; the most are {_DEFAULT:,}"
+        read.fail(tag.line, reason, "Write the value at the elements that have it.")
+    return tag.text
 
 
 def _malformed(read: Pass, reason: str, line: int, column: int) -> ImportFailed:

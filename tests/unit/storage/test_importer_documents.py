@@ -155,6 +155,38 @@ def test_relationships_may_come_before_their_nodes(tmp_path: Path) -> None:
         assert rows(db, EDGES) == [("a", "EDGE", {}, "b")]
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (
+            '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/>FILL<edge source="a" target="b"/>',
+            False,
+        ),
+        ('<graphml><graph><node id="a"/>FILL<edge\nsource="a" target="b"/><node id="b"/>', True),
+        (
+            '<g:graphml xmlns:g="u"><g:graph><g:node id="a"/>FILL<g:edge source="a" target="b"/><g:node id="b"/>',
+            True,
+        ),
+        ('<graphml><graph><edge source="a" target="b"/>FILL<node id="b"/><node id="a"/>', True),
+    ],
+)
+def test_nodes_are_read_up_to_the_first_relationship_where_none_follows(
+    text: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = collect.Collecting._are_first
+    told: list[bool] = []
+    monkeypatch.setattr(
+        collect.Collecting, "_are_first", lambda self: told.append(read(self)) or told[-1]
+    )
+    prefix = "g:" if text.startswith("<g:") else ""
+    for filler in (0, 11, 12, 13, 14, 15, 16, 40):
+        monkeypatch.setattr(collect, "_PIECE", 64)
+        inside = text.replace("FILL", " " * filler)
+        with loaded(tmp_path, "g", f"{inside}</{prefix}graph></{prefix}graphml>") as db:
+            assert rows(db, EDGES) == [("a", "EDGE", {}, "b")]
+    assert any(told) is not whole
+
+
 def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
     WRITE["graphml"](nx.gnp_random_graph(300, 0.1, seed=1), tmp_path / "g.graphml")
     told: list[gdb.LoadProgress] = []
@@ -245,6 +277,17 @@ def test_a_graph_is_no_table(side: str, tmp_path: Path) -> None:
         db.load(**{side: tmp_path / "g"})
 
 
+def test_only_from_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for folder in (tmp_path, tmp_path / "in"):
+        (folder / "g.graphml").write_text(NEO4J, encoding="utf-8")
+    with gdb.connect(import_root=tmp_path / "in") as db:
+        db.load(tmp_path / "in" / "g.graphml")
+        assert len(rows(db, EDGES)) == 1
+        with pytest.raises(ImportFailed, match="lies outside of the import root"):
+            db.load(tmp_path / "g.graphml", on_duplicate="skip")
+
+
 # ---- bad input -------------------------------------------------------------------------------------
 
 
@@ -331,6 +374,22 @@ def test_a_document_type_without_entities_is_fine(tmp_path: Path) -> None:
     text = '<!DOCTYPE graphml SYSTEM "http://127.0.0.1/g.dtd">\n<graphml><graph><node id="a"/></graph></graphml>'
     with loaded(tmp_path, "g", text) as db:
         assert db.stats().vertices == 1
+
+
+def test_a_small_file_asks_for_no_more_than_it_holds(tmp_path: Path) -> None:
+    """What is written once would be had by every element."""
+    added = '<!DOCTYPE graphml [<!ATTLIST node labels CDATA "Added">]>\n'
+    with loaded(tmp_path, "g", f'{added}<graphml><graph><node id="a"/></graph></graphml>') as db:
+        assert rows(db, NODES) == [("a", [], {})]
+    long = f"<default>{'x' * 1001}</default>"
+    key = f'<graphml>\n<key id="k" attr.name="k">{long}</key><graph/></graphml>'
+    failed = refused(tmp_path, "g", key)
+    assert "declares a default of 1,001 characters" in str(failed)
+    assert failed.line == 2
+    gexf = (
+        f'<gexf><graph><attributes><attribute id="0">{long}</attribute></attributes></graph></gexf>'
+    )
+    assert "declares a default" in str(refused(tmp_path, "g", gexf))
 
 
 def test_what_has_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
