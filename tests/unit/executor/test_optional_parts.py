@@ -13,6 +13,7 @@ from gdb import planner
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference
 from gdb.executor.cpu import launch
+from gdb.executor.gpu import stage
 from gdb.executor.plan import Plan, verify
 from gdb.executor.prepare import prepare
 from gdb.executor.run import Options, choose
@@ -170,3 +171,18 @@ def test_what_a_part_shares_tests_and_binds_nothing() -> None:
     assert plan.phases == planner.plan(one, graph, counting=True).phases
     assert "in its candidates" in explain(plan, graph, Options())
     assert reference.count(plan, graph) == 2
+
+
+@pytest.mark.parametrize("off", [frozenset[str](), frozenset({"trees"})])
+def test_no_part_is_cut_into_work_units(off: frozenset[str]) -> None:
+    """What a GPU's units count of one root is added up: max(1, n) of a sum is not the sum of it."""
+    square = QueryGraph(
+        (QueryVertex(),) * 4, tuple(QueryEdge(a, b) for a, b in ((0, 1), (1, 2), (0, 3), (3, 2)))
+    )
+    alone = QueryGraph((QueryVertex("a"),), ())
+    part = OptionalGraph(square, ((0, 0),))
+    plan = planner.plan(replace(alone, optional=(part,)), HUB, counting=True, switched_off=off)
+    tables = prepare(plan, HUB).tables
+    assert (stage.cut_level(tables), stage.cut_node(tables)) == (-1, -1)
+    whole = prepare(planner.plan(square, HUB, counting=True, switched_off=off), HUB).tables
+    assert stage.cut_level(whole) >= 0
