@@ -30,6 +30,7 @@ from gdb.errors import OutOfBudget
 from gdb.executor import run
 from gdb.executor.gpu import device, memory, pinned, residency, special
 from gdb.executor.plan import Plan
+from gdb.executor.prepare import stage
 from gdb.executor.run import Options, Profile
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import Direction
@@ -90,7 +91,7 @@ def measured(
 ) -> Measured:
     """One cell."""
     plan = planner.plan(query(pattern), graph, counting=True)
-    prepared = run.stage(plan, graph)
+    prepared = stage(plan, graph)
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     if arguments.device == "cpu":
         options = Options("cpu", memory=None if part == 1 else size // part)

@@ -223,7 +223,7 @@ def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
 def _first_gpu(plan: Plan, graph: GraphSource, work: Work) -> float:
     """Seconds of a run on it, with what it has to wait for before."""
     from gdb.executor.gpu.device import multiprocessors
-    from gdb.executor.gpu.stage import missing_bytes
+    from gdb.executor.gpu.placing import missing_bytes
 
     prepared = stage(plan, graph)
     seconds = plan.runs.last.get("cuda")

@@ -17,6 +17,21 @@ from gdb.records import dataclass
 from gdb.storage.adjacency import I64, Adjacency
 
 
+def missing_bytes(prepared: Prepared, ordinal: int) -> int:
+    """Bytes of a stage's graph that do not lie on a device yet."""
+    there = sum(a.nbytes for a in lasting(prepared) if memory.RESIDENTS.has(a, ordinal))
+    return max(prepared.bytes - there, 0)
+
+
+def lasting(prepared: Prepared) -> list[HostArray]:
+    """Arrays of a stage that outlive the query: those of the snapshot's partitions, and values of its elements."""
+    found: list[HostArray] = [e for e in prepared.eids if e is not None]
+    for view in prepared.views:
+        found += [view.first, view.length, view.row, view.offsets, view.neighbours]
+    found += [side for sides in prepared.values for side in sides]
+    return list({id(a): a for a in found}.values())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
     """A pass of a stage: the vids [lo, hi) that its level is bound to, the table of views for it, i64[views,

@@ -114,21 +114,6 @@ class Share:
     of: int = 1
 
 
-def missing_bytes(prepared: Prepared, ordinal: int) -> int:
-    """Bytes of a stage's graph that do not lie on a device yet."""
-    there = sum(a.nbytes for a in lasting(prepared) if memory.RESIDENTS.has(a, ordinal))
-    return max(prepared.bytes - there, 0)
-
-
-def lasting(prepared: Prepared) -> list[HostArray]:
-    """Arrays of a stage that outlive the query: those of the snapshot's partitions, and values of its elements."""
-    found: list[HostArray] = [e for e in prepared.eids if e is not None]
-    for view in prepared.views:
-        found += [view.first, view.length, view.row, view.offsets, view.neighbours]
-    found += [side for sides in prepared.values for side in sides]
-    return list({id(a): a for a in found}.values())
-
-
 class Stage:
     """A prepared stage placed on the device of its share, which must be the current one.
 
@@ -294,8 +279,7 @@ class Stage:
         """Let go of what is worth less than this stage, of whose views `most` bytes may be resident: bytes that there
         is room for."""
         own, warps = self._shares(room)
-        arrays: list[HostArray] = [a for view in self.prepared.views for a in view.arrays]
-        arrays += [e for e in self.prepared.eids if e is not None]
+        arrays = placing.lasting(self.prepared)
         there = {id(a): a.nbytes for a in arrays if memory.RESIDENTS.has(a, self.ordinal)}
         known = sum(there.values())
         missing = max(residency.split(self.prepared, most).resident - known, 0)

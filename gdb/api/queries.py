@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, registered
 from gdb.api.schema import Join, Schema, joins_of, schema_of
-from gdb.api.work import Work
+from gdb.api.work import Work, never_changes, no_load
 from gdb.base.closing import Closing
-from gdb.errors import ReadOnlyError
 from gdb.limits import NONE
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
@@ -28,14 +27,12 @@ if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
     from gdb.dbapi import Cursor
-    from gdb.executor.cluster import Cluster
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
     from gdb.run.request import Clock, Load, Request
     from gdb.run.stream import Stream
     from gdb.storage.check import Report
-    from gdb.storage.importer import LoadReport
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
@@ -108,8 +105,8 @@ class Queries(Closing):
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
         memory : budget in bytes, or as in "8GB", at least 1 MiB; None for none. Arrays that have no room in it lie in
             temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
-        gpu_memory : bytes of each GPU that it may hold, or as in "2GB"; None for the database's, or for a share of what
-            is free there. What does not fit of the graph is read from the host's memory; at least 64 MiB.
+        gpu_memory : bytes of each GPU that it may hold, from 64 MiB on, or as in "2GB"; None for the database's, or for
+            a share of what is free there. What of the graph does not fit is read from the host's memory.
         timeout : seconds; None for none.
         match : mode of a MATCH that names none, instead of the database's.
         threads : 0 for one on each core.
@@ -344,12 +341,12 @@ class Queries(Closing):
             procedures=self._procedures,
             load=self._loads(),
             limits=self._limits,
-            on=None if on is None else _cluster(on),
+            on=None if on is None else options.cluster(on),
         )
 
     def _loads(self) -> Load:
         """What COPY does."""
-        return _no_load
+        return no_load
 
     def _change(self, request: Request, clock: Clock) -> AbstractContextManager[Changes]:
         """The changes of a query, a transaction of its own, which is committed when the block ends well.
@@ -358,7 +355,7 @@ class Queries(Closing):
         ------
         ReadOnlyError : nothing is written here.
         """
-        raise _never_changes()
+        raise never_changes()
 
     # ---- about the graph ---------------------------------------------------------------------------
 
@@ -497,20 +494,3 @@ class Queries(Closing):
                 return self._work.do(kept, cancel, run_beside)
         except KeyboardInterrupt:  # it came when all was written
             raise outcome.cancelled() from None
-
-
-def _cluster(on: object) -> Cluster:
-    from gdb.executor.cluster import cluster_of
-
-    return cluster_of(on)
-
-
-def _never_changes() -> ReadOnlyError:
-    return ReadOnlyError(
-        "a snapshot never changes, and this query writes.",
-        "Run it on the Database that the snapshot is of, or in db.transaction().",
-    )
-
-
-def _no_load(*_: object, **__: object) -> LoadReport:
-    raise _never_changes()

@@ -6,12 +6,15 @@ import errno
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
 from gdb.base.waiting import until
-from gdb.errors import ClosedError, GdbError, InternalError, no_more_memory
+from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
 from gdb.run.interrupt import Cancel, run_interruptibly
+
+if TYPE_CHECKING:
+    from gdb.storage.importer import LoadReport
 
 T = TypeVar("T")
 _NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
@@ -142,3 +145,16 @@ class Work:
                     self._running.discard(cancel)
                 if self.closed:
                     self._state.notify_all()
+
+
+def never_changes() -> ReadOnlyError:
+    """What a snapshot says to a query that writes."""
+    return ReadOnlyError(
+        "a snapshot never changes, and this query writes.",
+        "Run it on the Database that the snapshot is of, or in db.transaction().",
+    )
+
+
+def no_load(*_: object, **__: object) -> LoadReport:
+    """What COPY does in a snapshot."""
+    raise never_changes()

@@ -29,6 +29,7 @@ from gdb.query_graph import (
 from gdb.storage import temporal
 
 if TYPE_CHECKING:
+    from gdb.executor.cluster import Cluster
     from gdb.executor.tail import Value
     from gdb.storage.load_options import LoadOptions
 
@@ -137,6 +138,13 @@ def gpu_memory_bytes(given: int | str | None, default: int | None) -> int | None
     from gdb.executor.gpu.residency import checked
 
     return checked(byte_count("gpu_memory", given))
+
+
+def cluster(on: object) -> Cluster:
+    """The processes that `on=` names. Raises as `gdb.executor.cluster.cluster_of`."""
+    from gdb.executor.cluster import cluster_of
+
+    return cluster_of(on)
 
 
 def import_memory(memory: int | str | None) -> int:
