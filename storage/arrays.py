@@ -25,10 +25,8 @@ _LARGE = 1 << 20  # bytes that are worth a map
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
 GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
-_BLOCK, _ALIGNED = (
-    16 << 20,
-    64,
-)  # bytes of a temporary file of a shelf, and to which an array begins at a multiple
+_BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
+_ALIGNED = 64  # to a multiple of which an array begins there
 LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
 
@@ -102,7 +100,8 @@ class Shelf:
     def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         """A copy of the bytes. Raises as `placed`."""
         if self._used + len(data) > len(self._block):
-            size = max(len(data), _BLOCK)
+            # twice as large each time: a map holds its file open
+            size = max(len(data), min(2 * len(self._block) or _BLOCKS[0], _BLOCKS[1]))
             self._block, self._used = _in_file(size, np.uint8, self._what, self._budget), 0
         begin, end = self._used, self._used + len(data)
         self._used = -(-end // _ALIGNED) * _ALIGNED

@@ -47,6 +47,7 @@ ALLOWED = {
         "executor/scheduler.py",
         "ThreadPoolExecutor",
     ): "its futures are waited for by `gdb.base.waiting`",
+    ("gdb/base/budget.py", "Lock"): SHORT,
     ("gdb/base/forks.py", "RLock"): STEPS,
     ("gdb/physical/rows/projecting.py", "result"): OTHER,
     ("gdb/run/stream.py", "Condition"): STEPS,
