@@ -26,8 +26,8 @@ Order = tuple[int, ...]
 
 def cheapest(
     query: Resolved, prices: Prices, known: Iterable[Order], tries: int, root: int | None = None
-) -> tuple[float, Order] | None:
-    """The cheapest order found, and its price; None where none has a price.
+) -> list[tuple[float, Order]]:
+    """The cheapest orders found, each with its price, the best first; none where nothing has a price.
 
     known : orders to begin with. tries : orders that are made, and changes of the best ones. root : the first vertex.
     """
@@ -43,9 +43,8 @@ def cheapest(
         if made is not None:
             orders[made] = None
     found = sorted((prices.price(order), order) for order in orders)
-    best = [_climbed(query, prices, *one, tries, source, root) for one in found[:CLIMBED]]
-    price, order = min(best, default=(math.inf, ()))
-    return (price, order) if price < math.inf else None
+    best = {_climbed(query, prices, *one, tries, source, root) for one in found[:CLIMBED]}
+    return [(price, order) for price, order in sorted(best) if price < math.inf]
 
 
 def _made(

@@ -60,12 +60,15 @@ def terms(
     if not WORTH <= whole < math.inf:
         return None
     free = cheapest(problem.query, Prices(samples, Shape(near, ordered)), [order], TRIES)
-    if free is None or free[0] > CHEAPER * whole:
+    choices = [
+        (choice.expected(taken), k, choice, taken)
+        for k, (least, along) in enumerate(free)
+        if least <= CHEAPER * whole
+        and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+    ]
+    if not choices:
         return None
-    choice = _Choice(problem, samples, free[1])
-    taken = choice.fewest(free[0])
-    if taken is None:
-        return None
+    *_, choice, taken = min(choices)
     found = [Term(1, replace(problem, apart=problem.apart - taken), choice.order)]
     price = choice.price(taken)
     for partition, factor in choice.partitions(taken).items():
@@ -94,9 +97,10 @@ def _cheapest(problem: Problem, order: Order, depth: int) -> tuple[float, list[T
     prices = Prices(samples, Shape(near, _with(near, problem.order | problem.apart)))
     price = prices.price(order)
     tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY))
-    found = cheapest(problem.query, prices, [order], tries) if tries else None
-    if found is not None:
-        price, order = found
+    if tries:
+        price, order = min(
+            [(price, order), *cheapest(problem.query, prices, [order], tries)], key=lambda f: f[0]
+        )
     known = terms(problem, samples, order, depth) if depth < DEEPEST else None
     if known is not None:
         return known
@@ -132,19 +136,17 @@ class _Choice:
 
     def fewest(self, least: float) -> Pairs | None:
         """Pairs to take off: first all without which the pattern costs about `least`, then, one by one, fewer, as long
-        as the price of all terms falls; None where that leaves too many terms.
-
-        A term is taken to cost as much as the pattern itself.
-        """
+        as the price of all terms falls; None where that leaves too many terms."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
         while taken and len(taken) <= MOST_PAIRS:
-            fewer = min((taken - {pair} for pair in sorted(taken)), key=self._expected)
-            if self._expected(fewer) >= self._expected(taken):
+            fewer = min((taken - {pair} for pair in sorted(taken)), key=self.expected)
+            if self.expected(fewer) >= self.expected(taken):
                 return taken if len(self.partitions(taken)) < MOST_TERMS else None
             taken = fewer
         return None
 
-    def _expected(self, taken: Pairs) -> float:
+    def expected(self, taken: Pairs) -> float:
+        """The price of all terms, if each costs as much as the pattern itself."""
         return (self.price(taken) + A_TERM) * (1 + len(self.partitions(taken)))
 
     def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:

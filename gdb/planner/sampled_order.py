@@ -52,6 +52,7 @@ BRANCHES = 6  # next vertices of a set that are looked at
 TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 
 
+MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
 MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 20, 5e3, 0.1, 0.2
@@ -125,16 +126,16 @@ def sampled_order(
     tail: frozenset[int] = frozenset()
     looped = sum(found[:-2] if tails else found)
     samples: Samples | None = None
-    if tails and looped > WORTH_A_SEARCH:
-        found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
-        samples = Samples(statistics, MEMBERS)
-    candidates = _candidates(query, statistics, order, tail)
     too_many = (
         counting
         and root is None
         and _lasting(query)
         and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
     )
+    if tails and looped > WORTH_A_SEARCH and not too_many:
+        found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
+        samples = Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
+    candidates = _candidates(query, statistics, order, tail)
     return Sampled(order, found, candidates, looped if counting else None, too_many, samples)
 
 
@@ -165,7 +166,8 @@ def _searched(
             # samples do not last along all loops as they do along a greedy order
             found = *again[:-1], again[-1] or total
             looped, order, tail = steps, whole, frozenset(whole) - set(loops)
-    rearranged = _rearranged(query, statistics, root, order)
+    priced = statistics.n <= MOST_PRICED
+    rearranged = _rearranged(query, statistics, root, order) if priced else None
     if rearranged is not None:
         looped, order = rearranged
         if statistics.rows() <= LOOKED_AT:
@@ -186,13 +188,13 @@ def _rearranged(
     prices = Prices(Samples(statistics, MEMBERS), shape)
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
-    found = cheapest(query, prices, [order], tries, root) if tries else None
-    if found is None or found[0] > CHEAPER * price:
+    found = cheapest(query, prices, [order], tries, root) if tries else []
+    if not found or found[0][0] > CHEAPER * price:
         return None
     # other samples than those that it was chosen by
     prices = Prices(Samples(statistics, MOST_MEMBERS // 2), shape)
-    price, again = prices.price(order), prices.price(found[1])
-    return (again, found[1]) if again < CHEAPER * price else None
+    price, again = prices.price(order), prices.price(found[0][1])
+    return (again, found[0][1]) if again < CHEAPER * price else None
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:
