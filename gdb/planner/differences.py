@@ -23,14 +23,14 @@ from gdb.planner.shape import Shape
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 
-WORTH = 4e6  # steps of a nest, from which on others are looked for
+WORTH, TERM_WORTH = 4e6, 1e7  # steps of a nest, and of a term's, from which on others are looked for
 MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
 DEEPEST = 2  # a term of a term is counted as it is
 TRIES = 16  # orders without the conditions
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 8, 1e5, 0.1
-MEMBERS = 96  # of a sample of a smaller pattern
+TERM_TRIES, A_TRY, TRIED_SHARE = 6, 1e5, 0.1
+MEMBERS = 64  # of a sample of a smaller pattern
 LOOKED_AT = 200_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
@@ -57,7 +57,7 @@ def terms(
     near = samples.statistics.near
     ordered = _with(near, problem.order)
     whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
-    if not WORTH <= whole < math.inf:
+    if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
         return None
     free = cheapest(problem.query, Prices(samples, Shape(near, ordered)), [order], TRIES)
     choices = [

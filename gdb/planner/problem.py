@@ -67,12 +67,13 @@ class Problem:
         identity = frozenset(frozenset([v]) for v in range(len(self.query.candidates)))
         found = {identity: 1}
         possible: dict[Partition, bool] = {}
+        kept = replace(self, apart=self.apart - taken)
         for u, v in sorted(taken):
             grown = dict(found)
             for partition, factor in found.items():
                 merged = _merged(partition, u, v)
                 if merged not in possible:
-                    possible[merged] = all(_may_be_one(self, taken, block) for block in merged)
+                    possible[merged] = all(_may_be_one(kept, block) for block in merged)
                 if possible[merged]:
                     grown[merged] = grown.get(merged, 0) - factor
             found = {partition: factor for partition, factor in grown.items() if factor}
@@ -121,6 +122,7 @@ def different(problem: Problem, u: int, v: int) -> bool:
 def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
     """What is to be taken off when the pairs `taken` need not differ: one problem for each way to make
     some of them equal that has embeddings at all."""
+    kept = replace(problem, apart=problem.apart - taken)
     identity = frozenset(frozenset([v]) for v in range(len(problem.query.candidates)))
     seen = {identity}
     frontier = [identity]
@@ -129,7 +131,7 @@ def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
             merged = _merged(partition, u, v)
             if merged not in seen:
                 seen.add(merged)
-                if all(_may_be_one(problem, taken, block) for block in merged):
+                if all(_may_be_one(kept, block) for block in merged):
                     frontier.append(merged)
     for partition in frontier[1:]:
         found = _quotient(problem, partition)
@@ -142,8 +144,8 @@ def _merged(partition: Partition, u: int, v: int) -> Partition:
     return partition - frozenset(joined) | {frozenset().union(*joined)}
 
 
-def _may_be_one(problem: Problem, taken: Pairs, block: Block) -> bool:
-    kept = replace(problem, apart=problem.apart - taken)
+def _may_be_one(kept: Problem, block: Block) -> bool:
+    """Whether no condition that is kept, and nothing else, tells vertices of a block apart."""
     return not any(different(kept, u, v) for u in block for v in block if u < v)
 
 

@@ -43,7 +43,7 @@ def taken_off(pairs: int = 3) -> Iterator[None]:
     def some(choice: differences._Choice, least: float) -> frozenset[tuple[int, int]] | None:
         return frozenset(sorted(choice.problem.apart)[:pairs]) or None
 
-    changes = {"WORTH": -1.0, "CHEAPER": 1e300, "DEEPEST": 1}
+    changes = {"WORTH": -1.0, "TERM_WORTH": -1.0, "CHEAPER": 1e300, "DEEPEST": 2}
     with (
         always(),
         patch.multiple(differences, **changes),
