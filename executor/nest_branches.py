@@ -33,7 +33,7 @@ def branch(nest: LoopNest) -> LoopNest:
     if not nest.counting or nest.loops < 1:
         return nest
     parts = [_Part(k, (), _reads(nest, (k,))) for k in range(1, nest.loops)]
-    parts += _trees(nest)
+    parts += [_Part(-1, nodes, _reads(nest, levels_of(nest, nodes))) for nodes in trees(nest)]
     placed: list[tuple[_Part, int]] = [(_Part(0, (), frozenset()), -1)]
     _place(parts, 0, placed)
     around = {part.loop: up for part, up in placed if part.loop >= 0}
@@ -50,8 +50,8 @@ def _reads(nest: LoopNest, levels: Sequence[int]) -> frozenset[int]:
     return frozenset(r for r in found - {*levels} if r < nest.loops)
 
 
-def _trees(nest: LoopNest) -> list[_Part]:
-    """The trees of the tail; two levels that only have to differ are one."""
+def trees(nest: LoopNest) -> list[tuple[int, ...]]:
+    """The nodes of each tree of the tail; two levels that only have to differ are one."""
     members: list[list[int]] = []
     whole = True
     for k, node in enumerate(nest.tail):
@@ -60,10 +60,23 @@ def _trees(nest: LoopNest) -> list[_Part]:
         members[-1].append(k)
         halved = node.formula is Formula.PAIR and len(members[-1]) == 1
         whole = node.parent < 0 and not halved
-    return [
-        _Part(-1, tuple(nodes), _reads(nest, [k for n in nodes for k in nest.tail[n].levels]))
-        for nodes in members
-    ]
+    return [tuple(nodes) for nodes in members]
+
+
+def levels_of(nest: LoopNest, nodes: Sequence[int]) -> list[int]:
+    """The levels of some nodes of the tail."""
+    return [k for n in nodes for k in nest.tail[n].levels]
+
+
+def in_order(nest: LoopNest, chosen: Sequence[tuple[int, ...]]) -> list[Node]:
+    """The nodes of the tail with its trees in another order."""
+    tail: list[Node] = []
+    for nodes in chosen:
+        shift = len(tail) - nodes[0]
+        for k in nodes:
+            node = nest.tail[k]
+            tail.append(replace(node, parent=node.parent + shift if node.parent >= 0 else -1))
+    return tail
 
 
 def _place(parts: Sequence[_Part], up: int, placed: list[tuple[_Part, int]]) -> None:
@@ -108,13 +121,10 @@ def _renumbered(
     at = {old: new for new, old in enumerate(around)}
     at |= {k: k for k in range(nest.loops, len(nest.levels))}
     levels = [renumbered(nest.levels[old], at) for old in at]
-    tail: list[Node] = []
-    for nodes, up in sorted(inside.items(), key=lambda both: at[both[1]]):
-        shift = len(tail) - nodes[0]
-        for k in nodes:
-            node = nest.tail[k]
-            parent = node.parent + shift if node.parent >= 0 else -1
-            tail.append(replace(node, parent=parent, inside=at[up]))
+    placed = sorted(inside, key=lambda nodes: at[inside[nodes]])
+    lies_in = [at[inside[nodes]] for nodes in placed for _ in nodes]
+    tail = in_order(nest, placed)
+    tail = [replace(node, inside=up) for node, up in zip(tail, lies_in, strict=True)]
     return replace(
         nest,
         levels=tuple(levels),

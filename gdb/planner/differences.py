@@ -23,7 +23,10 @@ from gdb.planner.shape import Shape
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 
-WORTH, TERM_WORTH = 4e6, 1e7  # steps of a nest, and of a term's, from which on others are looked for
+WORTH, TERM_WORTH = (
+    4e6,
+    1e7,
+)  # steps of a nest, and of a term's, from which on others are looked for
 MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
 DEEPEST = 2  # a term of a term is counted as it is

@@ -84,19 +84,16 @@ class Prices:
         waiting = [(1 << first, self.shape.everyone & ~(1 << first), rows)]
         while waiting:
             bound, rest, rows = waiting.pop()
-            counted = 0
             for part in self.shape.parts(rest):
                 loop = next((u for u in loops if part >> u & 1), None)
-                if loop is None:
-                    counted |= part
-                    continue
                 anew = self._anew(loops, bound, part, rows)
+                if loop is None:
+                    cost += rows + anew * self._tail(bound, part)
+                    continue
                 own = bound | 1 << loop
                 times = anew * self.samples.grown(bound, own)
                 cost += rows + anew + times * self._work(own, loop)
                 waiting.append((own, part & ~(1 << loop), times))
-            if counted:
-                cost += rows + self._anew(loops, bound, counted, rows) * self._tail(bound, counted)
         return cost
 
     def _anew(self, loops: Sequence[int], bound: int, part: int, rows: float) -> float:

@@ -134,7 +134,7 @@ def sampled_order(
     )
     if tails and looped > WORTH_A_SEARCH and not too_many:
         found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
-        samples = Samples(statistics, MEMBERS // 2) if statistics.n <= MOST_PRICED else None
+        samples = Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
     candidates = _candidates(query, statistics, order, tail)
     return Sampled(order, found, candidates, looped if counting else None, too_many, samples)
 
