@@ -10,11 +10,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices
 from gdb.planner.resolve import Resolved
-from gdb.planner.shape import members
+from gdb.planner.shape import components, members
+
+if TYPE_CHECKING:
+    from gdb.planner.statistics import Statistics
 
 FIRSTS = 6  # vertices that orders begin with
 PLAIN = 3  # orders without random weights
@@ -22,6 +26,30 @@ CLIMBED = 2  # orders that are changed
 NEAR = (-2, -1, 1, 2)  # how far a vertex is moved, every second time
 
 Order = tuple[int, ...]
+
+
+def hanging_last(statistics: Statistics, order: Order) -> Order:
+    """A connected order of the same vertices, as near to the given one as can be, in which what hangs on a single bound
+    vertex and multiplies embeddings comes last: the rest hardly depends on it, and would be matched again for each of
+    its embeddings."""
+    near = statistics.near
+    found, left = [order[0]], list(order[1:])
+    bound = 1 << order[0]
+    while left:
+        joined_to = [v for v in left if near[v] & bound] or left[:1]
+        hanging = 0
+        for part in components(sum(1 << v for v in left), near):
+            around = 0
+            for v in members(part):
+                around |= near[v]
+            if (around & bound).bit_count() == 1:
+                hanging |= part
+        waits = [v for v in joined_to if hanging >> v & 1 and statistics.expansion(bound, v) > 1.0]
+        following = next((v for v in joined_to if v not in waits), joined_to[0])
+        found.append(following)
+        left.remove(following)
+        bound |= 1 << following
+    return tuple(found)
 
 
 def cheapest(

@@ -9,9 +9,12 @@ degrees, which know nothing of hubs, have been wrong by a factor of ten and more
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gdb.planner.shape import Shape, components, members
-from gdb.planner.statistics import Population, Statistics
+
+if TYPE_CHECKING:
+    from gdb.planner.statistics import Population, Statistics
 
 TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 ELEMENT = 0.25  # steps for each element of a set operation

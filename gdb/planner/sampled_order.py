@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gdb.executor.plan import Candidates
-from gdb.planner.arrangements import cheapest
+from gdb.planner.arrangements import cheapest, hanging_last
 from gdb.planner.decompose import Decomposition
 from gdb.planner.magnitude import surely_too_many
 from gdb.planner.moments import bits
@@ -118,6 +118,8 @@ def sampled_order(
     found = _along(statistics, order, most)
     if not found[-1]:  # no sample lasted, so nothing speaks for this order
         order = matching_order(query, parts, root)
+        if not counting:
+            order = hanging_last(statistics, order)
         if tails:
             order = independent_last(query, order, root)
         if statistics.rows() <= LOOKED_AT:
