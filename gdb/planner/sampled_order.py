@@ -13,17 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gdb.executor.plan import Candidates
-from gdb.planner.arrangements import cheapest, hanging_last
 from gdb.planner.decompose import Decomposition
 from gdb.planner.magnitude import surely_too_many
 from gdb.planner.moments import bits
 from gdb.planner.order import independent_last, joined, matching_order
-from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolve import Resolved
 from gdb.planner.shape import Shape
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from gdb.planner.pricing import Samples
     from gdb.planner.statistics import Population, Statistics
 
 MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
@@ -119,6 +118,8 @@ def sampled_order(
     if not found[-1]:  # no sample lasted, so nothing speaks for this order
         order = matching_order(query, parts, root)
         if not counting:
+            from gdb.planner.arrangements import hanging_last  # seldom needed
+
             order = hanging_last(statistics, order)
         if tails:
             order = independent_last(query, order, root)
@@ -136,7 +137,7 @@ def sampled_order(
     )
     if tails and looped > WORTH_A_SEARCH and not too_many:
         found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
-        samples = Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
+        samples = _samples(statistics)
     candidates = _candidates(query, statistics, order, tail)
     return Sampled(order, found, candidates, looped if counting else None, too_many, samples)
 
@@ -180,10 +181,20 @@ def _searched(
     return found, order, looped, tail
 
 
+def _samples(statistics: Statistics) -> Samples | None:
+    """Samples to price nests by; None of a pattern of too many vertices."""
+    from gdb.planner.pricing import Samples  # few patterns are priced
+
+    return Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
+
+
 def _rearranged(
     query: Resolved, statistics: Statistics, root: int | None, order: tuple[int, ...]
 ) -> tuple[float, tuple[int, ...]] | None:
     """An order whose nest is surely cheaper, and its price; None where there seems to be none."""
+    from gdb.planner.arrangements import cheapest
+    from gdb.planner.pricing import Prices, Samples
+
     if statistics.rows() <= LOOKED_AT:
         statistics.weigh(order)
     shape = Shape(statistics.near, statistics.differs)
