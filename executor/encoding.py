@@ -55,7 +55,7 @@ class _Encoder:
         self.orders: list[tuple[int, int, int]] = []
         self.used = 0
         self.least = {*first_loops(nest).values()}
-        self.cached = {(one.level, one.tail): k for k, one in enumerate(nest.caches)}
+        self.cached = {one.level: k for k, one in enumerate(nest.caches) if not one.tail}
 
     def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
         start = len(self.refs)
@@ -161,15 +161,16 @@ class _Encoder:
         """Where loop k stands among the loops and the nodes of the tail."""
         loops, around = self.loops, self.arounds
         if k >= loops:
-            return [-1, -1, -1, 0, 0, 0, -1, -1, 0]
+            return [-1, -1, -1, 0, 0, 0, -1, 0, 0, 0]
         inner = [loop for loop in range(k + 1, loops) if around[loop] == k]
         beside = [loop for loop in range(k + 1, loops) if around[loop] == around[k]]
         nodes = [c for c, node in enumerate(self.nest.tail) if around[node.levels[0]] == k]
         span = [nodes[0], nodes[-1] + 1] if nodes else [0, 0]
         joins = len(inner) + bool(nodes) > 1 or any(loop in self.least for loop in inner)
         own = [around[k], (*inner, -1)[0], (*beside, -1)[0], *span, int(joins)]
-        own += [self.cached.get((k, tail), -1) for tail in (False, True)]
-        return [*own, int(k in self.least)]
+        trees = [c for c, one in enumerate(self.nest.caches) if one.tail and one.level == k]
+        kept = [trees[0], trees[-1] + 1] if trees else [0, 0]
+        return [*own, self.cached.get(k, -1), *kept, int(k in self.least)]
 
     def caches(self) -> tuple[list[list[int]], list[list[int]]]:
         """The tables of caches and of strangers."""
@@ -181,7 +182,7 @@ class _Encoder:
                 for test in stranger.tests:
                     self.check(test)
                 strangers.append([stranger.level, start, len(self.checks)])
-            rows.append([*self.refer(one.keys), first, len(strangers)])
+            rows.append([*self.refer(one.keys), first, len(strangers), one.until])
         return rows, strangers
 
     def windows(self, level: EdgeLevel, k: int) -> tuple[int, int, int]:

@@ -247,13 +247,18 @@ class Stranger:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What loop `level` counts whenever it is entered or, of the `tail`, what the trees in it count whenever it is
-    bound, kept by the levels that it depends on."""
+    """What loop `level` counts whenever it is entered or, of the `tail`, what some of the trees in it count whenever it
+    is bound, kept by the levels that it depends on.
+
+    until : the node of the tail that such trees end before. They begin where those of the cache before end, the first
+        ones with the first node in the loop; nodes of no cache stand last.
+    """
 
     level: int
     tail: bool
     keys: tuple[int, ...]
     strangers: tuple[Stranger, ...] = ()
+    until: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,11 +68,27 @@ def _trees(nest: LoopNest) -> list[_Piece]:
     """The trees of the tail; two levels that only have to differ are one."""
     return [
         _Piece(
-            *(-1, nodes, _reads(nest, [k for n in nodes for k in nest.tail[n].levels])),
+            *(-1, nodes, _reads(nest, levels_of(nest, nodes))),
             nest.levels[nest.tail[nodes[0]].levels[0]].part,
         )
         for nodes in trees(nest.tail)
     ]
+
+
+def levels_of(nest: LoopNest, nodes: Sequence[int]) -> list[int]:
+    """The levels of some nodes of the tail."""
+    return [k for n in nodes for k in nest.tail[n].levels]
+
+
+def in_order(nest: LoopNest, chosen: Sequence[tuple[int, ...]]) -> list[Node]:
+    """The nodes of the tail with its trees in another order."""
+    tail: list[Node] = []
+    for nodes in chosen:
+        shift = len(tail) - nodes[0]
+        for k in nodes:
+            node = nest.tail[k]
+            tail.append(replace(node, parent=node.parent + shift if node.parent >= 0 else -1))
+    return tail
 
 
 def _gathered(nest: LoopNest, pieces: Sequence[_Piece], part: int) -> list[_Piece]:
@@ -153,13 +169,10 @@ def _renumbered(
     at = {old: new for new, old in enumerate(around)}
     at |= {k: k for k in range(nest.loops, len(nest.levels))}
     levels = [renumbered(nest.levels[old], at) for old in at]
-    tail: list[Node] = []
-    for nodes, up in sorted(inside.items(), key=lambda both: at[both[1]]):
-        shift = len(tail) - nodes[0]
-        for k in nodes:
-            node = nest.tail[k]
-            parent = node.parent + shift if node.parent >= 0 else -1
-            tail.append(replace(node, parent=parent, inside=at[up]))
+    placed = sorted(inside, key=lambda nodes: at[inside[nodes]])
+    lies_in = [at[inside[nodes]] for nodes in placed for _ in nodes]
+    tail = in_order(nest, placed)
+    tail = [replace(node, inside=up) for node, up in zip(tail, lies_in, strict=True)]
     return replace(
         nest,
         levels=tuple(levels),

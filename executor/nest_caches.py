@@ -9,13 +9,17 @@ be another one than some within matters where it may be one of their candidates 
 from __future__ import annotations
 
 from gdb.executor.nest import UNBOUNDED, Cache, EdgeLevel, Kind, Level, LoopNest, Member, Stranger
+from gdb.executor.nest_branches import in_order, levels_of
+from gdb.executor.nest_parts import trees
 from gdb.records import replace
 
+MOST_GROUPS = 4  # of trees in one loop that are kept apart
 MOST_KEYS = 8  # levels that one cache reads; more seldom come again
 
 
 def cache(nest: LoopNest) -> LoopNest:
-    """The nest with a cache for each loop, and each loop's trees of the tail, that do not read all loops around them.
+    """The nest with a cache for each loop, and for trees of the tail in one loop, that do not read all loops around
+    them. Trees that are kept by different levels are kept apart.
 
     before: for a: for b in N(a): for c in N(b): for d in N(c): n += 1
     after:  for a: for b in N(a): for c in N(b): n += kept by c (for d in N(c): n += 1)
@@ -27,11 +31,44 @@ def cache(nest: LoopNest) -> LoopNest:
     for k in range(1, nest.loops):
         inside = {m for m, path in enumerate(paths) if k in path}
         found.append(_cache(nest, k, False, inside, paths[arounds[k]]))
-    for d in range(1, nest.loops):
-        inside = {m for m in range(nest.loops, len(arounds)) if arounds[m] == d}
-        if not all(_is_quick(nest.levels[m]) for m in inside):
-            found.append(_cache(nest, d, True, inside, paths[d]))
-    return replace(nest, caches=tuple(one for one in found if one is not None))
+    caches = [one for one in found if one is not None]
+    order: list[tuple[int, ...]] = []
+    within = sorted(trees(nest.tail), key=lambda nodes: arounds[levels_of(nest, nodes)[0]])
+    for d in range(nest.loops):
+        own = [nodes for nodes in within if arounds[levels_of(nest, nodes)[0]] == d]
+        kept, others = _groups(nest, d, own, paths[d]) if d else ([], own)
+        for one, some in kept:
+            order += some
+            caches.append(replace(one, until=sum(len(nodes) for nodes in order)))
+        order += others
+    return replace(nest, tail=tuple(in_order(nest, order)), caches=tuple(caches))
+
+
+def _groups(
+    nest: LoopNest, level: int, own: list[tuple[int, ...]], path: frozenset[int]
+) -> tuple[list[tuple[Cache, list[tuple[int, ...]]]], list[tuple[int, ...]]]:
+    """The trees in one loop that are kept by the same levels, each group with its cache, and all others.
+
+    Trees that take no longer than to ask go with some that are kept by all that they read.
+    """
+    kept: dict[Cache, list[tuple[int, ...]]] = {}
+    quick: list[tuple[int, ...]] = []
+    others: list[tuple[int, ...]] = []
+    for nodes in own:
+        levels = levels_of(nest, nodes)
+        if all(_is_quick(nest.levels[m]) for m in levels):
+            quick.append(nodes)
+            continue
+        one = _cache(nest, level, True, {*levels}, path)
+        if one is None or (one not in kept and len(kept) == MOST_GROUPS):
+            others.append(nodes)
+        else:
+            kept.setdefault(one, []).append(nodes)
+    for nodes in quick:
+        read = {r for m in levels_of(nest, nodes) for r in nest.levels[m].reads()}
+        host = next((one for one in kept if read - {*levels_of(nest, nodes)} <= {*one.keys}), None)
+        (kept[host] if host is not None else others).append(nodes)
+    return list(kept.items()), others
 
 
 def _is_quick(level: Level) -> bool:

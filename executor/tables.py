@@ -26,8 +26,9 @@ class LevelField(IntEnum):
 
     Of a loop that counts: AROUND is the loop around it, INNER the first in it, BESIDE the next in the one around it
     (-1: none); [NODE, NODE_END) are the nodes of the tail in it; JOINS is 1 where what is in it is more than one of
-    these, or may count nothing and is then one. LEAST is 1 where it counts at least one (an optional part), else 0.
-    CACHE is the cache of what it counts, TREES_CACHE that of what the nodes of the tail in it do (-1: none).
+    these, or may count nothing and is then one. CACHE is the cache of what it counts (-1: none), [TREES_CACHE,
+    TREES_CACHE_END) are those of what the tail in it does. LEAST is 1 where it counts at least one (an optional part),
+    else 0.
     """
 
     IS_EDGE = 0
@@ -57,7 +58,8 @@ class LevelField(IntEnum):
     JOINS = 24
     CACHE = 25
     TREES_CACHE = 26
-    LEAST = 27
+    TREES_CACHE_END = 27
+    LEAST = 28
 
 
 class Flag(IntFlag):
@@ -122,12 +124,13 @@ class NodeField(IntEnum):
 
 class CacheField(IntEnum):
     """Columns of the table of caches: [KEY, KEY_END) are its levels in the refs, [STRANGER, STRANGER_END) its rows of
-    the table of strangers."""
+    the table of strangers; of nodes of the tail it has those from where the one before ended to UNTIL."""
 
     KEY = 0
     KEY_END = 1
     STRANGER = 2
     STRANGER_END = 3
+    UNTIL = 4
 
 
 class StrangerField(IntEnum):

@@ -30,9 +30,10 @@ L_BELOW, L_BELOW_END, L_ABOVE, L_ABOVE_END, L_DIFFERS, L_DIFFERS_END = (
 L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_COLUMN, L_FLAGS = (
     int(LevelField(i)) for i in range(13, 19)
 )
-L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS, L_CACHE, L_TREES_CACHE, L_LEAST = (
-    int(LevelField(i)) for i in range(19, 28)
+L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS = (
+    int(LevelField(i)) for i in range(19, 25)
 )
+L_CACHE, L_TREES_CACHE, L_TREES_CACHE_END, L_LEAST = (int(LevelField(i)) for i in range(25, 29))
 S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     int(SetField(i)) for i in range(7)
 )
@@ -90,8 +91,9 @@ P_SUMS, P_PRODUCTS, P_AHEAD, P_CACHES, P_STRANGERS, P_LOCAL = range(18, 24)
 # may have, less one, and where more than the first few are; the run whose counts hold; how often it was asked and knew,
 # the steps that the others took; 1 where that does not pay; the slot that is being counted (0: none), and the total and
 # the steps before; the key. A slot: run, count, key
-K_KEY, K_KEY_END, K_STRANGER, K_STRANGER_END, K_MASK, K_SLOTS, K_MOST_MASK, K_MORE = range(8)
-K_RUN, K_ASKED, K_KNOWN, K_STEPS, K_OFF, K_SLOT, K_TOTAL, K_SPENT, K_VALUE = range(8, 17)
+K_KEY, K_KEY_END, K_STRANGER, K_STRANGER_END, K_UNTIL = range(5)
+K_MASK, K_SLOTS, K_MOST_MASK, K_MORE = range(5, 9)
+K_RUN, K_ASKED, K_KNOWN, K_STEPS, K_OFF, K_SLOT, K_TOTAL, K_SPENT, K_VALUE = range(9, 18)
 N_CACHE = K_VALUE + MOST_KEYS
 # a stranger's state: what its row says; the newest stamp of what its tests read when they were made; whether one held
 X_LEVEL, X_CHECK, X_CHECK_END, X_STAMP, X_MATTERS = range(5)

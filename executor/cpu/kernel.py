@@ -30,6 +30,7 @@ from gdb.executor.cpu.address import (
     G_ON,
     G_SKIP,
     JOINED,
+    K_UNTIL,
     L_AROUND,
     L_BESIDE,
     L_CACHE,
@@ -42,6 +43,7 @@ from gdb.executor.cpu.address import (
     L_NODE,
     L_NODE_END,
     L_TREES_CACHE,
+    L_TREES_CACHE_END,
     LARGEST,
     OVERFLOW,
     P_BOUND,
@@ -60,7 +62,7 @@ from gdb.executor.cpu.address import (
     Pointers,
 )
 from gdb.executor.cpu.bitmaps import compute_bits, open_frame
-from gdb.executor.cpu.caches import keep, recall
+from gdb.executor.cpu.caches import cache_of, keep, recall
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
 from gdb.executor.cpu.local import count_local, enter_loop
 from gdb.executor.cpu.look_ahead import leads_on
@@ -142,6 +144,34 @@ def times(a: int, b: int) -> int:
     if a == TOO_MANY or float(a) * float(b) > LARGEST:
         return TOO_MANY
     return a * b
+
+
+@compiled
+def count_trees(p: Pointers, d: int, spent: int) -> tuple[int, float, int]:
+    """As `count_tail`, of the nodes of the tail in loop d, those first that caches may know; the last number is the
+    steps, `spent` before."""
+    total, shadow = 1, 1.0
+    first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
+    c, caches = level(p, d, L_TREES_CACHE), level(p, d, L_TREES_CACHE_END)
+    while first < after and total != 0 and shadow <= LARGEST:
+        known, until = 0, after
+        if c < caches:
+            until = load_i64(cache_of(p, c), K_UNTIL)
+            known = recall(p, c, 0, spent)
+            spent += 1
+        if known != 0:
+            n = load_i64(known, 1)
+            approx = float(n)
+        else:
+            n, approx, work = count_tail(p, first, until)
+            spent += 4 * (until - first) + (work >> 2)
+            if c < caches and approx <= LARGEST:
+                keep(p, c, n, spent)
+        shadow = shadow * approx if approx > 0.0 else shadow * float(n)
+        total = total * n
+        first = until
+        c += 1
+    return total, shadow, spent
 
 
 def _run(
@@ -335,20 +365,8 @@ def _run(
             entering = True
         elif counting:
             n, shadow = 1, 1.0
-            first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
-            if first < after:
-                known, own = 0, level(p, d, L_TREES_CACHE)
-                if own >= 0:
-                    known = recall(p, own, 0, spent)
-                    spent += 1
-                if known != 0:
-                    n = load_i64(known, 1)
-                    shadow = float(n)
-                else:
-                    n, shadow, work = count_tail(p, first, after)
-                    spent += 4 * (after - first) + (work >> 2)
-                    if own >= 0 and shadow <= LARGEST:
-                        keep(p, own, n, spent)
+            if level(p, d, L_NODE) < level(p, d, L_NODE_END):
+                n, shadow, spent = count_trees(p, d, spent)
             inner = level(p, d, L_INNER)
             if inner < 0:
                 if shadow > LARGEST or total > 9223372036854775807 - n:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more
 WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
+_WITHOUT_TERMS = frozenset({"structure", "differences"})
 
 
 def tally_plan(
@@ -160,5 +161,5 @@ def counted(
             raise
     from gdb.planner import plan as make_plan
 
-    plain = make_plan(graph, source, counting=True, switched_off=frozenset({"structure"}))
+    plain = make_plan(graph, source, counting=True, switched_off=_WITHOUT_TERMS)
     return executor.count(plain, source, options, given)

@@ -6,6 +6,8 @@ same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
@@ -24,7 +26,7 @@ from gdb.planner.order import components, independent_last, matching_order, writ
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
-from gdb.planner.sampled_order import sampled_order
+from gdb.planner.sampled_order import Sampled, sampled_order
 from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
@@ -40,10 +42,12 @@ PASSES = (
     "patterns",
     "implied",
     "structure",
+    "differences",
     *nest_passes.PASSES,
 )
 
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
+_WITHOUT_DIFFERENCES = {"differences", "branches", "fuse", "count_last", "formulas", "trees"}
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
 
 
@@ -118,6 +122,7 @@ def plan(
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
+    too_many = False
     if sampled is not None:
         too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
         found = replace(found, notes=replace(found.notes, steps=sampled.steps, too_many=too_many))
@@ -127,25 +132,27 @@ def plan(
         return with_optional(found, graph, source, ordered="order" not in switched_off)
     if root is not None:
         return replace(found, ranked=False)  # its vertices are shown
+
+    def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
+        given = conditions_of(problem.apart)
+        parts = decompose(problem.query)
+        return _assembled(
+            problem.query,
+            order,
+            parts,
+            given,
+            broken,
+            switched_off,
+            {},
+            counting=True,
+            tail=tail,
+        )
+
     if sampled is not None:
-        return found
+        if sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many:
+            return found
+        return _with_terms(found, query, sampled, broken, arrange)
     if counting and not _WITHOUT_STRUCTURE & switched_off:
-
-        def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
-            given = conditions_of(problem.apart)
-            parts = decompose(problem.query)
-            return _assembled(
-                problem.query,
-                order,
-                parts,
-                given,
-                broken,
-                switched_off,
-                {},
-                counting=True,
-                tail=tail,
-            )
-
         return by_structure(
             found,
             lambda: problem_of(query, conditions(query, {})),
@@ -156,6 +163,37 @@ def plan(
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
     return found
+
+
+def _with_terms(
+    found: Plan,
+    query: Resolved,
+    sampled: Sampled,
+    broken: Symmetry,
+    arrange: Callable[[Problem, tuple[int, ...], Symmetry, int], Plan],
+) -> Plan:
+    """The plan without conditions that make it dearer than what they leave out."""
+    narrowed = replace(query, candidates=sampled.candidates)
+    problem = problem_of(narrowed, conditions(query, {}))
+    if problem is None or sampled.samples is None:
+        return found
+    from gdb.planner.differences import terms  # compiles kernels
+
+    order = frozenset(broken.restrictions)
+    apart = problem.apart - {(min(p), max(p)) for p in order}
+    known = terms(replace(problem, apart=apart, order=order), sampled.samples, found.order)
+    if known is None:
+        return found
+    steps, smaller = known
+    plans = []
+    for term in smaller:
+        restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
+        plan = arrange(term.problem, term.order, restrictions, 0)
+        plan = replace(plan, multiplicity=found.multiplicity, ranked=False)
+        plans.append((term.factor, plan))
+    plan = plans[0][1]
+    notes = replace(plan.notes, steps=steps, estimates=sampled.estimates)
+    return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 
 
 def _is_plain(plan: Plan) -> bool:

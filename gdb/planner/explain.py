@@ -9,6 +9,7 @@ import numpy as np
 
 from gdb.executor.choose_device import Choice, shown
 from gdb.executor.nest import (
+    Cache,
     Check,
     EdgeLevel,
     Formula,
@@ -217,7 +218,7 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
         tab = tabs[arounds[k]]
         line = "  " * tab + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
         line += "  [at least 1]" if k in least else ""
-        line += _cached(nest, k, False, plan) if windows else ""
+        line += _cached(nest, k, plan) if windows else ""
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
         lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
         tabs[k] = tab = tab + 1
@@ -234,8 +235,7 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
             lines.append("  " * tab + "multiply:")
             tabs[k] = tab = tab + 1
         if trees or not inner:
-            kept = _cached(nest, k, True, plan) if windows else ""
-            lines.append("  " * tab + "count " + (" * ".join(trees) or "1") + kept)
+            lines.append("  " * tab + "count " + _counted(nest, k, plan, kept=windows))
     if not nest.counting:
         lines.append("  " * tabs[nest.loops - 1] + "write a row")
     elif nest.loops == 0:
@@ -243,21 +243,37 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
     return lines
 
 
-def _cached(nest: LoopNest, loop: int, tail: bool, plan: Plan) -> str:
-    """By what the count of a loop, or of the trees in it, is kept."""
-    for one in nest.caches:
-        if (one.level, one.tail) == (loop, tail):
-            keys = [_variable(nest, k, plan) for k in one.keys]
-            keys += [f"{_variable(nest, s.level, plan)} where it matters" for s in one.strangers]
-            return f"  [kept by {', '.join(keys) or 'nothing'}]"
-    return ""
+def _cached(nest: LoopNest, loop: int, plan: Plan) -> str:
+    """By what the count of a loop is kept."""
+    found = (one for one in nest.caches if one.level == loop and not one.tail)
+    return next((_kept(nest, one, plan) for one in found), "")
 
 
-def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
-    """A factor for each root of the tail in a loop."""
+def _kept(nest: LoopNest, one: Cache, plan: Plan) -> str:
+    keys = [_variable(nest, k, plan) for k in one.keys]
+    keys += [f"{_variable(nest, s.level, plan)} where it matters" for s in one.strangers]
+    return f"  [kept by {', '.join(keys) or 'nothing'}]"
+
+
+def _counted(nest: LoopNest, loop: int, plan: Plan, *, kept: bool) -> str:
+    """What the trees in a loop count, those that are kept by the same first."""
+    begin, found = 0, []
+    for one in nest.caches if kept else ():
+        if one.tail and one.level == loop:
+            some = _tail(nest, plan, loop, begin, one.until)
+            found.append(" * ".join(some) + _kept(nest, one, plan))
+            begin = one.until
+    found += _tail(nest, plan, loop, begin)
+    return " * ".join(found) or "1"
+
+
+def _tail(
+    nest: LoopNest, plan: Plan, loop: int, begin: int = 0, end: int | None = None
+) -> list[str]:
+    """A factor for each root of the tail in a loop, of nodes [begin, end)."""
     factors: list[str] = []
     paired, optional = False, ends_of_trees(nest)
-    for k, node in enumerate(nest.tail):
+    for k, node in list(enumerate(nest.tail))[begin:end]:
         if node.parent >= 0 or nest.arounds[node.levels[0]] != loop:
             continue
         base = _base(nest, node.levels[0], plan)

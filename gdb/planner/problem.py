@@ -23,6 +23,8 @@ from gdb.storage.adjacency import Direction
 
 Pairs = frozenset[tuple[int, int]]
 Block = frozenset[int]
+Partition = frozenset[Block]
+Partitions = dict[Partition, int]
 
 _PLAIN = MatchMode(edges_differ=False)
 
@@ -55,6 +57,34 @@ class Problem:
         pairs = {(x, first) if hubs_first else (first, x) for x in others}
         known = {(min(p), max(p)) for p in pairs}
         return replace(self, apart=self.apart - known, order=self.order | pairs)
+
+    def partitions(self, taken: Pairs) -> Partitions:
+        """What the pattern without the conditions `taken` counts too much: the ways to make some of these pairs equal,
+        with what each way is to be counted by.
+
+        It is the product of 1 - [u = v] over all pairs, multiplied out; ways that are the same are counted together.
+        """
+        identity = frozenset(frozenset([v]) for v in range(len(self.query.candidates)))
+        found = {identity: 1}
+        possible: dict[Partition, bool] = {}
+        kept = replace(self, apart=self.apart - taken)
+        for u, v in sorted(taken):
+            grown = dict(found)
+            for partition, factor in found.items():
+                merged = _merged(partition, u, v)
+                if merged not in possible:
+                    possible[merged] = all(_may_be_one(kept, block) for block in merged)
+                if possible[merged]:
+                    grown[merged] = grown.get(merged, 0) - factor
+            found = {partition: factor for partition, factor in grown.items() if factor}
+        del found[identity]
+        return found
+
+    def merged(self, partition: Partition, taken: Pairs) -> tuple[Problem, dict[int, int]] | None:
+        """The problem without the conditions `taken` in which each block is one vertex, and what became of each vertex;
+        None where one has no candidates."""
+        found = _quotient(replace(self, apart=self.apart - taken), partition)
+        return (found, _places(partition)) if found is not None else None
 
 
 def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
@@ -92,6 +122,7 @@ def different(problem: Problem, u: int, v: int) -> bool:
 def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
     """What is to be taken off when the pairs `taken` need not differ: one problem for each way to make
     some of them equal that has embeddings at all."""
+    kept = replace(problem, apart=problem.apart - taken)
     identity = frozenset(frozenset([v]) for v in range(len(problem.query.candidates)))
     seen = {identity}
     frontier = [identity]
@@ -100,7 +131,7 @@ def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
             merged = _merged(partition, u, v)
             if merged not in seen:
                 seen.add(merged)
-                if all(_may_be_one(problem, taken, block) for block in merged):
+                if all(_may_be_one(kept, block) for block in merged):
                     frontier.append(merged)
     for partition in frontier[1:]:
         found = _quotient(problem, partition)
@@ -108,21 +139,21 @@ def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
             yield found
 
 
-def _merged(partition: frozenset[Block], u: int, v: int) -> frozenset[Block]:
+def _merged(partition: Partition, u: int, v: int) -> Partition:
     joined = [b for b in partition if u in b or v in b]
     return partition - frozenset(joined) | {frozenset().union(*joined)}
 
 
-def _may_be_one(problem: Problem, taken: Pairs, block: Block) -> bool:
-    kept = replace(problem, apart=problem.apart - taken)
+def _may_be_one(kept: Problem, block: Block) -> bool:
+    """Whether no condition that is kept, and nothing else, tells vertices of a block apart."""
     return not any(different(kept, u, v) for u in block for v in block if u < v)
 
 
-def _quotient(problem: Problem, partition: frozenset[Block]) -> Problem | None:
+def _quotient(problem: Problem, partition: Partition) -> Problem | None:
     """The problem with each block made one vertex; None where one has no candidates."""
     query = problem.query
     blocks = sorted(partition, key=min)
-    place = {v: k for k, block in enumerate(blocks) for v in block}
+    place = _places(partition)
     vertices = tuple(_one_vertex(query.graph, block) for block in blocks)
     candidates = tuple(_common([query.candidates[v] for v in sorted(b)]) for b in blocks)
     if any(c.count == 0 for c in candidates):
@@ -141,6 +172,11 @@ def _quotient(problem: Problem, partition: frozenset[Block]) -> Problem | None:
     order = frozenset((place[u], place[v]) for u, v in problem.order)
     plain = Problem(smaller, frozenset(), order)
     return Problem(smaller, frozenset(p for p in apart if not different(plain, *p)), order)
+
+
+def _places(partition: Partition) -> dict[int, int]:
+    """The number of the block of each vertex."""
+    return {v: k for k, block in enumerate(sorted(partition, key=min)) for v in block}
 
 
 def _one_vertex(graph: QueryGraph, block: Block) -> QueryVertex:

@@ -18,9 +18,11 @@ from gdb.planner.magnitude import surely_too_many
 from gdb.planner.moments import bits
 from gdb.planner.order import independent_last, joined, matching_order
 from gdb.planner.resolve import Resolved
+from gdb.planner.shape import Shape
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from gdb.planner.pricing import Samples
     from gdb.planner.statistics import Population, Statistics
 
 MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
@@ -49,12 +51,19 @@ BRANCHES = 6  # next vertices of a set that are looked at
 TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 
 
+MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
+# orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
+# how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
+MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 20, 5e3, 0.1, 0.2
+
+
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """An order, the expected number of partial embeddings after each vertex of it, and the candidates to match.
 
     steps : to bind the loops and count the rest, None where embeddings are listed.
     too_many : there are surely more than 2^63 - 1 embeddings, as far as edges and candidates say.
+    samples : of the embeddings of parts, where the steps are worth a search for a better way to count.
     """
 
     order: tuple[int, ...]
@@ -62,6 +71,7 @@ class Sampled:
     candidates: tuple[Candidates, ...]
     steps: float | None
     too_many: bool = False
+    samples: Samples | None = None
 
 
 def sampled_order(
@@ -107,6 +117,10 @@ def sampled_order(
     found = _along(statistics, order, most)
     if not found[-1]:  # no sample lasted, so nothing speaks for this order
         order = matching_order(query, parts, root)
+        if not counting:
+            from gdb.planner.arrangements import hanging_last  # seldom needed
+
+            order = hanging_last(statistics, order)
         if tails:
             order = independent_last(query, order, root)
         if statistics.rows() <= LOOKED_AT:
@@ -114,31 +128,86 @@ def sampled_order(
         found = _along(statistics, order, most)
     tail: frozenset[int] = frozenset()
     looped = sum(found[:-2] if tails else found)
-    if tails and looped > WORTH_A_SEARCH:
-        search = _Search(statistics, root, min(SEARCHED, SEARCH_SHARE * looped))
-        looped, total = search.steps(search.looped(order), order, found), found[-1]
-        for loops in search.best(statistics.begin(MEMBERS)):
-            whole = joined(query, [*loops, *(v for v in order if v not in loops)])
-            if whole is None:
-                continue
-            if statistics.rows() <= LOOKED_AT:
-                statistics.weigh(whole)
-            again = _along(
-                statistics, whole, SAMPLED
-            )  # the search took the luckiest of many small samples
-            steps = search.steps(len(loops), whole, again)
-            if steps < looped:
-                # samples do not last along all loops as they do along a greedy order
-                found = *again[:-1], again[-1] or total
-                looped, order, tail = steps, whole, frozenset(whole) - set(loops)
-    candidates = _candidates(query, statistics, order, tail)
+    samples: Samples | None = None
     too_many = (
         counting
         and root is None
         and _lasting(query)
         and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
     )
-    return Sampled(order, found, candidates, looped if counting else None, too_many)
+    if tails and looped > WORTH_A_SEARCH and not too_many:
+        found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
+        samples = _samples(statistics)
+    candidates = _candidates(query, statistics, order, tail)
+    return Sampled(order, found, candidates, looped if counting else None, too_many, samples)
+
+
+def _searched(
+    query: Resolved,
+    statistics: Statistics,
+    root: int | None,
+    order: tuple[int, ...],
+    found: tuple[float, ...],
+    looped: float,
+) -> tuple[tuple[float, ...], tuple[int, ...], float, frozenset[int]]:
+    """For counting: numbers of partial embeddings and an order that is cheaper than a greedy one, its steps, and what
+    is counted below its loops. found, looped : of the greedy order."""
+    tail: frozenset[int] = frozenset()
+    search = _Search(statistics, root, min(SEARCHED, SEARCH_SHARE * looped))
+    looped, total = search.steps(search.shape.looped(order), order, found), found[-1]
+    for loops in search.best(statistics.begin(MEMBERS)):
+        whole = joined(query, [*loops, *(v for v in order if v not in loops)])
+        if whole is None:
+            continue
+        if statistics.rows() <= LOOKED_AT:
+            statistics.weigh(whole)
+        again = _along(
+            statistics, whole, SAMPLED
+        )  # the search took the luckiest of many small samples
+        steps = search.steps(len(loops), whole, again)
+        if steps < looped:
+            # samples do not last along all loops as they do along a greedy order
+            found = *again[:-1], again[-1] or total
+            looped, order, tail = steps, whole, frozenset(whole) - set(loops)
+    priced = statistics.n <= MOST_PRICED
+    rearranged = _rearranged(query, statistics, root, order) if priced else None
+    if rearranged is not None:
+        looped, order = rearranged
+        if statistics.rows() <= LOOKED_AT:
+            statistics.weigh(order)
+        again = _along(statistics, order, SAMPLED)
+        found = *again[:-1], again[-1] or total
+        tail = frozenset(order[search.shape.looped(order) :])
+    return found, order, looped, tail
+
+
+def _samples(statistics: Statistics) -> Samples | None:
+    """Samples to price nests by; None of a pattern of too many vertices."""
+    from gdb.planner.pricing import Samples  # few patterns are priced
+
+    return Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
+
+
+def _rearranged(
+    query: Resolved, statistics: Statistics, root: int | None, order: tuple[int, ...]
+) -> tuple[float, tuple[int, ...]] | None:
+    """An order whose nest is surely cheaper, and its price; None where there seems to be none."""
+    from gdb.planner.arrangements import cheapest
+    from gdb.planner.pricing import Prices, Samples
+
+    if statistics.rows() <= LOOKED_AT:
+        statistics.weigh(order)
+    shape = Shape(statistics.near, statistics.differs)
+    prices = Prices(Samples(statistics, MEMBERS // 2), shape)
+    price = prices.price(order)
+    tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
+    found = cheapest(query, prices, [order], tries, root) if tries else []
+    if not found or found[0][0] > CHEAPER * price:
+        return None
+    # other samples than those that it was chosen by
+    prices = Prices(Samples(statistics, MOST_MEMBERS // 2), shape)
+    price, again = prices.price(order), prices.price(found[0][1])
+    return (again, found[0][1]) if again < CHEAPER * price else None
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:
@@ -282,12 +351,12 @@ class _Search:
 
     def __init__(self, statistics: Statistics, root: int | None, most: float) -> None:
         self.statistics, self.root, self.most = statistics, root, most
+        self.shape = Shape(statistics.near, statistics.differs)
         self.beside = 0
         self.everyone = (1 << statistics.n) - 1
         self.least = float("inf")
         self.ends: list[tuple[float, tuple[int, ...]]] = []
         self._expected: dict[int, float] = {}
-        self._obstacles: dict[int, int] = {}
 
     def best(self, empty: Population) -> list[tuple[int, ...]]:
         """The cheapest loops found, each in an order."""
@@ -316,12 +385,13 @@ class _Search:
         loops = list(state.loops)
         bound = state.population.bound
         waiting = [
-            (bound, part, state.population.expected) for part in self._parts(self.everyone & ~bound)
+            (bound, part, state.population.expected)
+            for part in self.shape.parts(self.everyone & ~bound)
         ]
         cost = state.cost
         while waiting and cost < SLACK * self.least:
             bound, rest, rows = waiting.pop()
-            against = self._against(rest)
+            against = self.shape.against(rest)
             joined_to = [v for v in bits(against) if self.statistics.near[v] & bound]
             if against and not joined_to:
                 return
@@ -333,7 +403,7 @@ class _Search:
             bound |= 1 << v
             loops.append(v)
             cost += rows * self._work(bound, v)
-            waiting += [(bound, part, rows) for part in self._parts(rest & ~(1 << v))]
+            waiting += [(bound, part, rows) for part in self.shape.parts(rest & ~(1 << v))]
         if not waiting:
             self.ends.append((cost, tuple(loops)))
             self.least = min(self.least, cost)
@@ -350,7 +420,7 @@ class _Search:
         waiting = [(1 << first, self.everyone & ~(1 << first), found[0])]
         while waiting:
             bound, rest, rows = waiting.pop()
-            for part in self._parts(rest):
+            for part in self.shape.parts(rest):
                 loop = next((u for u in order[:loops] if part >> u & 1), None)
                 if loop is None:  # all of it is counted
                     cost += rows * self._tail(bound, part)
@@ -359,31 +429,6 @@ class _Search:
                 cost += rows * times[loop] * self._work(own, loop)
                 waiting.append((own, part & ~(1 << loop), rows * times[loop]))
         return cost
-
-    def looped(self, order: tuple[int, ...]) -> int:
-        """How many vertices of an order have to be looped over before the rest can be counted without."""
-        rest = 0
-        for k in range(len(order) - 1, 0, -1):
-            if self._against(rest | 1 << order[k]):
-                return k + 1
-            rest |= 1 << order[k]
-        return 1
-
-    def _parts(self, rest: int) -> list[int]:
-        """Some vertices in sets of those that edges, or having to differ, join."""
-        near, differs = self.statistics.near, self.statistics.differs
-        found = []
-        while rest:
-            part, new = 0, rest & -rest
-            while new:
-                part |= new
-                joined_to = 0
-                for v in bits(new):
-                    joined_to |= near[v] | differs[v]
-                new = joined_to & rest & ~part
-            rest &= ~part
-            found.append(part)
-        return found
 
     def _next(self, beam: list[_State]) -> list[_State]:
         """The cheapest sets of one loop more."""
@@ -424,42 +469,6 @@ class _Search:
         ahead = near[v] & ~bound
         sets = sum(1 for u in bits(ahead) if near[u] & bound & ~(1 << v))
         return 1.0 + sets
-
-    def _against(self, rest: int) -> int:
-        """Of some vertices those that keep them from being counted without loops, as far as can be said before there is
-        a nest: what lies on a cycle, else what has to differ from others and is neither like them nor, with one of
-        them, alone."""
-        known = self._obstacles.get(rest)
-        if known is None:
-            known = self._obstacles[rest] = self._cycles(rest) or self._entangled(rest)
-        return known
-
-    def _cycles(self, rest: int) -> int:
-        near = self.statistics.near
-        found = False
-        while not found:
-            leaves = 0
-            for v in bits(rest):
-                if (near[v] & rest).bit_count() < 2:
-                    leaves |= 1 << v
-            rest &= ~leaves
-            found = not leaves
-        return rest
-
-    def _entangled(self, rest: int) -> int:
-        near, differs = self.statistics.near, self.statistics.differs
-        found = 0
-        for v in bits(rest):
-            others = differs[v] & rest & ~near[v]
-            if not others or all(near[u] == near[v] for u in bits(others)):
-                continue
-            pair = 1 << v | others
-            alone = others.bit_count() == 1 and all(
-                not near[u] & rest and not differs[u] & rest & ~pair for u in bits(pair)
-            )
-            if not alone:
-                found |= 1 << v
-        return found
 
     def _tail(self, bound: int, rest: int) -> float:
         """Steps to count the rest once."""

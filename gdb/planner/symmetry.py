@@ -11,11 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Twin
 from gdb.planner.distinct import clauses
 from gdb.planner.resolve import Edge, Resolved
-from gdb.records import dataclass
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import Direction
 
 MAX_TWINS = 5040
@@ -29,11 +31,14 @@ Signature = tuple[tuple[object, ...], ...]
 @dataclass(frozen=True, slots=True)
 class Symmetry:
     """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand
-    behind each kept one; `fixed` are vertices whose orbit was left alone."""
+    behind each kept one; `fixed` are vertices whose orbit was left alone. moves : for each orbit that was broken, in
+    their order, automorphisms that take its vertex to the others and leave the vertices of those before where they are.
+    """
 
     restrictions: tuple[tuple[int, int], ...] = ()
     multiplicity: int = 1
     fixed: tuple[int, ...] = ()
+    moves: tuple[tuple[tuple[int, ...], ...], ...] = field(default=(), compare=False, repr=False)
 
 
 class Automorphisms:
@@ -243,19 +248,23 @@ def _chain(
     be broken."""
     fixed = {v: v for v in left_alone}
     restrictions: list[tuple[int, int]] = []
+    moves: list[tuple[tuple[int, ...], ...]] = []
     multiplicity = 1
     for u in order:
         if u in fixed:
             continue
         others = [x for x in range(group.n) if x not in fixed and x != u]
         alike = (x for x in others if group.colour[x] == group.colour[u])
-        orbit = [u, *(x for x in alike if group.find({**fixed, u: x}))]
+        found = [image for x in alike if (image := group.find({**fixed, u: x})) is not None]
+        orbit = [u, *(image[u] for image in found)]
         if not all(surely_different(a, b) for a in orbit for b in orbit if a < b):
             return u
+        if found:
+            moves.append(tuple(found))
         restrictions += [(x, u) if hubs_first else (u, x) for x in orbit[1:]]
         multiplicity *= len(orbit)
         fixed[u] = u
-    return Symmetry(tuple(restrictions), multiplicity, tuple(left_alone))
+    return Symmetry(tuple(restrictions), multiplicity, tuple(left_alone), tuple(moves))
 
 
 def orbit_of(
@@ -273,8 +282,15 @@ def twins(query: Resolved, symmetry: Symmetry) -> tuple[Twin, ...]:
     if symmetry.multiplicity == 1:
         return ()
     group = Automorphisms(query)
-    start = {v: v for v in symmetry.fixed}
-    return tuple(Twin(image, group.edge_image(image)) for image in group.all(start))
+    # each automorphism is in one way a product of one move of each orbit
+    vertices = np.arange(group.n)[np.newaxis]
+    edges = np.arange(len(query.edges))[np.newaxis]
+    for moves in reversed(symmetry.moves):
+        vertices = np.concatenate([vertices, *(np.array(image)[vertices] for image in moves)])
+        images = [np.array(group.edge_image(image), np.int64) for image in moves]
+        edges = np.concatenate([edges, *(image[edges] for image in images)])
+    both = zip(vertices.tolist(), edges.tolist(), strict=True)
+    return tuple(Twin(tuple(v), tuple(e)) for v, e in both)
 
 
 def parallel_twins(query: Resolved) -> dict[int, int]:

@@ -99,6 +99,32 @@ def test_counts_are_those_of_the_reference() -> None:
         assert plan.multiplicity * found == reference.count(plan, graph)
 
 
+@pytest.mark.parametrize("steps", [1 << 20, 3])
+def test_trees_in_one_loop_are_kept_apart(steps: int) -> None:
+    """In the loop of a vertex are a tree of it, a leaf of it, and a tree of it and the vertex before: each tree is kept
+    by what it reads, the leaf with that which reads its vertex."""
+    edges = ((0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4), (4, 5), (3, 5), (3, 6), (6, 7), (3, 8))
+    knew = 0
+    for seed in range(6):
+        graph = random_graph(seed)
+        query = query_of(edges, REPEATABLE_ELEMENTS, seed, 0.2)
+        off = OFF | {"order", "structure"}
+        plans = [
+            planner.plan(query, graph, counting=True, switched_off=off | more)
+            for more in (frozenset[str](), frozenset({"caches"}))
+        ]
+        cached, plain = (prepare(plan, graph, windows=True) for plan in plans)
+        trees = [one for one in cached.nest.caches if one.tail]
+        assert [one.level for one in trees] == [3, 3]
+        assert {one.keys for one in trees} == {(3,), (2, 3)}
+        assert sorted(one.until for one in trees)[-1] == len(cached.nest.tail)
+        found, known = counted(cached, None, steps)
+        assert found == counted(plain, None, steps)[0]
+        knew += known
+        assert "[kept by _3]" in explain(plans[0], graph, Options(device="cpu"))
+    assert knew > 0
+
+
 def test_a_worker_that_is_used_again_knows_nothing_of_the_run_before() -> None:
     graph = random_graph(3)
     plan = planner.plan(query_of(PATH, DIFFERENT_NODES, 3), graph, counting=True, switched_off=OFF)

@@ -18,6 +18,7 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
+from gdb.planner.arrangements import hanging_last
 from gdb.planner.distinct import conditions
 from gdb.planner.resolve import Resolved, resolve
 from gdb.planner.statistics import Statistics
@@ -42,7 +43,8 @@ OFF = frozenset({"statistics"})
 
 @contextmanager
 def always(members: int = 2) -> Iterator[None]:
-    """Patterns of any size are planned by samples of a few members, and a search for loops takes place."""
+    """Patterns of any size are planned by samples of a few members, a search for loops takes place, and its order is
+    changed for whatever another search finds."""
     changes = {
         "LEAST_VERTICES": 1,
         "MEMBERS": members,
@@ -50,6 +52,8 @@ def always(members: int = 2) -> Iterator[None]:
         "WORTH_A_SEARCH": -1.0,
         "SEARCHED": 1e9,
         "SEARCH_SHARE": 1e12,
+        "A_TRY": 1e-9,
+        "CHEAPER": 1e9,
     }
     with patch.multiple(MODULE, **changes):
         yield
@@ -371,3 +375,29 @@ def test_the_estimate_is_the_number_of_few_embeddings(db: gdb.Database) -> None:
     with patch.object(planner, "plan", lambda *a, **o: plans.append(whole(*a, **o)) or plans[-1]):
         db.explain(text)
     assert plans[0].notes.estimates[-1] == pytest.approx(int(str(total)), rel=0.5)
+
+
+def test_what_hangs_on_one_vertex_comes_last_in_an_order_that_nothing_speaks_for() -> None:
+    """A triangle, each vertex with a neighbour in the square beside it, and a triangle that hangs on one of them."""
+    n = 12
+    pairs = [(a, b) for a in range(n) for b in range(a)]
+    graph = SmallGraph([()] * n, [("R", a, b) for a, b in pairs])
+    joined = [
+        (0, 1),
+        (1, 2),
+        (0, 2),
+        (0, 3),
+        (3, 4),
+        (4, 0),
+        (2, 5),
+        (5, 6),
+        (6, 1),
+        (7, 2),
+        (7, 1),
+    ]
+    edges = tuple(QueryEdge(a, b, (), Direction.ANY) for a, b in joined)
+    query = QueryGraph((QueryVertex(None, ()),) * 8, edges, DIFFERENT_NODES)
+    statistics, _ = statistics_of(query, graph)
+    statistics.fans()
+    order = hanging_last(statistics, (1, 0, 3, 4, 2, 5, 6, 7))
+    assert order == (1, 0, 2, 5, 6, 7, 3, 4)

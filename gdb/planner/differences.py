@@ -1,0 +1,170 @@
+"""Counting without some of the conditions that vertices differ, less the embeddings in which they do not.
+
+Two vertices that have to differ keep the parts of a pattern together that they are in: neither is counted by itself,
+and each is a part of what the other's count is kept by. Without such conditions a large pattern may be counted in a
+fraction of the steps, and the patterns in which the two are one vertex are smaller and have few embeddings
+(`gdb.planner.problem`; thesis ch. 3). With S the pairs taken off, and each product of some of them a partition p,
+
+    count(Q, D) = sum over subsets A of S: (-1)^|A| count(Q / p(A), (D - S) / p(A))
+
+Which pairs, and in which order each pattern is matched, is chosen by prices (`gdb.planner.pricing`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from gdb.planner.arrangements import Order, cheapest
+from gdb.planner.order import joined
+from gdb.planner.pricing import Prices, Samples
+from gdb.planner.problem import Pairs, Partitions, Problem
+from gdb.planner.shape import Shape
+from gdb.planner.statistics import Statistics
+from gdb.records import dataclass, replace
+
+WORTH, TERM_WORTH = (
+    4e6,
+    1e7,
+)  # steps of a nest, and of a term's, from which on others are looked for
+MOST_TERMS = 16
+MOST_PAIRS = 8  # taken off
+DEEPEST = 2  # a term of a term is counted as it is
+TRIES = 16  # orders without the conditions
+# orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
+TERM_TRIES, A_TRY, TRIED_SHARE = 6, 1e5, 0.1
+MEMBERS = 64  # of a sample of a smaller pattern
+LOOKED_AT = 200_000  # elements that arc consistency may look at in one
+A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
+ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
+CHEAPER = 0.6  # than the nest with all conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A problem to count, so often as `factor` says, in an order."""
+
+    factor: int
+    problem: Problem
+    order: Order
+
+
+def terms(
+    problem: Problem, samples: Samples, order: Order, depth: int = 0
+) -> tuple[float, list[Term]] | None:
+    """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
+    all; None where to count it along `order` as it is seems best.
+
+    samples : of the problem's query. depth : of how many others it is a term.
+    """
+    near = samples.statistics.near
+    ordered = _with(near, problem.order)
+    whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
+    if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
+        return None
+    free = cheapest(problem.query, Prices(samples, Shape(near, ordered)), [order], TRIES)
+    choices = [
+        (choice.expected(taken), k, choice, taken)
+        for k, (least, along) in enumerate(free)
+        if least <= CHEAPER * whole
+        and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+    ]
+    if not choices:
+        return None
+    *_, choice, taken = min(choices)
+    found = [Term(1, replace(problem, apart=problem.apart - taken), choice.order)]
+    price = choice.price(taken)
+    for partition, factor in choice.partitions(taken).items():
+        quotient = problem.merged(partition, taken)
+        if quotient is None or price > CHEAPER * whole:
+            continue
+        smaller, place = quotient
+        along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
+        if along is None:
+            return None
+        cost, these = _cheapest(smaller, along, depth + 1)
+        price += cost
+        found += [replace(term, factor=factor * term.factor) for term in these]
+    return (price, found) if price <= CHEAPER * whole else None
+
+
+def _cheapest(problem: Problem, order: Order, depth: int) -> tuple[float, list[Term]]:
+    """The price of a smaller pattern, and what it is counted by."""
+    statistics = Statistics(problem.query, problem.apart)
+    statistics.narrow(LOOKED_AT)
+    statistics.fans()
+    if min(statistics.counts()) == 0:
+        return 0.0, []
+    statistics.weigh(order)
+    near, samples = statistics.near, Samples(statistics, MEMBERS)
+    prices = Prices(samples, Shape(near, _with(near, problem.order | problem.apart)))
+    price = prices.price(order)
+    tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY))
+    if tries:
+        price, order = min(
+            [(price, order), *cheapest(problem.query, prices, [order], tries)], key=lambda f: f[0]
+        )
+    known = terms(problem, samples, order, depth) if depth < DEEPEST else None
+    if known is not None:
+        return known
+    return price + A_TERM, [Term(1, problem, order)]
+
+
+def _with(near: list[int], pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each vertex those that it has to differ from."""
+    differs = [0] * len(near)
+    for u, v in pairs:
+        differs[u] |= 1 << v
+        differs[v] |= 1 << u
+    return differs
+
+
+class _Choice:
+    """Which conditions to take off a problem that is counted along an order."""
+
+    def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
+        self.problem, self.samples, self.order = problem, samples, order
+        self._prices: dict[Pairs, float] = {}
+        self._partitions: dict[Pairs, Partitions] = {}
+
+    def price(self, taken: Pairs) -> float:
+        """Of the pattern without some conditions."""
+        found = self._prices.get(taken)
+        if found is None:
+            near = self.samples.statistics.near
+            kept = (self.problem.apart - taken) | self.problem.order
+            prices = Prices(self.samples, Shape(near, _with(near, kept)))
+            found = self._prices[taken] = prices.price(self.order)
+        return found
+
+    def fewest(self, least: float) -> Pairs | None:
+        """Pairs to take off: first all without which the pattern costs about `least`, then, one by one, fewer, as long
+        as the price of all terms falls; None where that leaves too many terms."""
+        taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
+        while taken and len(taken) <= MOST_PAIRS:
+            fewer = min((taken - {pair} for pair in sorted(taken)), key=self.expected)
+            if self.expected(fewer) >= self.expected(taken):
+                return taken if len(self.partitions(taken)) < MOST_TERMS else None
+            taken = fewer
+        return None
+
+    def expected(self, taken: Pairs) -> float:
+        """The price of all terms, if each costs as much as the pattern itself."""
+        return (self.price(taken) + A_TERM) * (1 + len(self.partitions(taken)))
+
+    def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:
+        """`taken` without those of `some` that can be kept at a price of at most `most`."""
+        without = taken - frozenset(some)
+        if self.price(without) <= most:
+            return without
+        if len(some) == 1:
+            return taken
+        half = len(some) // 2
+        return self._needed(self._needed(taken, some[:half], most), some[half:], most)
+
+    def partitions(self, taken: Pairs) -> Partitions:
+        """The terms."""
+        found = self._partitions.get(taken)
+        if found is None:
+            found = self._partitions[taken] = self.problem.partitions(taken)
+        return found

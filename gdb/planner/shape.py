@@ -1,0 +1,95 @@
+"""What a nest can be of a query graph, as far as can be said before there is one: which vertices can be counted without
+loops, and what falls apart under others. Sets of query vertices are bit masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+
+@lru_cache(maxsize=1 << 14)
+def members(mask: int) -> tuple[int, ...]:
+    """The vertices of a set, ascending; kept, because the same sets come again and again."""
+    return tuple(k for k in range(mask.bit_length()) if mask >> k & 1)
+
+
+class Shape:
+    """A query graph and what has to differ.
+
+    near, differs : for each vertex the vertices that edges join it to, and those that it has to differ from.
+    """
+
+    def __init__(self, near: list[int], differs: list[int]) -> None:
+        self.near, self.differs = near, differs
+        self.n = len(near)
+        self.everyone = (1 << self.n) - 1
+        self._against: dict[int, int] = {}
+        self._parts: dict[int, list[int]] = {}
+
+    def parts(self, rest: int) -> list[int]:
+        """Some vertices in sets of those that edges, or having to differ, join."""
+        found = self._parts.get(rest)
+        if found is None:
+            tied = [u | v for u, v in zip(self.near, self.differs, strict=True)]
+            found = self._parts[rest] = components(rest, tied)
+        return found
+
+    def looped(self, order: Sequence[int]) -> int:
+        """How many vertices of an order have to be looped over before the rest can be counted without."""
+        rest = 0
+        for k in range(len(order) - 1, 0, -1):
+            if self.against(rest | 1 << order[k]):
+                return k + 1
+            rest |= 1 << order[k]
+        return 1
+
+    def against(self, rest: int) -> int:
+        """Of some vertices those that keep them from being counted without loops: what lies on a cycle, else what has
+        to differ from others and is neither like them nor, with one of them, alone."""
+        known = self._against.get(rest)
+        if known is None:
+            known = self._against[rest] = self._cycles(rest) or self._entangled(rest)
+        return known
+
+    def _cycles(self, rest: int) -> int:
+        near = self.near
+        found = False
+        while not found:
+            leaves = 0
+            for v in members(rest):
+                if (near[v] & rest).bit_count() < 2:
+                    leaves |= 1 << v
+            rest &= ~leaves
+            found = not leaves
+        return rest
+
+    def _entangled(self, rest: int) -> int:
+        near, differs = self.near, self.differs
+        found = 0
+        for v in members(rest):
+            others = differs[v] & rest & ~near[v]
+            if not others or all(near[u] == near[v] for u in members(others)):
+                continue
+            pair = 1 << v | others
+            alone = others.bit_count() == 1 and all(
+                not near[u] & rest and not differs[u] & rest & ~pair for u in members(pair)
+            )
+            if not alone:
+                found |= 1 << v
+        return found
+
+
+def components(rest: int, tied: list[int]) -> list[int]:
+    """Some vertices in sets of those that `tied`, of each vertex some others, joins."""
+    found = []
+    while rest:
+        part, new = 0, rest & -rest
+        while new:
+            part |= new
+            joined_to = 0
+            for v in members(new):
+                joined_to |= tied[v]
+            new = joined_to & rest & ~part
+        rest &= ~part
+        found.append(part)
+    return found
