@@ -275,10 +275,11 @@ def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
 
 
 def _is_sum(prepared: Prepared, level: int) -> bool:
-    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself."""
+    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself: an optional part
+    that has none in a pass would count one there."""
     nest = prepared.nest
     known = local.find(prepared)
-    if level < 1 or nest.around or (known is not None and level >= known.first):
+    if level < 1 or nest.around or nest.parts or (known is not None and level >= known.first):
         return False
     if level < nest.loops:
         return True

@@ -135,6 +135,16 @@ def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatc
     assert (places == 1).all()
 
 
+def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not there counts one, once."""
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    stage = with_hubs((*SQUARE, (0, 2)))
+    room = residency.view_bytes(stage.views[0], split=True) // 6
+    assert residency.split(stage, room).passes
+    stage.nest = replace(stage.nest, parts=(0,))
+    assert not residency.split(stage, room).passes
+
+
 def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not where roots are dear to come to again, and never where a sum counts vids of the level together."""
     diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
