@@ -74,6 +74,7 @@ class Choice:
 
 _ASKED_FOR = Choice("cpu", "asked for")
 _WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
+_OPTIONAL = Choice("cpu", "warps do not share the loops of optional parts")
 _SHORT = Choice("cpu", "a run there is over before a GPU begins")
 _SOME_ROWS = Choice("cpu", "a LIMIT is soon reached")
 
@@ -108,6 +109,8 @@ def choose(
         return _SOME_ROWS
     if graph is None:
         return Choice("cpu", "nothing is known of the graph")
+    if plan.optional:
+        return _OPTIONAL
     if runs and plan.runs.last.get("cpu", 1.0) < (LAUNCH if cuda_begun() else BEGIN):
         return _SHORT  # most runs, and the quickest, come here
     return _quicker(plan, graph, runs=runs)
