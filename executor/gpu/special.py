@@ -84,7 +84,7 @@ def source_of(stage: Stage) -> str:
     """The source of a stage's own kernel."""
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
-    return render.special(numbers, tables, stage.local, narrow=stage.narrow)
+    return render.special(numbers, tables, stage.local, stage.bits, narrow=stage.narrow)
 
 
 def is_worth(stage: Stage) -> bool:

@@ -7,7 +7,19 @@ import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.executor.embeddings import Wanted
-from gdb.executor.gpu import compiler, device, layout, local, memory, pairs, render, special
+from gdb.executor.gpu import (
+    bits,
+    compiler,
+    device,
+    layout,
+    local,
+    matrices,
+    memory,
+    pairs,
+    render,
+    scratch,
+    special,
+)
 from gdb.executor.gpu.compiler import Call, Function
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
@@ -24,7 +36,6 @@ MOST_AT_ONCE = 16
 # the same, where a part is one of the vids that are reached, and reads the whole list
 PUSHED_PART = 128
 PART = 32  # a root with more neighbours than this is cut into several work units
-_ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
 SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
@@ -126,6 +137,8 @@ class Stage:
         self.accounted = self.moved_bytes = 0
         self.seconds = 0.0
         self.special: special.Kernel | None = None
+        self.bits: bits.Bits | None = None
+        self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made
 
     # ---- placing ---------------------------------------------------------------------------------
 
@@ -135,12 +148,15 @@ class Stage:
         joining = np.flatnonzero(tables.levels[: tables.loops, LevelField.JOINS])
         plain = layout.state_words(len(tables.levels), len(tables.sets))
         self.words = layout.state_words(len(tables.levels), len(tables.sets), joins=tables.branches)
-        self.offsets, self.spreads, self.scratch = _scratch(prepared)
+        self.offsets, self.spreads, self.scratch = scratch.places(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
-        self.local, self.filter_words = local.find(prepared), 0
+        self.local, self.bits, self.filter_words = local.find(prepared), None, 0
         if self._shared_bytes() > SHARED:
             self.local = None
+        if self.local is None:
+            room = min(shared, SHARED) - self._shared_bytes()
+            self.bits = bits.find(prepared, room // _WARPS_IN_BLOCK - self.marks * 4 * 8)
         room = (min(shared, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
         self.filter_words = filter_words(self.marks, room // 4)
         self.shared = self._shared_bytes()
@@ -184,6 +200,7 @@ class Stage:
         memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
         views, lists, bits = self._place_graph()
         values = self._place_values()
+        self._plan_matrices(budget)
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
         marks = prepared.vids if self.written.once >= 0 else 0
         tallies = 8 * prepared.vids if self.tallied else 0
@@ -267,6 +284,31 @@ class Stage:
             row[: ValueField.LEAST] = [self._resident(side).data.ptr for side in sides]
             row[ValueField.LEAST :] = bounds
         return table
+
+    def _plan_matrices(self, budget: Budget) -> None:
+        """Account for the matrices of bits that the stage's own kernel will read, if it is to have any."""
+        if self.bits is None:
+            return
+        views = [self.prepared.views[k] for k in self.bits.views]
+        self.matrix_room = matrices.room(views, budget, self.ordinal)
+        if self.matrix_room:
+            self._allocate(Job.MATRICES, (len(self.prepared.views),), np.int64, zero=True)
+        else:
+            self.bits = None
+
+    def _place_matrices(self) -> None:
+        """Make the matrices of bits, and tell the kernel; where there is no memory it goes on over lists."""
+        if self.bits is None or not self.matrix_room:
+            return
+        views = {k: (self.prepared.views[k], self._view_row(k)) for k in self.bits.views}
+        found = matrices.placed(views, self.matrix_room, self.ordinal)
+        self.matrix_room = 0
+        self.kept += found.values()
+        addresses = np.zeros(len(self.prepared.views), np.int64)
+        for k, array in found.items():
+            addresses[k] = array.data.ptr
+        table = memory.upload(addresses)
+        memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
 
     def _resident(self, array: HostArray) -> DeviceArray:
         """The device's copy of an array that outlives the query."""
@@ -421,6 +463,8 @@ class Stage:
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
+        if own is not None:
+            self._place_matrices()
         return own or compiler.generic(self.ordinal, render.ENTRY)
 
     def _shared_bytes(self) -> int:
@@ -428,6 +472,8 @@ class Stage:
         own += 4 * self.filter_words * self.marks
         if self.local is not None:
             own += 4 * layout.LOCAL_WORDS
+        if self.bits is not None:
+            own += 4 * self.bits.own_words
         return own * _WARPS_IN_BLOCK
 
 
@@ -437,30 +483,3 @@ def filter_words(marks: int, room: int) -> int:
     while words > 8 and marks * words > room:
         words //= 2
     return words
-
-
-def _scratch(prepared: Prepared) -> tuple[I64, I64, int]:
-    """Where in a warp's scratch each node's begins, i64[nodes], and where the sums that it adds to its parent's
-    vertices (-1: it adds none), i64[nodes]; the bytes of a warp's."""
-    vids, nodes = prepared.vids, prepared.tables.nodes
-    offsets, total = np.zeros(len(nodes), np.int64), 0
-    spreads = np.full(len(nodes), -1, np.int64)
-    for c, row in enumerate(nodes):
-        role, parent = int(row[NodeField.ROLE]), int(row[NodeField.PARENT])
-        size = 0
-        if role == Role.MARK:
-            size = 4 * (vids // 32 + 1)
-        elif role == Role.PUSHED:
-            size = 12 * vids
-        elif role == Role.INNER and parent >= 0:
-            size = 8 * vids
-        offsets[c] = total
-        total += _rounded(size)
-        if row[NodeField.SPREADS]:
-            spreads[c] = total
-            total += _rounded(8 * vids)
-    return offsets, spreads, total
-
-
-def _rounded(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED

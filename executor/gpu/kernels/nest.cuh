@@ -4,6 +4,7 @@
 // deeper with one survivor after another, or, at the last level, counts or writes them all at once. Its whole state lies in
 // an array, so it may stop at any step and go on in another launch.
 
+#include "bits.cuh"
 #include "local.cuh"
 #include "pairs.cuh"
 
@@ -81,6 +82,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
         atomicAdd(counter(w, HEADER_WAITING), ~0ULL);  // one less, before it can have its work
         slot[TASK_UNIT] = w.state[WARP_UNIT];
         slot[TASK_DEPTH] = d;
+        slot[TASK_BITS] = w.state[WARP_BITS];
         slot[TASK_START] = spare.start;
         slot[TASK_END] = spare.end;
     }
@@ -158,6 +160,28 @@ __device__ INLINE void at_level(const Worker& w, i64 d, Work work) {
 #endif
 }
 
+// Whether level d is run over positions of a neighbourhood.
+__device__ INLINE bool in_bits(const Worker& w, i64 d) {
+#ifdef SPECIAL_BITS
+    return d == BITS_FIRST && w.state[WARP_BITS] > 0;
+#else
+    return false;
+#endif
+}
+
+#ifndef SPECIAL_BITS
+__device__ INLINE void open_bits(const Worker&) {}
+#endif
+
+// A launch begins with level d open: make the sets of bits again that it stands in.
+__device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
+#ifdef SPECIAL_BITS
+    if (w.state[WARP_BITS] <= 0 || d <= BITS_FRAME) return;
+    open_frame(w);
+    ROLLED for (i64 k = BITS_FRAME; k < min(d, (i64)BITS_FIRST); ++k) compute_bits(w, k, spent);
+#endif
+}
+
 // Stand where a task begins.
 __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
@@ -167,9 +191,15 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
         w.at(AT_POSITION, k) = w.at(AT_END, k) = w.at(AT_MASK, k) = 0;  // nothing is left above
     }
     if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
+#ifdef SPECIAL_BITS
+    if (lane() == 0) w.state[WARP_BITS] = depth > BITS_FRAME && !slot[TASK_BITS] ? -1 : 0;
+#endif
     __syncwarp();
     ROLLED for (i64 d = 0; d < depth; ++d) at_level(w, d, [&](i64 k) INLINED { compute_sets(w, k, spent); });
-    at_level(w, depth, [&](i64 k) INLINED { open_level(w, k); });
+    at_level(w, depth, [&](i64 k) INLINED {
+        if (in_bits(w, k)) open_bits(w);
+        else open_level(w, k);
+    });
     __syncwarp();
     if (lane() == 0) {
         w.at(AT_POSITION, depth) = start;
@@ -451,6 +481,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0, joined = w.state[WARP_JOINED];
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
+    resume_bits(w, d, spent);
     for (;;) {
         if (limits.over(spent)) {
             status = STATUS_YIELDED;
@@ -497,6 +528,19 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 --d;
                 continue;
             }
+        }
+#endif
+#ifdef SPECIAL_BITS
+        if (in_bits(w, d)) {
+            if (entering) open_bits(w);
+            entering = false;
+            bool done;
+            if (!count_bits(w, total, spent, done)) {
+                status = STATUS_OVERFLOW;
+                break;
+            }
+            if (done) --d;
+            continue;
         }
 #endif
         bool full = false, ended = false, bound = false;

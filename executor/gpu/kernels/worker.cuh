@@ -8,7 +8,7 @@ struct Worker {
     i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
     i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
     u32* filters;  // in shared memory: JOB_FILTER_BITS bits for each MARK of the tail
-    u32* local;    // in shared memory: LOCAL_WORDS u32, where there is a local graph
+    u32* local;    // in shared memory: OWN_WORDS u32, for a local graph or sets of bits
     u32* buffer;
     u8* scratch;
     i64 levels;
@@ -80,9 +80,22 @@ PART List operand(const Worker& w, const i64* row, int field, Range range) {
     return {list.values, warp_clip(list.values, list.span, range.start, range.end)};
 }
 
+#ifdef SPECIAL_BITS  // `bits.cuh`
+__device__ void open_frame(const Worker& w);
+__device__ bool compute_bits(const Worker& w, i64 d, i64& spent);
+#endif
+
 // Run the set operations that hang on level d; false if one came out empty. Adds the rounds it took to `spent`.
 PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
+#ifdef SPECIAL_BITS
+    if (d == BITS_FRAME) open_frame(w);
+    const bool in_bits = d >= BITS_FRAME && w.state[WARP_BITS];
+    if (in_bits && !compute_bits(w, d, spent)) return false;
+#endif
     UNROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
+#ifdef SPECIAL_BITS
+        if (in_bits && NEST_SKIPPED[s]) continue;
+#endif
         const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
         const Range range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
         const List a = operand(w, row, SET_LEFT, range);
