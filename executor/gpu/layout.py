@@ -17,6 +17,11 @@ LOCAL_MOST = 128  # vertices of a local graph
 LOCAL_FILTER_BITS = 4096
 LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
+PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
+PACK_AHEAD = 4  # reads of a lane that are under way at once
+PACK_QUEUE = WARP_LANES * (PACK_AHEAD + 1)
+# u32: bits, offsets, what was found, values and lanes of the queue, lanes
+PACK_WORDS = PACK_ELEMENTS // 32 + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8
 BITS_MOST = 64  # u32 of a row of bits at most, two for each lane: 2,048 neighbours
 BITS_FRAME_WORDS = 8  # u32 of the head of a warp's bits
 BITS_ELEMENTS = 512  # u32 of the elements of a loop that are taken at once, two bytes for each of 1,024 positions
@@ -77,9 +82,8 @@ class Job(IntEnum):
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
     OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
-    MATRICES = (
-        47  # i64[views]: addresses of the matrices of the neighbourhoods in each view, 0: not made
-    )
+    MATRICES = 47  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
+    PACKS = 48  # whether warps have room for a `Pack`
 
 
 class Warp(IntEnum):

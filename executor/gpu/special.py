@@ -29,7 +29,7 @@ MOST_NODES = 4
 """Nodes of trees in a nest that branches and gets a kernel of its own: with three trees of two that takes 54 s."""
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
-    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER),
+    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER, Job.PACKS),
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),

@@ -151,14 +151,16 @@ class Stage:
         self.offsets, self.spreads, self.scratch = scratch.places(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
-        self.local, self.bits, self.filter_words = local.find(prepared), None, 0
+        self.filter_words = filter_words(self.marks, 0)
+        self.local, self.packs = local.find(prepared), True
         if self._shared_bytes() > SHARED:
-            self.local = None
+            self.local, self.packs = None, False
+        self.packs = self.packs and (self.marks > 0 or self.local is not None)
         if self.local is None:
             room = min(shared, SHARED) - self._shared_bytes()
-            self.bits = bits.find(prepared, room // _WARPS_IN_BLOCK - self.marks * 4 * 8)
+            self.bits = bits.find(prepared, room // _WARPS_IN_BLOCK)
         room = (min(shared, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
-        self.filter_words = filter_words(self.marks, room // 4)
+        self.filter_words = filter_words(self.marks, self.filter_words * self.marks + room // 4)
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         self.small_tables: dict[Job, I64] = {
@@ -181,6 +183,7 @@ class Stage:
         self.job[Job.FILTER_BITS] = 32 * self.filter_words
         self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
         self.job[Job.STATE_WORDS] = self.words
+        self.job[Job.PACKS] = self.packs
         self.job[Job.JOINS_AT] = plain if tables.branches else 0
         self.job[Job.OUTER] = joining[0] if len(joining) else tables.loops - 1
         self.job[Job.BUFFER_VIDS] = self._buffer()
@@ -470,6 +473,8 @@ class Stage:
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
         own += 4 * self.filter_words * self.marks
+        if self.packs:
+            own += 4 * layout.PACK_WORDS
         if self.local is not None:
             own += 4 * layout.LOCAL_WORDS
         if self.bits is not None:

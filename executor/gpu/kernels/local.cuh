@@ -42,10 +42,13 @@ struct LocalGraph {
     unsigned short* pairs;
     int size;
 
+    __device__ INLINE bool may_have(u32 x) const {
+        const u32 bit = x & (LOCAL_FILTER_BITS - 1);
+        return filter[bit >> 5] >> (bit & 31) & 1;
+    }
+
     // Position of a vid, -1 where it is not in the list.
     __device__ INLINE int find(u32 x) const {
-        const u32 bit = x & (LOCAL_FILTER_BITS - 1);
-        if (!(filter[bit >> 5] >> (bit & 31) & 1)) return -1;
         int at = 0;
 #pragma unroll
         for (int step = LOCAL_MOST / 2; step; step >>= 1)
@@ -93,7 +96,7 @@ __device__ INLINE i64 count_local_level(const LocalGraph& g, const int (&at)[LOC
 }
 
 // Embeddings of the levels from LOCAL_FIRST on, whose list must be no longer than LOCAL_MOST.
-__device__ INLINE i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
+__device__ __noinline__ i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
     u32* own = w.local;
     LocalGraph g = {own, own + LOCAL_FILTER_BITS / 32, (Positions*)(own + LOCAL_FILTER_BITS / 32 + LOCAL_MOST),
                     (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), 0};
@@ -131,11 +134,10 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
         const int mine = base + lane();
         const i64 x = mine < rows ? (i64)g.vids[mine] : 0;
         const Span row = mine < rows ? row_slice(view, x, least, x) : Span{0, 0};
-        each_position(
-            row, [&](int owner) { return base + owner; },
-            [&](int, at_t, at_t position) { return near[position]; },
-            [&](int i, u32 y) {
-                const int j = y == NONE ? -1 : g.find(y);
+        each_hit(
+            Pack{w.packed}, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return g.may_have(y); },
+            [&](int owner, u32 y, bool active) {
+                const int i = base + owner, j = active ? g.find(y) : -1;
                 if (!__any_sync(ALL_LANES, j >= 0)) return;
                 if (j >= 0) {
                     g.join(i, j);
@@ -144,7 +146,7 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
                 if (!second_above) note(j < 0 ? -1 : i, j);
                 if (!second_below) note(j, i);
             },
-            [](u32, int) {}, spent);
+            spent);
     }
     __syncwarp();
     i64 total = 0;

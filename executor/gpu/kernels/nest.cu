@@ -30,7 +30,8 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     i64* state = states + in_block * (words + nodes);
     u32* shared = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes));
     u32* filter = shared + in_block * filters;
-    u32* local = shared + BLOCK_THREADS / 32 * filters + in_block * OWN_WORDS;
+    u32* packed = shared + BLOCK_THREADS / 32 * filters + in_block * PACK_WORDS;  // of which there may be none
+    u32* local = shared + BLOCK_THREADS / 32 * (filters + (job[JOB_PACKS] ? PACK_WORDS : 0)) + in_block * OWN_WORDS;
 #ifdef SPECIAL_LOCAL
     ROLLED for (i64 k = lane(); k < LOCAL_FILTER_BITS / 32; k += 32) local[k] = 0;
 #endif
@@ -48,6 +49,7 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
                            state + words,
                            filter,
                            local,
+                           packed,
                            (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};

@@ -474,6 +474,59 @@ __device__ INLINE bool counts_one(const Worker& w, i64 d) {
     return row[LEVEL_INNER] < 0 && row[LEVEL_NODE] == row[LEVEL_NODE_END];
 }
 
+#ifdef SPECIAL
+// Whether there is but one loop, and all that is in it is counted in one step: nothing of it is ever given away.
+__device__ INLINE bool only_units(const Worker& w) {
+    return w.get(JOB_LOOPS) == 1 && w.get(JOB_COUNTING) && w.get(JOB_NODE_COUNT) > 0 && !branches(w);
+}
+
+// Whether a unit is counted in one step, unless its list is too long.
+__device__ INLINE bool mostly_units(const Worker& w) {
+#ifdef SPECIAL_LOCAL
+    return LOCAL_FIRST == 1;
+#else
+    return only_units(w);
+#endif
+}
+
+// Count one work unit after another, without the state of a nest, from the one on that is open at level d, if there is one.
+// `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
+__device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& total, i64& spent) {
+    bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
+    d = -1;
+    for (;;) {
+        if (!pending && !take_unit(w)) return STATUS_DONE;
+        pending = false;
+        ++spent;
+        const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
+        __syncwarp();
+        if (lane() == 0) {
+            w.at(AT_V, 0) = x;
+            w.at(AT_POSITION, 0) = w.at(AT_END, 0);
+            w.at(AT_MASK, 0) = 0;
+        }
+        __syncwarp();
+        i64 n = 0;
+        if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+#ifdef SPECIAL_LOCAL
+            const Source source = enter(w, 1);
+            if (source.span.size() > LOCAL_MOST) {
+                d = 1;
+                return STATUS_DONE;
+            }
+            n = count_local(w, source, unit_part(w, source.span), spent);
+#else
+            if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+#endif
+        }
+        if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
+        total += n;
+        if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) return STATUS_OVERFLOW;
+        if (limits.over(spent)) return STATUS_YIELDED;
+    }
+}
+#endif
+
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ INLINE int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
@@ -482,6 +535,10 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
     resume_bits(w, d, spent);
+#ifdef SPECIAL
+    if (only_units(w)) status = count_units(w, limits, d, total, spent);
+    else
+#endif
     for (;;) {
         if (limits.over(spent)) {
             status = STATUS_YIELDED;
@@ -492,6 +549,14 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 status = STATUS_OVERFLOW;
                 break;
             }
+#ifdef SPECIAL
+            if (mostly_units(w) && !w.state[WARP_WAITING]) {
+                status = count_units(w, limits, d, total, spent);
+                if (status != STATUS_DONE) break;
+                entering = true;
+                if (d >= 0) continue;
+            }
+#endif
             d = find_work(w, limits, entering, spent);
             if (d < 0) {
                 if (d < -1) status = STATUS_YIELDED;

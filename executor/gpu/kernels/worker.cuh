@@ -9,6 +9,7 @@ struct Worker {
     i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
     u32* filters;  // in shared memory: JOB_FILTER_BITS bits for each MARK of the tail
     u32* local;    // in shared memory: OWN_WORDS u32, for a local graph or sets of bits
+    u32* packed;   // in shared memory: PACK_WORDS u32, where a special kernel reads many rows at once
     u32* buffer;
     u8* scratch;
     i64 levels;
@@ -49,6 +50,7 @@ __device__ INLINE Range unit_range(const Worker& w, i64 size) {
     const i64 unit = w.state[WARP_UNIT];
     const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
     const i64 parts = first[1] - first[0], part = unit - first[0];
+    if (parts == 1) return {0, size};  // a division of 64 bits takes as long as to read a list
     return {size * part / parts, size * (part + 1) / parts};
 }
 
