@@ -87,6 +87,7 @@ def _defines() -> Iterator[str]:
     yield f"PACK_ELEMENTS {layout.PACK_ELEMENTS}"
     yield f"PACK_AHEAD {layout.PACK_AHEAD}"
     yield f"PACK_QUEUE {layout.PACK_QUEUE}"
+    yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"
     yield f"BITS_FRAME_WORDS {layout.BITS_FRAME_WORDS}"
     yield f"BITS_CHUNK {layout.BITS_CHUNK}"

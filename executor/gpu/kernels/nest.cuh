@@ -328,9 +328,10 @@ struct Limits {
     unsigned long long until;
     i64 looked;
 
-    __device__ bool over(i64 spent) {
+    // `often`: the time is looked at after so many steps
+    __device__ bool over(i64 spent, i64 often = 256) {
         if (spent > steps) return true;
-        if (spent - looked < 256) return false;
+        if (spent - looked < often) return false;
         looked = spent;
         return __any_sync(ALL_LANES, nanoseconds() > until);
     }
@@ -522,7 +523,7 @@ __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& 
         if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
         total += n;
         if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) return STATUS_OVERFLOW;
-        if (limits.over(spent)) return STATUS_YIELDED;
+        if (limits.over(spent, 32)) return STATUS_YIELDED;  // a unit may be as long as a launch is to be
     }
 }
 #endif

@@ -123,6 +123,7 @@ struct Pack {
     __device__ INLINE u32* values() const { return found() + 32; }
     __device__ INLINE u8* owners() const { return (u8*)(values() + PACK_QUEUE); }
     __device__ INLINE u8* lanes() const { return owners() + PACK_QUEUE; }
+    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(lanes() + 32); }  // of a local graph, the first
 };
 
 // Each lane has a range of positions: read all of them, laid end to end, so that hardly a lane is idle; load(at) reads an
@@ -437,7 +438,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
         } else {
             const Held wanted = held(w, c, spent);
 #ifdef SPECIAL
-            if (simple && w.get(JOB_PACKS)) {
+            if (simple && w.get(JOB_PACKS) && !wanted.exact && !wanted.bits) {  // else nothing is to be confirmed
                 u32* found = Pack{w.packed}.found();
                 found[lane()] = 0;
                 __syncwarp();
