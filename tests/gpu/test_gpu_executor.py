@@ -352,7 +352,7 @@ def test_neighbourhoods_in_bits(
     pairs: tuple[tuple[int, int], ...], mode: MatchMode, labels: str
 ) -> None:
     """Neighbourhoods of one word and more, some of them with no matrix; launches that stop at every step."""
-    graph = dense(110, 0.5, 4, "AB" if labels else "")
+    graph = dense(70, 0.5, 4, "AB" if labels else "")
     asked = question(pairs, mode, tuple(labels))
     if mode is INDUCED:  # which looks at all types of edges
         edges = [edge for edge in graph.edges if edge[0] == "R"]
