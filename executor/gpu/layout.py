@@ -17,6 +17,16 @@ LOCAL_MOST = 128  # vertices of a local graph
 LOCAL_FILTER_BITS = 4096
 LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
+PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
+PACK_AHEAD = 4  # reads of a lane that are under way at once
+PACK_QUEUE = WARP_LANES * (PACK_AHEAD + 1)
+PACK_PAIRS = 256
+# u32: bits, offsets, what was found, values and lanes of the queue, lanes, pairs
+PACK_WORDS = PACK_ELEMENTS // 32 + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + PACK_PAIRS // 2
+BITS_MOST = 64  # u32 of a row of bits at most, two for each lane: 2,048 neighbours
+BITS_FRAME_WORDS = 8  # u32 of the head of a warp's bits
+BITS_ELEMENTS = 512  # u32 of the elements of a loop that are taken at once, two bytes for each of 1,024 positions
+BITS_CHUNK = 128  # steps after which a loop over bits looks whether to go on
 MAX_SETS = 512
 MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
 PAIRS_MOST = 256  # elements of the second list; a longer one keeps all lanes at work by itself
@@ -76,6 +86,8 @@ class Job(IntEnum):
     PASS_START = 48  # that part
     PASS_END = 49
     OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
+    MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
+    PACKS = 51  # whether warps have room for a `Pack`
 
 
 class Place(IntEnum):
@@ -101,7 +113,8 @@ class Place(IntEnum):
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
     it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around where
-    it stands there are several, whose counts are multiplied."""
+    it stands there are several, whose counts are multiplied. BITS: whether the neighbourhood that it stands in is
+    counted in bits; -1: the next one is not."""
 
     DEPTH = 0
     ENTERING = 1
@@ -111,6 +124,7 @@ class Warp(IntEnum):
     NEXT = 5
     PAIRED = 6
     JOINED = 7
+    BITS = 8
 
 
 class Pairs(IntFlag):
@@ -135,10 +149,55 @@ class Local(IntEnum):
     FORMULA = 5
 
 
+class Relation(IntEnum):
+    """Columns of the tables of a local part (`gdb.executor.neighbourhood`): as its records; and so the next three."""
+
+    VIEW = 0
+    ANTI = 1
+    ORDER = 2
+    DIFFERS = 3
+
+
+class Operation(IntEnum):
+    """DEPTH: the level that it hangs on. OUTSIDE: the row that it reads of a vertex that is no neighbour of the frame,
+    -1 where its vertex always is one."""
+
+    OUT = 0
+    LEFT = 1
+    RELATION = 2
+    LEVEL = 3
+    DEPTH = 4
+    OUTSIDE = 5
+
+
+class Start(IntEnum):
+    SET = 0
+    LO = 1
+    HI = 2
+    BITS = 3
+
+
+class Leaf(IntEnum):
+    SET = 0
+    RELATION = 1
+    DIFFERS = 2
+    MINUS = 3
+    SIZE = 4
+    FORMULA = 5
+    PAIR = 6
+
+
+class Outside(IntEnum):
+    """A row of a vertex that may be no neighbour of the frame: that of level LEVEL in view VIEW."""
+
+    LEVEL = 0
+    VIEW = 1
+
+
 class Task(IntEnum):
     """Work that one warp gives to another; after these what is bound on the levels below DEPTH.
 
-    FULL: whether there is some. START, END: positions in the list of level DEPTH.
+    FULL: whether there is some. START, END: positions in the list of level DEPTH. BITS: the giver's.
     """
 
     FULL = 0
@@ -146,6 +205,7 @@ class Task(IntEnum):
     DEPTH = 2
     START = 3
     END = 4
+    BITS = 5
 
 
 class At(IntEnum):

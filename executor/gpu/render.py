@@ -7,12 +7,15 @@ a query reaches the source (design.md §5), so one compilation serves all querie
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum, IntFlag
 from functools import cache
 from importlib import resources
 
+import numpy as np
+
 from gdb.executor.gpu import layout
+from gdb.executor.gpu.bits import Bits
 from gdb.executor.gpu.local import LocalGraph
 from gdb.executor.nest import Formula, Kind, Op, Order
 from gdb.executor.plan import MISSING
@@ -30,7 +33,7 @@ from gdb.executor.tables import (
 from gdb.storage.adjacency import I64
 
 ENTRY, SPLIT = "run_nest", "fill_split"
-TELL, LOOK_UP = "tell_counters", "look_up"
+TELL, LOOK_UP, MATRICES = "tell_counters", "look_up", "fill_matrices"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 
@@ -43,6 +46,11 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("NODE", NodeField),
     ("TAIL", layout.Tail),
     ("LOCAL", layout.Local),
+    ("RELATION", layout.Relation),
+    ("OPERATION", layout.Operation),
+    ("START", layout.Start),
+    ("LEAF", layout.Leaf),
+    ("OUTSIDE", layout.Outside),
     ("TASK", layout.Task),
     ("WARP", layout.Warp),
 )
@@ -78,6 +86,13 @@ def _defines() -> Iterator[str]:
     yield f"LOCAL_MOST {layout.LOCAL_MOST}"
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"
     yield f"LOCAL_WORDS {layout.LOCAL_WORDS}"
+    yield f"PACK_ELEMENTS {layout.PACK_ELEMENTS}"
+    yield f"PACK_AHEAD {layout.PACK_AHEAD}"
+    yield f"PACK_QUEUE {layout.PACK_QUEUE}"
+    yield f"PACK_PAIRS {layout.PACK_PAIRS}"
+    yield f"PACK_WORDS {layout.PACK_WORDS}"
+    yield f"BITS_FRAME_WORDS {layout.BITS_FRAME_WORDS}"
+    yield f"BITS_CHUNK {layout.BITS_CHUNK}"
     yield f"PAIRS_MOST {layout.PAIRS_MOST}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"
@@ -99,6 +114,7 @@ def special(
     numbers: Mapping[layout.Job, int],
     tables: Mapping[layout.Job, I64],
     local: LocalGraph | None = None,
+    bits: Bits | None = None,
     *,
     narrow: bool = False,
     cold: bool = False,
@@ -107,7 +123,8 @@ def special(
     they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
     kernel's.
 
-    local : what it counts in bits. narrow : 32 bits hold all positions in lists. cold : as of `source`.
+    local, bits : what it counts in a local graph, and in bits. narrow : 32 bits hold all positions in lists. cold : as
+    of `source`.
     """
     # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
     levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
@@ -128,15 +145,60 @@ def special(
     if cold:
         lines.append(_COLD)
     if local is not None:
-        lines += [
-            "#define SPECIAL_LOCAL",
-            f"#define LOCAL_FIRST {local.first}",
-            f"#define LOCAL_VIEW {local.view}",
-            f"#define LOCAL_LEVELS {len(local.levels)}",
-            f"#define LOCAL_SYMMETRIC {int(local.symmetric)}",
-            _constants("NEST_LOCAL", local.table),
-        ]
+        lines += _local(local)
+    if bits is not None:
+        lines += _bits(bits)
     return "\n".join((_head(), *lines, _body()))
+
+
+def _local(local: LocalGraph) -> list[str]:
+    """What the source says of a local graph."""
+    return [
+        "#define SPECIAL_LOCAL",
+        f"#define LOCAL_FIRST {local.first}",
+        f"#define LOCAL_VIEW {local.view}",
+        f"#define LOCAL_LEVELS {len(local.levels)}",
+        f"#define LOCAL_SYMMETRIC {int(local.symmetric)}",
+        _constants("NEST_LOCAL", local.table),
+    ]
+
+
+def _bits(bits: Bits) -> list[str]:
+    """What the source says of what is counted in bits."""
+    part = bits.part
+    rows: dict[str, tuple[Iterable[Iterable[int]], int]] = {
+        "RELATIONS": (part.relations, len(part.relations)),
+        "OPERATIONS": (bits.operations(), len(part.operations)),
+        "LEAVES": (part.ends, len(part.ends)),
+        "STARTS": (part.starts, len(part.starts)),
+        "OUTSIDE": (bits.outside, len(bits.outside)),
+        "VIEWS": (((view,) for view in bits.views), len(bits.views)),
+    }
+    numbers = {
+        "FRAME": part.frame,
+        "VIEW": part.view,
+        "ORDER": int(part.order),
+        "FIRST": part.first,
+        "LAST": part.last,
+        "BASE_FIRST": part.bases[0],
+        "BASE_LAST": part.bases[-1],
+        "SETS": part.sets,
+        "PLACED": bits.placed,
+        "WORDS": bits.words,
+        "HEAD": bits.head,
+        "OWN_WORDS": bits.own_words,
+        **{name: size for name, (_, size) in rows.items()},
+    }
+    tables = {
+        name: np.array([int(x) for row in table for x in row], np.int64)
+        for name, (table, _) in rows.items()
+    }
+    tables["SKIPPED"] = np.array(part.skip, np.int64)
+    return [
+        "#define SPECIAL_BITS",
+        *(f"#define BITS_{name} {value}" for name, value in numbers.items()),
+        *(_constants(f"NEST_{name}", table) for name, table in tables.items()),
+    ]
 
 
 def _constants(name: str, table: I64) -> str:

@@ -30,7 +30,7 @@ MOST_NODES = 4
 """Nodes of trees in a nest that branches and gets a kernel of its own: with three trees of two that takes 54 s."""
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
-    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER),
+    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER, Job.PACKS),
     Job.PASS_LEVEL,
 )
 _TABLES = (
@@ -86,7 +86,9 @@ def source_of(stage: Stage) -> str:
     """The source of a stage's own kernel."""
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
-    return render.special(numbers, tables, stage.local, narrow=stage.narrow, cold=stage.cold)
+    bits = None if stage.cold else stage.bits  # matrices of bits are made of whole rows
+    how = {"narrow": stage.narrow, "cold": stage.cold}
+    return render.special(numbers, tables, stage.local, bits, **how)
 
 
 def is_worth(stage: Stage) -> bool:

@@ -8,15 +8,18 @@ import numpy as np
 from gdb.errors import LimitExceeded
 from gdb.executor.embeddings import Wanted
 from gdb.executor.gpu import (
+    bits,
     compiler,
     device,
     layout,
     local,
+    matrices,
     memory,
     pairs,
     placing,
     render,
     residency,
+    scratch,
     special,
 )
 from gdb.executor.gpu.compiler import Call, Function
@@ -24,19 +27,16 @@ from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
 from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.rows import Out
+from gdb.executor.gpu.units import PART, cut_level, cut_node, work_units
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import LevelField, NodeField, Role, Tables, ViewField
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.adjacency import I64
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
-# the same, where a part is one of the vids that are reached, and reads the whole list
-PUSHED_PART = 128
-PART = 32  # a root with more neighbours than this is cut into several work units
-_ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
 SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
@@ -58,51 +58,6 @@ def check_size(tables: Tables, views: int) -> None:
             raise LimitExceeded(
                 f"The pattern needs {n} {what}; a GPU runs at most {most}.", 'Use device="cpu".'
             )
-
-
-def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
-    """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
-
-    A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a node of the tail,
-    to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
-    is empty has no unit.
-    """
-    loops = prepared.tables.loops
-    if loops == 0:
-        return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    if sizes is None:
-        sizes = prepared.weights
-    cuts, node = cut_level(prepared.tables) >= 0, cut_node(prepared.tables)
-    pushed = node >= 0 and prepared.tables.nodes[node, NodeField.ROLE] == Role.PUSHED
-    part = PUSHED_PART if pushed else PART
-    parts = (sizes + part - 1) // part if cuts else np.ones(len(sizes), np.int64)
-    first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-    return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
-
-
-def cut_level(tables: Tables) -> int:
-    """The level whose list says how many work units a root has: the second loop, or that of the tail's node; -1 for
-    none: of an optional part it shows only in the end whether it counts nothing."""
-    if tables.loops > 1:
-        return -1 if tables.levels[1, LevelField.LEAST] else 1
-    node = cut_node(tables)
-    if node < 0:
-        return -1
-    while tables.nodes[node, NodeField.ROLE] == Role.PUSHED:
-        node = int(tables.nodes[node, NodeField.PUSHER])
-    return int(tables.nodes[node, NodeField.LEVEL])
-
-
-def cut_node(tables: Tables) -> int:
-    """The node of the tail that may be counted in parts, where there is but one loop: a root, which is a sum over its
-    list, or over the vids that it is reached at, and not optional. -1 where there is none."""
-    if tables.loops != 1:
-        return -1
-    for c, row in enumerate(tables.nodes):
-        summed = row[NodeField.ROLE] in (Role.INNER, Role.PUSHED) and row[NodeField.PARENT] < 0
-        if summed and row[NodeField.OPTIONAL] < 0:
-            return c
-    return -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +101,8 @@ class Stage:
         self.most = residency.MOST
         self.seconds = 0.0
         self.special: special.Kernel | None = None
+        self.bits: bits.Bits | None = None
+        self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made
 
     # ---- placing ---------------------------------------------------------------------------------
 
@@ -155,14 +112,19 @@ class Stage:
         joining = np.flatnonzero(tables.levels[: tables.loops, LevelField.JOINS])
         plain = layout.state_words(len(tables.levels), len(tables.sets))
         self.words = layout.state_words(len(tables.levels), len(tables.sets), joins=tables.branches)
-        self.offsets, self.spreads, self.scratch = _scratch(prepared)
+        self.offsets, self.spreads, self.scratch = scratch.places(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
-        self.local, self.filter_words = local.find(prepared), 0
+        self.filter_words = filter_words(self.marks, 0)
+        self.local, self.packs = local.find(prepared), True
         if self._shared_bytes() > SHARED:
-            self.local = None
+            self.local, self.packs = None, False
+        self.packs = self.packs and (self.marks > 0 or self.local is not None)
+        if self.local is None:
+            room = min(shared, SHARED) - self._shared_bytes()
+            self.bits = bits.find(prepared, room // _WARPS_IN_BLOCK)
         room = (min(shared, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
-        self.filter_words = filter_words(self.marks, room // 4)
+        self.filter_words = filter_words(self.marks, self.filter_words * self.marks + room // 4)
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         self.small_tables: dict[Job, I64] = {
@@ -185,6 +147,7 @@ class Stage:
         self.job[Job.FILTER_BITS] = 32 * self.filter_words
         self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
         self.job[Job.STATE_WORDS] = self.words
+        self.job[Job.PACKS] = self.packs
         self.job[Job.JOINS_AT] = plain if tables.branches else 0
         self.job[Job.OUTER] = joining[0] if len(joining) else tables.loops - 1
         self.job[Job.BUFFER_VIDS] = self._buffer()
@@ -216,6 +179,7 @@ class Stage:
         views = self.graph.place(min(most, self._evicted(room, most)))
         self.cold = self.graph.cold
         values = self.graph.values()
+        self._plan_matrices(views, room)
         lists, bits = self._place_lists()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
         self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
@@ -322,6 +286,35 @@ class Stage:
         ]
         bits = [own.put(b, what) for b in prepared.bit_sets]
         return np.array(lists, np.int64).reshape(-1, 2), np.array(bits, np.int64)
+
+    def _plan_matrices(self, rows: I64, room: Room) -> None:
+        """Account for the matrices of bits that the stage's own kernel will read, if it is to have any: they are made
+        of whole rows. rows : the table of views."""
+        if self.bits is None or self.cold or self.graph.split.lower:
+            self.bits = None
+            return
+        self.view_rows = rows
+        views = [self.prepared.views[k] for k in self.bits.views]
+        self.matrix_room = matrices.room(views, room, self.ordinal)
+        if self.matrix_room:
+            none = np.zeros(len(self.prepared.views), np.int64)
+            self.job[Job.MATRICES] = self.own.put(none, "which neighbours are adjacent")
+        else:
+            self.bits = None
+
+    def _place_matrices(self) -> None:
+        """Make the matrices of bits, and tell the kernel; where there is no memory it goes on over lists."""
+        if self.bits is None or not self.matrix_room:
+            return
+        views = {k: (self.prepared.views[k], self.view_rows[k].tolist()) for k in self.bits.views}
+        found = matrices.placed(views, self.matrix_room, self.ordinal)
+        self.matrix_room = 0
+        self.kept += found.values()
+        addresses = np.zeros(len(self.prepared.views), np.int64)
+        for k, array in found.items():
+            addresses[k] = array.data.ptr
+        table = memory.upload(addresses)
+        memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
 
     def _list_sizes(self) -> I64 | None:
         """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
@@ -446,13 +439,19 @@ class Stage:
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
+        if own is not None:
+            self._place_matrices()
         return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
         own += 4 * self.filter_words * self.marks
+        if self.packs:
+            own += 4 * layout.PACK_WORDS
         if self.local is not None:
             own += 4 * layout.LOCAL_WORDS
+        if self.bits is not None:
+            own += 4 * self.bits.own_words
         return own * _WARPS_IN_BLOCK
 
 
@@ -462,30 +461,3 @@ def filter_words(marks: int, room: int) -> int:
     while words > 8 and marks * words > room:
         words //= 2
     return words
-
-
-def _scratch(prepared: Prepared) -> tuple[I64, I64, int]:
-    """Where in a warp's scratch each node's begins, i64[nodes], and where the sums that it adds to its parent's
-    vertices (-1: it adds none), i64[nodes]; the bytes of a warp's."""
-    vids, nodes = prepared.vids, prepared.tables.nodes
-    offsets, total = np.zeros(len(nodes), np.int64), 0
-    spreads = np.full(len(nodes), -1, np.int64)
-    for c, row in enumerate(nodes):
-        role, parent = int(row[NodeField.ROLE]), int(row[NodeField.PARENT])
-        size = 0
-        if role == Role.MARK:
-            size = 4 * (vids // 32 + 1)
-        elif role == Role.PUSHED:
-            size = 12 * vids
-        elif role == Role.INNER and parent >= 0:
-            size = 8 * vids
-        offsets[c] = total
-        total += _rounded(size)
-        if row[NodeField.SPREADS]:
-            spreads[c] = total
-            total += _rounded(8 * vids)
-    return offsets, spreads, total
-
-
-def _rounded(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED

@@ -20,7 +20,7 @@ from gdb import planner
 from gdb.errors import Cancelled, DeviceError, LimitExceeded, OutOfBudget, QueryTimeout, RunError
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.embeddings import Embeddings
-from gdb.executor.gpu import device, launch, layout, local, memory, special, stage
+from gdb.executor.gpu import device, launch, layout, local, matrices, memory, special, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -37,6 +37,8 @@ from gdb.query_graph import (
 from gdb.storage.adjacency import Direction
 from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.small_graph import SmallGraph
+from tests.unit.executor.test_gpu_bits import OUTSIDE
+from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, dense, question
 
 pytestmark = pytest.mark.gpu
 
@@ -331,3 +333,41 @@ def test_local_graphs(
             assert found == expected > 0
             assert special.settle(60)
     assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "mode", "labels"),
+    [
+        (CLIQUES[5][:-1], SUBGRAPHS, ""),
+        (NEAR_CLIQUES["7-clique less four"], DIFFERENT_NODES, ""),
+        (NEAR_CLIQUES["two 4-cliques"], REPEATABLE_ELEMENTS, ""),
+        (NEAR_CLIQUES["6-clique less one"], INDUCED, ""),
+        (NEAR_CLIQUES["6-clique less one"], DIFFERENT_NODES, "ABABAA"),
+        (OUTSIDE, DIFFERENT_NODES, ""),
+    ],
+)
+def test_neighbourhoods_in_bits(
+    pairs: tuple[tuple[int, int], ...], mode: MatchMode, labels: str
+) -> None:
+    """Neighbourhoods of one word and more, some of them with no matrix; launches that stop at every step."""
+    graph = dense(70, 0.5, 4, "AB" if labels else "")
+    asked = question(pairs, mode, tuple(labels))
+    if mode is INDUCED:  # which looks at all types of edges
+        edges = [edge for edge in graph.edges if edge[0] == "R"]
+        graph = SmallGraph(graph.labels, edges, frozenset("R"))
+    prepared = staged(asked, graph, True, frozenset({"structure"}))
+    expected = cpu.count(prepared, Watch(None, None, None), Budget(), 1)
+    assert expected > 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(special, "WORTH", -1.0)
+        for room in (matrices.ROOM, 20_000):
+            patch.setattr(matrices, "ROOM", room)
+            memory.RESIDENTS.forget(0)
+            memory.KEPT.forget()
+            for steps in (launch.STEPS, launch.STEPS, 1000):
+                patch.setattr(launch, "STEPS", steps)
+                assert launch.count(prepared, Watch(None, None, None), Budget()) == expected
+                assert special.settle(60)
+            made = memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel)
+            assert isinstance(made, stage.Stage)
+            assert made.bits is not None

@@ -16,7 +16,7 @@ from gdb.executor.nest import Formula, Kind, Op
 from gdb.executor.plan import Compare
 from gdb.executor.prepare import prepare
 from gdb.executor.tables import Role
-from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
 
@@ -81,6 +81,10 @@ def test_the_kernel_knows_every_formula() -> None:
 SHAPES = {
     "triangle": ((0, 1), (1, 2), (0, 2)),
     "clique": ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)),  # a local graph
+    "bits": (  # a 6-clique less an edge, in a neighbourhood of bits
+        *((0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)),
+        *((0, 5), (1, 5), (2, 5), (3, 5)),
+    ),
     "timed": ((0, 1), (1, 2), (0, 2)),  # edges are compared
     "house": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)),  # pushes from two children
     "cliques": (  # which branches
@@ -93,23 +97,31 @@ SHAPES = {
 @pytest.mark.parametrize("cold", [False, True], ids=["whole", "split"])
 @pytest.mark.parametrize(
     ("shape", "architecture"),
-    [*((shape, 90) for shape in SHAPES), ("clique", 75), ("house", 80), ("timed", 80)],
+    [
+        *((shape, 90) for shape in SHAPES),
+        ("clique", 75),
+        ("bits", 75),
+        ("house", 80),
+        ("timed", 80),
+    ],
 )
 def test_special_kernels_compile(shape: str, architecture: int, cold: bool) -> None:
     """The constants must make a nest's own kernel smaller than the interpreter."""
-    found = [("U", a, b) for a in range(6) for b in range(a)]
-    graph = SmallGraph([()] * 6, found, frozenset("U"))
+    found = [("U", a, b) for a in range(9) for b in range(a)]
+    graph = SmallGraph([()] * 9, found, frozenset("U"))
     edges = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in SHAPES[shape])
     vertices = (QueryVertex(),) * (1 + max(max(pair) for pair in SHAPES[shape]))
     times = np.arange(graph.edge_count)
     compared = (Compare(0, 1, True, True, 1, 60, times, times),) if shape == "timed" else ()
-    query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS, compared=compared)
+    mode = SUBGRAPHS if shape == "bits" else REPEATABLE_ELEMENTS
+    query = QueryGraph(vertices, edges, mode, compared=compared)
     placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), Share(0), NO_COLUMNS)
     placed.shape(SHARED)
     placed.cold = cold
     assert placed.tables.branches == (shape == "cliques")
     source = special.source_of(placed)
     assert ("#define SPECIAL_LOCAL" in source) == (shape == "clique")
+    assert ("#define SPECIAL_BITS\n" in source) == (shape == "bits" and not cold)
     code, log = compiled_here(source, architecture)
     assert "warning" not in log, log
     assert len(code) < len(compiled_here(render.source(cold=cold), architecture)[0])

@@ -39,13 +39,16 @@ struct LocalGraph {
     u32* filter;      // a bit for each residue of a vid, zero between lists
     u32* vids;        // [LOCAL_MOST]
     Positions* rows;  // [LOCAL_MOST]: the neighbours of each position; those before it only, where that is all that is asked
-    unsigned short* pairs;
+    unsigned short* pairs;  // those that a pack has no room for
     int size;
+
+    __device__ INLINE bool may_have(u32 x) const {
+        const u32 bit = x & (LOCAL_FILTER_BITS - 1);
+        return filter[bit >> 5] >> (bit & 31) & 1;
+    }
 
     // Position of a vid, -1 where it is not in the list.
     __device__ INLINE int find(u32 x) const {
-        const u32 bit = x & (LOCAL_FILTER_BITS - 1);
-        if (!(filter[bit >> 5] >> (bit & 31) & 1)) return -1;
         int at = 0;
 #pragma unroll
         for (int step = LOCAL_MOST / 2; step; step >>= 1)
@@ -92,12 +95,23 @@ __device__ INLINE i64 count_local_level(const LocalGraph& g, const int (&at)[LOC
     }
 }
 
+// With fewer vertices nothing is found: the first levels that are each next to all before them are a clique.
+__device__ constexpr int least_local() {
+    int n = 1;
+    while (n < LOCAL_LEVELS && NEST_LOCAL[n * LOCAL_FIELDS + LOCAL_NEAR] == (1LL << n) - 1) ++n;
+    return n;
+}
+
+// Rows longer than this are searched for where those vertices begin.
+#define LOCAL_SEARCHED 256
+
 // Embeddings of the levels from LOCAL_FIRST on, whose list must be no longer than LOCAL_MOST.
-__device__ INLINE i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
+__device__ __noinline__ i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
+    if (source.span.size() < least_local()) return 0;
     u32* own = w.local;
+    const Pack pack = {w.packed};
     LocalGraph g = {own, own + LOCAL_FILTER_BITS / 32, (Positions*)(own + LOCAL_FILTER_BITS / 32 + LOCAL_MOST),
                     (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), 0};
-    const i64* level = w.level(LOCAL_FIRST);
     int begin = 0, end = 0;  // the part as positions in the list
     ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32) {
         const at_t at = base + lane();
@@ -124,18 +138,21 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
     int pairs = 0;
     const auto note = [&](int i, int j) {  // i bound first, all lanes at once
         const u32 noted = __ballot_sync(ALL_LANES, i >= begin && i < end);
-        if (i >= begin && i < end) g.pairs[pairs + __popc(noted & lanes_before())] = (unsigned short)(i << 8 | j);
+        if (i >= begin && i < end) {
+            const int at = pairs + __popc(noted & lanes_before());
+            (at < PACK_PAIRS ? pack.pairs() : g.pairs)[at] = (unsigned short)(i << 8 | j);
+        }
         pairs += __popc(noted);
     };
     ROLLED for (int base = 0; base < rows; base += 32, ++spent) {
         const int mine = base + lane();
         const i64 x = mine < rows ? (i64)g.vids[mine] : 0;
-        const Span row = mine < rows ? row_slice(view, x, least, x) : Span{0, 0};
-        each_position(
-            row, [&](int owner) { return base + owner; },
-            [&](int, at_t, at_t position) { return near[position]; },
-            [&](int i, u32 y) {
-                const int j = y == NONE ? -1 : g.find(y);
+        Span row = mine < rows ? row_slice(view, x, 0, x) : Span{0, 0};
+        if (row.size() > LOCAL_SEARCHED) row.start = lower_bound(row_list(view, row), row.start, row.end, least);
+        each_hit(
+            pack, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return g.may_have(y); },
+            [&](int owner, u32 y, bool active) {
+                const int i = base + owner, j = active ? g.find(y) : -1;
                 if (!__any_sync(ALL_LANES, j >= 0)) return;
                 if (j >= 0) {
                     g.join(i, j);
@@ -144,15 +161,16 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
                 if (!second_above) note(j < 0 ? -1 : i, j);
                 if (!second_below) note(j, i);
             },
-            [](u32, int) {}, spent);
+            spent);
     }
     __syncwarp();
     i64 total = 0;
     ROLLED for (int t = lane(); t < pairs; t += 32) {
         int at[LOCAL_LEVELS];
         Positions chosen[LOCAL_LEVELS];
-        at[0] = g.pairs[t] >> 8;
-        at[1] = g.pairs[t] & 255;
+        const int pair = (t < PACK_PAIRS ? pack.pairs() : g.pairs)[t];
+        at[0] = pair >> 8;
+        at[1] = pair & 255;
         chosen[0] = g.rows[at[0]];
         chosen[1] = g.rows[at[1]];
         total += count_local_level<2>(g, at, chosen);
@@ -161,7 +179,7 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
     __syncwarp();
     ROLLED for (int k = lane(); k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
     __syncwarp();
-    return warp_sum(total);
+    return pairs ? warp_sum(total) : 0;
 }
 
 #endif

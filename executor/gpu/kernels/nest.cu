@@ -2,6 +2,15 @@
 
 #include "nest.cuh"
 
+// u32 of shared memory that a warp has beside its state
+#if defined SPECIAL_LOCAL
+#define OWN_WORDS LOCAL_WORDS
+#elif defined SPECIAL_BITS
+#define OWN_WORDS BITS_OWN_WORDS
+#else
+#define OWN_WORDS 0
+#endif
+
 // The job is a table of numbers and device addresses, then the view table: a parameter, so that it lies in constant memory.
 struct JobTable {
     i64 numbers[JOB_FIELDS + MAX_VIEWS * VIEW_FIELDS];
@@ -21,9 +30,9 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     i64* state = states + in_block * (words + nodes);
     u32* shared = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes));
     u32* filter = shared + in_block * filters;
-    u32* local = nullptr;
+    u32* packed = shared + BLOCK_THREADS / 32 * filters + in_block * PACK_WORDS;  // of which there may be none
+    u32* local = shared + BLOCK_THREADS / 32 * (filters + (job[JOB_PACKS] ? PACK_WORDS : 0)) + in_block * OWN_WORDS;
 #ifdef SPECIAL_LOCAL
-    local = shared + BLOCK_THREADS / 32 * filters + in_block * LOCAL_WORDS;
     ROLLED for (i64 k = lane(); k < LOCAL_FILTER_BITS / 32; k += 32) local[k] = 0;
 #endif
     ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? 0 : saved[k];
@@ -40,6 +49,7 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
                            state + words,
                            filter,
                            local,
+                           packed,
                            (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};
@@ -69,6 +79,36 @@ extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
         split[r] = lower_bound(row_list(view, span), span.start, span.end, vid);
     }
 }
+
+#ifndef COLD  // they are made of whole rows
+// For each neighbour in a view's rows which of the row's neighbours it has in the view `other`: after the table of where each
+// row's matrix begins in u32, i64[rows], -1 for none, a row of bits for each of its neighbours. They are zeros.
+extern "C" __global__ void fill_matrices(const i64* view, const i64* other, i64 rows, u32* matrices) {
+    const i64* offsets = (const i64*)view[VIEW_OFFSETS];
+    const u32 *near = neighbours(view), *theirs = neighbours(other);
+    ROLLED for (i64 e = own_number(); e < offsets[rows]; e += (i64)gridDim.x * blockDim.x / 32) {
+        i64 row = 0, after = rows;  // the last that does not begin behind e
+        ROLLED while (after - row > 1) {
+            const i64 middle = (row + after) >> 1;
+            if (offsets[middle] <= e) row = middle;
+            else after = middle;
+        }
+        const i64 at = ((const i64*)matrices)[row], start = offsets[row], size = offsets[row + 1] - start;
+        if (at < 0) continue;
+        u32* out = matrices + at + (e - start) * ((size + 127) / 128 * 4);
+        const Span other_row = find_row(other, near[e]);
+        at_t from = other_row.start;
+        ROLLED for (i64 base = 0; base < size && from < other_row.end; base += 32) {
+            // idle lanes search for more than any vid, so that lane 31 always ends furthest
+            const i64 x = base + lane() < size ? (i64)near[start + base + lane()] : 1LL << 32;
+            const at_t found = lower_bound(theirs, from, other_row.end, x);
+            const u32 word = __ballot_sync(ALL_LANES, found < other_row.end && (i64)theirs[found] == x);
+            if (lane() == 0) out[base / 32] = word;
+            from = __shfl_sync(ALL_LANES, found, 31);
+        }
+    }
+}
+#endif
 
 // Tell the host the counters, through page-locked memory: a copy would wait behind the rows that are on their way.
 extern "C" __global__ void tell_counters(const unsigned long long* header, unsigned long long* told) {

@@ -4,6 +4,7 @@
 // deeper with one survivor after another, or, at the last level, counts or writes them all at once. Its whole state lies in
 // an array, so it may stop at any step and go on in another launch.
 
+#include "bits.cuh"
 #include "local.cuh"
 #include "pairs.cuh"
 
@@ -81,6 +82,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
         atomicAdd(counter(w, HEADER_WAITING), ~0ULL);  // one less, before it can have its work
         slot[TASK_UNIT] = w.state[WARP_UNIT];
         slot[TASK_DEPTH] = d;
+        slot[TASK_BITS] = w.state[WARP_BITS];
         slot[TASK_START] = spare.start;
         slot[TASK_END] = spare.end;
     }
@@ -158,6 +160,28 @@ __device__ INLINE void at_level(const Worker& w, i64 d, Work work) {
 #endif
 }
 
+// Whether level d is run over positions of a neighbourhood.
+__device__ INLINE bool in_bits(const Worker& w, i64 d) {
+#ifdef SPECIAL_BITS
+    return d == BITS_FIRST && w.state[WARP_BITS] > 0;
+#else
+    return false;
+#endif
+}
+
+#ifndef SPECIAL_BITS
+__device__ INLINE void open_bits(const Worker&) {}
+#endif
+
+// A launch begins with level d open: make the sets of bits again that it stands in.
+__device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
+#ifdef SPECIAL_BITS
+    if (w.state[WARP_BITS] <= 0 || d <= BITS_FRAME) return;
+    open_frame(w);
+    ROLLED for (i64 k = BITS_FRAME; k < min(d, (i64)BITS_FIRST); ++k) compute_bits(w, k, spent);
+#endif
+}
+
 // Stand where a task begins.
 __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
@@ -167,9 +191,15 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
         w.at(AT_POSITION, k) = w.at(AT_END, k) = w.at(AT_MASK, k) = 0;  // nothing is left above
     }
     if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
+#ifdef SPECIAL_BITS
+    if (lane() == 0) w.state[WARP_BITS] = depth > BITS_FRAME && !slot[TASK_BITS] ? -1 : 0;
+#endif
     __syncwarp();
     ROLLED for (i64 d = 0; d < depth; ++d) at_level(w, d, [&](i64 k) INLINED { compute_sets(w, k, spent); });
-    at_level(w, depth, [&](i64 k) INLINED { open_level(w, k); });
+    at_level(w, depth, [&](i64 k) INLINED {
+        if (in_bits(w, k)) open_bits(w);
+        else open_level(w, k);
+    });
     __syncwarp();
     if (lane() == 0) {
         w.at(AT_POSITION, depth) = start;
@@ -298,9 +328,10 @@ struct Limits {
     unsigned long long until;
     i64 looked;
 
-    __device__ bool over(i64 spent) {
+    // `often`: the time is looked at after so many steps
+    __device__ bool over(i64 spent, i64 often = 256) {
         if (spent > steps) return true;
-        if (spent - looked < 256) return false;
+        if (spent - looked < often) return false;
         looked = spent;
         return __any_sync(ALL_LANES, nanoseconds() > until);
     }
@@ -444,6 +475,59 @@ __device__ INLINE bool counts_one(const Worker& w, i64 d) {
     return row[LEVEL_INNER] < 0 && row[LEVEL_NODE] == row[LEVEL_NODE_END];
 }
 
+#ifdef SPECIAL
+// Whether there is but one loop, and all that is in it is counted in one step: nothing of it is ever given away.
+__device__ INLINE bool only_units(const Worker& w) {
+    return w.get(JOB_LOOPS) == 1 && w.get(JOB_COUNTING) && w.get(JOB_NODE_COUNT) > 0 && !branches(w);
+}
+
+// Whether a unit is counted in one step, unless its list is too long.
+__device__ INLINE bool mostly_units(const Worker& w) {
+#ifdef SPECIAL_LOCAL
+    return LOCAL_FIRST == 1;
+#else
+    return only_units(w);
+#endif
+}
+
+// Count one work unit after another, without the state of a nest, from the one on that is open at level d, if there is one.
+// `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
+__device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& total, i64& spent) {
+    bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
+    d = -1;
+    for (;;) {
+        if (!pending && !take_unit(w)) return STATUS_DONE;
+        pending = false;
+        ++spent;
+        const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
+        __syncwarp();
+        if (lane() == 0) {
+            w.at(AT_V, 0) = x;
+            w.at(AT_POSITION, 0) = w.at(AT_END, 0);
+            w.at(AT_MASK, 0) = 0;
+        }
+        __syncwarp();
+        i64 n = 0;
+        if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+#ifdef SPECIAL_LOCAL
+            const Source source = enter(w, 1);
+            if (source.span.size() > LOCAL_MOST) {
+                d = 1;
+                return STATUS_DONE;
+            }
+            n = count_local(w, source, unit_part(w, source.span), spent);
+#else
+            if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+#endif
+        }
+        if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
+        total += n;
+        if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) return STATUS_OVERFLOW;
+        if (limits.over(spent, 32)) return STATUS_YIELDED;  // a unit may be as long as a launch is to be
+    }
+}
+#endif
+
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ INLINE int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
@@ -451,6 +535,11 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0, joined = w.state[WARP_JOINED];
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
+    resume_bits(w, d, spent);
+#ifdef SPECIAL
+    if (only_units(w)) status = count_units(w, limits, d, total, spent);
+    else
+#endif
     for (;;) {
         if (limits.over(spent)) {
             status = STATUS_YIELDED;
@@ -461,6 +550,14 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 status = STATUS_OVERFLOW;
                 break;
             }
+#ifdef SPECIAL
+            if (mostly_units(w) && !w.state[WARP_WAITING]) {
+                status = count_units(w, limits, d, total, spent);
+                if (status != STATUS_DONE) break;
+                entering = true;
+                if (d >= 0) continue;
+            }
+#endif
             d = find_work(w, limits, entering, spent);
             if (d < 0) {
                 if (d < -1) status = STATUS_YIELDED;
@@ -497,6 +594,19 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 --d;
                 continue;
             }
+        }
+#endif
+#ifdef SPECIAL_BITS
+        if (in_bits(w, d)) {
+            if (entering) open_bits(w);
+            entering = false;
+            bool done;
+            if (!count_bits(w, total, spent, done)) {
+                status = STATUS_OVERFLOW;
+                break;
+            }
+            if (done) --d;
+            continue;
         }
 #endif
         bool full = false, ended = false, bound = false;

@@ -110,6 +110,94 @@ __device__ INLINE T found_in(T x, u32 ranges, int lanes) {
     return mine ? x : T(0);
 }
 
+#ifdef SPECIAL
+// Where a warp keeps, in shared memory, what it needs to read ranges end to end: a bit for each element that begins a range;
+// for each range that is not empty what is to be added to an element's number to have its position, and its lane; how many
+// were found in each lane's range; and a queue of elements that are to be looked at again, with the lanes of their ranges.
+struct Pack {
+    u32* own;
+
+    __device__ INLINE u32* begins() const { return own; }
+    __device__ INLINE at_t* offsets() const { return (at_t*)(own + PACK_ELEMENTS / 32); }
+    __device__ INLINE u32* found() const { return own + PACK_ELEMENTS / 32 + 64; }
+    __device__ INLINE u32* values() const { return found() + 32; }
+    __device__ INLINE u8* owners() const { return (u8*)(values() + PACK_QUEUE); }
+    __device__ INLINE u8* lanes() const { return owners() + PACK_QUEUE; }
+    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(lanes() + 32); }  // of a local graph, the first
+};
+
+// Each lane has a range of positions: read all of them, laid end to end, so that hardly a lane is idle; load(at) reads an
+// element. Those that pass test(value) are few: they are put by, and confirm(owner, value, active) takes them, in all lanes at
+// once, owner being the lane whose range it was.
+template <class Load, class Test, class Confirm>
+__device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test test, Confirm confirm, i64& spent) {
+    at_t start = range.start, left = range.size();
+    int queued = 0, total = 0, base = 0, begun = 0;
+    const u32 upto = lanes_before() << 1 | 1u;
+    bool more = true;
+    ROLLED while (more) {
+        const u32 some = base >= total ? __ballot_sync(ALL_LANES, left > 0) : 0u;
+        more = base < total || some;
+        if (some) {  // lay out the next ones
+            const int most = PACK_ELEMENTS >> (some & (some - 1) ? 32 - __clz(__popc(some) - 1) : 0);
+            const int n = left > 0 ? (int)min(left, (at_t)most) : 0;
+            int after = n;
+#pragma unroll
+            for (int step = 1; step < 32; step *= 2) {
+                const int others = __shfl_up_sync(ALL_LANES, after, step);
+                if (lane() >= step) after += others;
+            }
+            total = __shfl_sync(ALL_LANES, after, 31);
+            base = begun = 0;
+            ROLLED for (int k = lane(); 32 * k < total; k += 32) pack.begins()[k] = 0;
+            __syncwarp();
+            if (n) {
+                const int before = after - n, rank = __popc(some & lanes_before());
+                atomicOr(pack.begins() + before / 32, 1u << (before & 31));
+                pack.offsets()[rank] = start - before;
+                pack.lanes()[rank] = (u8)lane();
+            }
+            start += n;
+            left -= n;
+            spent += 1 + total / 32;
+            __syncwarp();
+        }
+        if (more) {
+            u32 values[PACK_AHEAD];
+            int ranks[PACK_AHEAD];
+#pragma unroll
+            for (int k = 0; k < PACK_AHEAD; ++k) {
+                const int number = base + 32 * k + lane();
+                const u32 word = base + 32 * k < total ? pack.begins()[base / 32 + k] : 0u;
+                ranks[k] = begun + __popc(word & upto) - 1;
+                begun += __popc(word);
+                values[k] = number < total ? load(pack.offsets()[ranks[k]] + number) : NONE;
+            }
+            base += 32 * PACK_AHEAD;
+#pragma unroll
+            for (int k = 0; k < PACK_AHEAD; ++k) {
+                const bool hit = values[k] != NONE && test(values[k]);
+                const u32 hits = __ballot_sync(ALL_LANES, hit);
+                if (hit) {
+                    const int at = queued + __popc(hits & lanes_before());
+                    pack.values()[at] = values[k];
+                    pack.owners()[at] = pack.lanes()[ranks[k]];
+                }
+                queued += __popc(hits);
+            }
+            __syncwarp();
+        }
+        // before the owners' lanes are written anew, nothing needs them: they stand in the queue
+        ROLLED while (queued >= 32 || (!more && queued)) {
+            const int from = max(queued - 32, 0), at = min(from + lane(), queued - 1);
+            confirm((int)pack.owners()[at], pack.values()[at], from + lane() < queued);
+            queued = from;
+            __syncwarp();
+        }
+    }
+}
+#endif
+
 struct Nothing {};
 
 __device__ INLINE Nothing nothing(int) { return {}; }
@@ -256,14 +344,18 @@ struct Held {
     i64 level;  // -1: nothing but the list is asked
     bool exact;
 
-    __device__ bool has(const Worker& w, u32 x) const {
+    __device__ INLINE bool may_have(u32 x) const {
         if (bits) return bits[x >> 5] >> (x & 31) & 1;
         const u32 bit = x & (residues - 1);
-        if (!(filter[bit >> 5] >> (bit & 31) & 1)) return false;
-        if (exact) return true;
+        return filter[bit >> 5] >> (bit & 31) & 1;
+    }
+    // whether that is so, of one that it may have
+    __device__ INLINE bool confirms(const Worker& w, u32 x) const {
+        if (bits || exact) return true;
         const i64 at = lower_bound(list, span.start, span.end, x);
         return at < span.end && list[at] == x && (level < 0 || admits(w, level, x));
     }
+    __device__ bool has(const Worker& w, u32 x) const { return may_have(x) && confirms(w, x); }
 };
 
 PART Held held(const Worker& w, i64 c, i64& spent) {
@@ -346,6 +438,23 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
                 count, spent);
         } else {
             const Held wanted = held(w, c, spent);
+#ifdef SPECIAL
+            if (simple && w.get(JOB_PACKS) && !wanted.exact && !wanted.bits) {  // else nothing is to be confirmed
+                u32* found = Pack{w.packed}.found();
+                found[lane()] = 0;
+                __syncwarp();
+                each_hit(
+                    Pack{w.packed}, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return wanted.may_have(y); },
+                    [&](int owner, u32 y, bool active) {
+                        if (active && wanted.confirms(w, y)) atomicAdd(found + owner, 1u);
+                    },
+                    spent);
+                total = found[lane()];
+                __syncwarp();
+                approximate = (double)total;
+                return total;
+            }
+#endif
             each_position(
                 row, nothing,
                 [&](Nothing, at_t start, at_t at) {
@@ -620,7 +729,11 @@ PART void clear(const Worker& w) {
         const TailNode node = tail_node(w, c);
         const i64 used = node.at[TAIL_USED];
         if (!used) return;
-        if (used > 1) {
+        if (used > 1 && 64 * node.span().size() < used) {
+            u32* filter = w.filters + w.table(JOB_FILTER_AT)[c];
+            const Span span = node.span();
+            ROLLED for (at_t at = span.start + lane(); at < span.end; at += 32) filter[(node.list()[at] & (u32)(used - 2)) >> 5] = 0;
+        } else if (used > 1) {
             u32* filter = w.filters + w.table(JOB_FILTER_AT)[c];
             ROLLED for (i64 k = lane(); k < used / 32; k += 32) filter[k] = 0;
         } else {

@@ -8,7 +8,8 @@ struct Worker {
     i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
     i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
     u32* filters;  // in shared memory: JOB_FILTER_BITS bits for each MARK of the tail
-    u32* local;    // in shared memory: LOCAL_WORDS u32, where there is a local graph
+    u32* local;    // in shared memory: OWN_WORDS u32, for a local graph or sets of bits
+    u32* packed;   // in shared memory: PACK_WORDS u32, where a special kernel reads many rows at once
     u32* buffer;
     u8* scratch;
     i64 levels;
@@ -49,6 +50,7 @@ __device__ INLINE Range unit_range(const Worker& w, i64 size) {
     const i64 unit = w.state[WARP_UNIT];
     const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
     const i64 parts = first[1] - first[0], part = unit - first[0];
+    if (parts == 1) return {0, size};  // a division of 64 bits takes as long as to read a list
     return {size * part / parts, size * (part + 1) / parts};
 }
 
@@ -81,9 +83,23 @@ PART List operand(const Worker& w, const i64* row, int field, Range range) {
     return {list.values, warp_clip(list.values, list.span, range.start, range.end)};
 }
 
-// Run the set operations that hang on level d; false if one that is needed came out empty. Adds the rounds it took to `spent`.
+#ifdef SPECIAL_BITS  // `bits.cuh`
+__device__ void open_frame(const Worker& w);
+__device__ bool compute_bits(const Worker& w, i64 d, i64& spent);
+#endif
+
+// Run the set operations that hang on level d; false if one that is needed came out empty. Adds the rounds it took to
+// `spent`.
 PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
+#ifdef SPECIAL_BITS
+    if (d == BITS_FRAME) open_frame(w);
+    const bool in_bits = d >= BITS_FRAME && w.state[WARP_BITS];
+    if (in_bits && !compute_bits(w, d, spent)) return false;
+#endif
     UNROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
+#ifdef SPECIAL_BITS
+        if (in_bits && NEST_SKIPPED[s]) continue;
+#endif
         const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
         const Range range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
         const List a = operand(w, row, SET_LEFT, range);

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 from gdb import planner
+from gdb.executor import tables
 from gdb.executor.embeddings import NO_COLUMNS
-from gdb.executor.gpu import compiler, layout, special, stage
+from gdb.executor.gpu import compiler, layout, special, stage, units
 from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.small_graph import SmallGraph
@@ -29,7 +33,7 @@ CLIQUE = (*TRIANGLE, (0, 3), (1, 3), (2, 3))
 @pytest.mark.parametrize("pairs", [TRIANGLE, CLIQUE, ((0, 1),)])
 def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
     made = prepared(pairs)
-    roots, first = stage.work_units(made)
+    roots, first = units.work_units(made)
     assert first[0] == 0
     assert first[-1] == len(roots)
     assert (np.repeat(np.arange(len(made.roots)), np.diff(first)) == roots).all()
@@ -38,9 +42,9 @@ def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
 def test_the_units_of_a_hub_are_many() -> None:
     for pairs in (TRIANGLE, CLIQUE):  # by the list of the tail, by the second loop
         made = prepared(pairs)
-        assert (stage.cut_node(made.tables) >= 0) == (made.tables.loops == 1)
-        parts = np.diff(stage.work_units(made)[1])
-        assert parts.max() == -(-int(made.weights.max()) // stage.PART) > 1
+        assert (units.cut_node(made.tables) >= 0) == (made.tables.loops == 1)
+        parts = np.diff(units.work_units(made)[1])
+        assert parts.max() == -(-int(made.weights.max()) // units.PART) > 1
 
 
 def test_the_state_of_a_block_fits() -> None:
@@ -85,3 +89,12 @@ def test_a_deep_nest_gets_one_later(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not special.is_worth(placed)
     placed.seconds = 5 * special.WORTH
     assert special.is_worth(placed)
+
+
+@pytest.mark.parametrize("module", [layout, tables], ids=["layout", "tables"])
+def test_no_two_fields_have_one_number(module: ModuleType) -> None:
+    """An IntEnum takes the second for another name of the first, and says nothing."""
+    fields = [f for f in vars(module).values() if isinstance(f, type) and issubclass(f, IntEnum)]
+    assert fields
+    for each in fields:
+        assert len({*each.__members__.values()}) == len(each.__members__), each.__name__

@@ -13,7 +13,7 @@ from gdb import planner
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference
 from gdb.executor.cpu import launch
-from gdb.executor.gpu import stage
+from gdb.executor.gpu import units
 from gdb.executor.plan import Plan, verify
 from gdb.executor.prepare import prepare
 from gdb.executor.run import Options, choose
@@ -182,6 +182,6 @@ def test_no_part_is_cut_into_work_units(off: frozenset[str]) -> None:
     part = OptionalGraph(square, ((0, 0),))
     plan = planner.plan(replace(alone, optional=(part,)), HUB, counting=True, switched_off=off)
     tables = prepare(plan, HUB).tables
-    assert (stage.cut_level(tables), stage.cut_node(tables)) == (-1, -1)
+    assert (units.cut_level(tables), units.cut_node(tables)) == (-1, -1)
     whole = prepare(planner.plan(square, HUB, counting=True, switched_off=off), HUB).tables
-    assert stage.cut_level(whole) >= 0
+    assert units.cut_level(whole) >= 0

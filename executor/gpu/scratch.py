@@ -1,0 +1,38 @@
+"""Where the nodes of a tail have their scratch on a GPU, of which each warp has its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.executor.prepare import Prepared
+from gdb.executor.tables import NodeField, Role
+from gdb.storage.adjacency import I64
+
+_ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
+
+
+def places(prepared: Prepared) -> tuple[I64, I64, int]:
+    """Where in a warp's scratch each node's begins, i64[nodes], and where the sums that it adds to its parent's
+    vertices (-1: it adds none), i64[nodes]; the bytes of a warp's."""
+    vids, nodes = prepared.vids, prepared.tables.nodes
+    offsets, total = np.zeros(len(nodes), np.int64), 0
+    spreads = np.full(len(nodes), -1, np.int64)
+    for c, row in enumerate(nodes):
+        role, parent = int(row[NodeField.ROLE]), int(row[NodeField.PARENT])
+        size = 0
+        if role == Role.MARK:
+            size = 4 * (vids // 32 + 1)
+        elif role == Role.PUSHED:
+            size = 12 * vids
+        elif role == Role.INNER and parent >= 0:
+            size = 8 * vids
+        offsets[c] = total
+        total += _rounded(size)
+        if row[NodeField.SPREADS]:
+            spreads[c] = total
+            total += _rounded(8 * vids)
+    return offsets, spreads, total
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED

@@ -1,0 +1,58 @@
+"""The work units of a stage on a GPU: parts of the lists of its roots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.executor.prepare import Prepared
+from gdb.executor.tables import LevelField, NodeField, Role, Tables
+from gdb.storage.adjacency import I64, U32
+
+PART = 32  # a root with more neighbours than this is cut into several work units;
+# the same, where a part is one of the vids that are reached, and reads the whole list
+PUSHED_PART = 128
+
+
+def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
+    """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
+
+    A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a node of the tail,
+    to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
+    is empty has no unit.
+    """
+    loops = prepared.tables.loops
+    if loops == 0:
+        return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
+    if sizes is None:
+        sizes = prepared.weights
+    cuts, node = cut_level(prepared.tables) >= 0, cut_node(prepared.tables)
+    pushed = node >= 0 and prepared.tables.nodes[node, NodeField.ROLE] == Role.PUSHED
+    part = PUSHED_PART if pushed else PART
+    parts = (sizes + part - 1) // part if cuts else np.ones(len(sizes), np.int64)
+    first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+    return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
+
+
+def cut_level(tables: Tables) -> int:
+    """The level whose list says how many work units a root has: the second loop, or that of the tail's node; -1 for
+    none: of an optional part it shows only in the end whether it counts nothing."""
+    if tables.loops > 1:
+        return -1 if tables.levels[1, LevelField.LEAST] else 1
+    node = cut_node(tables)
+    if node < 0:
+        return -1
+    while tables.nodes[node, NodeField.ROLE] == Role.PUSHED:
+        node = int(tables.nodes[node, NodeField.PUSHER])
+    return int(tables.nodes[node, NodeField.LEVEL])
+
+
+def cut_node(tables: Tables) -> int:
+    """The node of the tail that may be counted in parts, where there is but one loop: a root, which is a sum over its
+    list, or over the vids that it is reached at, and not optional. -1 where there is none."""
+    if tables.loops != 1:
+        return -1
+    for c, row in enumerate(tables.nodes):
+        summed = row[NodeField.ROLE] in (Role.INNER, Role.PUSHED) and row[NodeField.PARENT] < 0
+        if summed and row[NodeField.OPTIONAL] < 0:
+            return c
+    return -1

@@ -1,0 +1,44 @@
+// What Python calls: each kernel of nest.cu over a grid.
+extern "C" int emulate_run_nest(const i64* table, int words, i64 fresh, i64 steps, i64 duration, int blocks, int shared, int down) {
+    struct Arguments {
+        JobTable table;
+        i64 fresh, steps, duration;
+    };
+    Arguments all = {{}, fresh, steps, duration};
+    memcpy(all.table.numbers, table, 8 * words);
+    downwards = down;
+    const auto run = [](void* given) {
+        const Arguments& a = *(Arguments*)given;
+        run_nest(a.table, a.fresh, a.steps, a.duration);
+    };
+    return run_grid(blocks, BLOCK_THREADS, shared, {run, &all});
+}
+
+struct Views {
+    const i64 *view, *other;
+    i64 rows;
+    void* out;
+};
+
+extern "C" int emulate_fill_split(const i64* view, i64 rows, i64* split) {
+    Views all = {view, nullptr, rows, split};
+    const auto run = [](void* given) {
+        const Views& a = *(Views*)given;
+        fill_split(a.view, a.rows, (i64*)a.out);
+    };
+    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
+}
+
+extern "C" int emulate_fill_matrices(const i64* view, const i64* other, i64 rows, u32* matrices) {
+    Views all = {view, other, rows, matrices};
+    const auto run = [](void* given) {
+        const Views& a = *(Views*)given;
+        fill_matrices(a.view, a.other, a.rows, (u32*)a.out);
+    };
+    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
+}
+
+extern "C" int emulate_tell_counters(const unsigned long long* header, unsigned long long* told) {
+    memcpy(told, header, 8 * HEADER_WORDS);
+    return 0;
+}

@@ -1,0 +1,129 @@
+"""What the GPU's kernels count, without a GPU: every lane of every warp runs, in either order, and must meet the rest.
+
+The CPU executor says what is right.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from gdb import planner
+from gdb.executor.cpu import launch as cpu
+from gdb.executor.gpu import launch, layout, matrices, memory, stage
+from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.scheduler import Budget, Watch
+from gdb.query_graph import DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS, MatchMode
+from tests.emulated.emulator import Function, absence, emulated
+from tests.small_graph import SmallGraph
+from tests.unit.executor.test_gpu_bits import OUTSIDE
+from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
+
+pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
+HOUSE: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4))
+DIAMOND: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
+EVERY = launch.STEPS
+# steps of a warp in one launch; lanes from the last to the first; the nest's own kernel takes over in the middle
+WAYS = {
+    "whole": (EVERY, False, False),
+    "downwards": (EVERY, True, False),
+    "stopping": (20, False, False),
+    "taken over": (60, True, True),
+}
+
+
+@cache
+def hubs(n: int = 700) -> SmallGraph:
+    """Two hubs, a dense part, and a sparse rest."""
+    draw = random.Random(5)
+    edges = {(0, x) for x in range(1, n) if draw.random() < 0.6} | {(1, x) for x in range(2, n, 2)}
+    edges |= {(a, b) for a in range(2, 60) for b in range(a + 1, 60) if draw.random() < 0.35}
+    rest = ((draw.randrange(n), draw.randrange(n)) for _ in range(2 * n))
+    edges |= {(min(a, b), max(a, b)) for a, b in rest if a != b}
+    return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(edges)], frozenset("R"))
+
+
+def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepared:
+    plan = planner.plan(question(pairs, mode), graph, counting=True, switched_off=frozenset(off))
+    return prepare(plan, graph)
+
+
+def count(prepared: Prepared) -> int:
+    return launch.count(prepared, Watch(None, None, None), Budget())
+
+
+def on_the_cpu(prepared: Prepared) -> int:
+    return cpu.count(prepared, Watch(None, None, None), Budget(), 1)
+
+
+def counts_whichever_way(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch, check: Callable[[stage.Stage], bool]
+) -> None:
+    known = on_the_cpu(prepared)
+    assert known > 0
+    for steps, downwards, late in WAYS.values():
+        monkeypatch.setattr(launch, "STEPS", steps)
+        before = Function.launches
+        with emulated(downwards=downwards, late=late):
+            assert count(prepared) == known
+            made = memory.KEPT.take(prepared.idle["gpu"], lambda one: True)
+            assert isinstance(made, stage.Stage)
+            assert made.special is not None
+            assert check(made)
+        assert Function.launches - before > (1 if steps < EVERY else 0)
+
+
+def test_the_generic_kernel() -> None:
+    for pairs, mode in ((clique(4), SUBGRAPHS), (HOUSE, REPEATABLE_ELEMENTS)):
+        prepared = staged(pairs, mode, dense(24, 0.5))
+        with emulated(worth=1e9):
+            assert count(prepared) == on_the_cpu(prepared) > 0
+
+
+@pytest.mark.parametrize("filter_bits", [layout.FILTER_BITS, 512])
+@pytest.mark.parametrize(
+    ("pairs", "mode"),
+    [(clique(3), SUBGRAPHS), (DIAMOND, REPEATABLE_ELEMENTS), (HOUSE, REPEATABLE_ELEMENTS)],
+)
+def test_nests_of_one_loop(
+    pairs: Pairs, mode: MatchMode, filter_bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter that says which vertices are in a list, and one that says which are not."""
+    monkeypatch.setattr(layout, "FILTER_BITS", filter_bits)
+    prepared = staged(pairs, mode, hubs())
+    counts_whichever_way(prepared, monkeypatch, lambda made: made.tables.loops == 1 and made.packs)
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_local_graphs(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = staged(clique(n), SUBGRAPHS, hubs())
+    counts_whichever_way(prepared, monkeypatch, lambda made: made.local is not None)
+
+
+@pytest.mark.parametrize("room", [matrices.ROOM, 6_000])
+@pytest.mark.parametrize(
+    ("pattern", "mode"),
+    [
+        ("5-clique less one", SUBGRAPHS),
+        ("6-clique less one", DIFFERENT_NODES),
+        ("two 4-cliques", REPEATABLE_ELEMENTS),
+    ],
+)
+def test_neighbourhoods_in_bits(
+    pattern: str, mode: MatchMode, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them in bits, and some of them over lists."""
+    monkeypatch.setattr(matrices, "ROOM", room)
+    prepared = staged(NEAR_CLIQUES[pattern], mode, dense(40, 0.45), "structure")
+    counts_whichever_way(prepared, monkeypatch, lambda made: made.bits is not None)
+
+
+def test_a_vertex_outside_of_the_neighbourhood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """q19 of `../shared/peers`: no vertex of it is next to all others."""
+    prepared = staged(OUTSIDE, DIFFERENT_NODES, dense(22, 0.5), "structure")
+    counts_whichever_way(
+        prepared, monkeypatch, lambda made: made.bits is not None and len(made.bits.outside) > 0
+    )
