@@ -9,13 +9,13 @@ that others can help. The tasks are sized by the planner's estimates.
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 import time
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -75,12 +75,14 @@ class Cluster:
 class Task:
     """What one worker is asked: see the module.
 
-    state : of the store. plan : pickled. given : candidates and bounds in place of the plan's (`Given`). roots : the
-        range. what : "count", "tallies", "distinct" or "rows". seconds : expected. version : of gdb.
+    state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. given :
+        candidates and bounds in place of the plan's (`Given`). roots : the range. what : "count", "tallies", "distinct"
+        or "rows". seconds : expected. version : of gdb.
     """
 
     state: State
-    plan: bytes
+    plan: Plan
+    number: str
     given: tuple[object, object, object] | None
     roots: Range
     what: str
@@ -88,6 +90,7 @@ class Task:
     device: str
     threads: int
     memory: int | None
+    gpu_memory: int | None
     seconds: float
     version: str
 
@@ -166,18 +169,17 @@ def asked(
     if seconds is None:
         return None
     options.ran = "cluster"
-    return ask(plan, graph, options.on, seconds, what, wanted, watch, options.memory, given)
+    return ask(plan, graph, options, seconds, what, wanted, watch, given)
 
 
 def ask(
     plan: Plan,
     graph: GraphSource,
-    cluster: Cluster,
+    options: Options,
     seconds: float,
     what: str,
     wanted: Wanted,
     watch: Watch,
-    memory: int | None,
     given: Given | None,
 ) -> Iterator[Answer]:
     """The answers of the workers, each once, as they come.
@@ -189,6 +191,8 @@ def ask(
     ClusterError : the store lies where no other process can read it, or workers failed.
     Cancelled, QueryTimeout, and what a worker raised.
     """
+    cluster = options.on
+    assert cluster is not None
     state = state_of(graph) if isinstance(graph, Snapshot) else None
     if state is None:
         raise ClusterError(
@@ -197,7 +201,7 @@ def ask(
         )
     prepared = stage(plan, graph, given)
     sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
-    alone = pickle.dumps(replace(plan, stages={}, runs=Runs()))
+    alone, number = replace(plan, stages={}, runs=Runs()), uuid.uuid4().hex
     ranges = cut(
         prepared.weights,
         min(TASKS * cluster.workers, int(seconds / SMALLEST)),
@@ -209,28 +213,16 @@ def ask(
     def task(roots: Range) -> Task:
         share = float(upto[roots[1]] - upto[roots[0]]) / total * seconds
         return Task(
-            *(
-                state,
-                alone,
-                sent,
-                roots,
-                what,
-                wanted,
-                cluster.device,
-                cluster.threads,
-                memory,
-                share,
-            ),
-            version.installed(),
+            *(state, alone, number, sent, roots, what, wanted, cluster.device, cluster.threads),
+            *(options.memory, options.gpu_memory, share, version.installed()),
         )
 
     pending: set[Future[Answer]] = set()
-    number = 0
+    names = count(1)
 
     def submit(roots: Range) -> None:
-        nonlocal number
-        number += 1
-        pending.add(_submitted(cluster, task(roots), f"gdb-{what}-{id(pending):x}-{number}"))
+        name = f"gdb-{what}-{number}-{next(names)}"
+        pending.add(_submitted(cluster, task(roots), name))
 
     try:
         for roots in ranges:
@@ -282,7 +274,7 @@ def _submitted(cluster: Cluster, task: Task, name: str) -> Future[Answer]:
 
 def _result(future: Future[Answer]) -> Answer:
     try:
-        return future.result()
+        return waiting.result(future)
     except GdbError:
         raise
     except Exception as error:
@@ -301,12 +293,12 @@ class _Known:
     def __init__(self) -> None:
         self.lock = waiting.Lock()
         self.snapshots: OrderedDict[State, Snapshot] = OrderedDict()
-        self.plans: OrderedDict[tuple[State, bytes], Plan] = OrderedDict()
+        self.plans: OrderedDict[tuple[State, str], Plan] = OrderedDict()
 
     def plan(self, task: Task) -> tuple[Plan, Snapshot]:
         with self.lock:
             snapshot = _kept(self.snapshots, task.state, lambda: opened(task.state))
-            plan = _kept(self.plans, (task.state, task.plan), lambda: pickle.loads(task.plan))
+            plan = _kept(self.plans, (task.state, task.number), lambda: task.plan)
         return plan, snapshot
 
 
@@ -387,12 +379,19 @@ def _done(
 
     match task.what:
         case "count":
-            return Answer(task.roots, gpu.count(prepared, watch, budget, ordinals))
+            return Answer(task.roots, gpu.count(prepared, watch, budget, ordinals, task.gpu_memory))
         case "tallies":
-            return Answer(task.roots, 0, gpu.tallies(prepared, watch, budget, ordinals))
+            return Answer(
+                task.roots, 0, gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory)
+            )
         case "distinct":
             assert task.wanted.once is not None
-            vids = gpu.distinct(prepared, watch, budget, task.wanted.once, ordinals)
+            vids = gpu.distinct(
+                prepared, watch, budget, task.wanted.once, ordinals, task.gpu_memory
+            )
             return Answer(task.roots, 0, vids.astype(np.int64))
-    gpu.deliver_rows(prepared, watch, budget, task.wanted, keep, ordinals, task.threads)
+    gpu.deliver_rows(
+        *(prepared, watch, budget, task.wanted, keep, ordinals, task.threads),
+        gpu_memory=task.gpu_memory,
+    )
     return Answer(task.roots, rows=tuple(rows))

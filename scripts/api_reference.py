@@ -22,6 +22,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         (
             "gdb:connect",
             "gdb:Database",
+            "gdb:Cluster",
             "gdb.api.transaction:Transaction",
             "gdb:HeldSnapshot",
             "gdb.storage.importer:LoadReport",

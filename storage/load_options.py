@@ -134,7 +134,7 @@ def respelt(text: str, write: Callable[[str, str], str], names: Sequence[str] = 
     Examples
     --------
     >>> respelt('Pass on_error="skip", or columns=[...].', lambda name, value: f"{name}: {value or '...'}")
-    "Pass on_error: skip, or columns: ...."
+    'Pass on_error: skip, or columns: [...].'
     """
     known = "|".join((*load_options(), *names))
     value = r"""(?:"(?P<text>[^"]*)"|'(?P<other>[^']*)'|(?P<word>True|False|None|\[[^\]]*\]|\([^)]*\)))?"""

@@ -35,7 +35,7 @@ def lost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exc
     def choose(plan: object, device: str, *_: object, **__: object) -> choose_device.Choice:
         return choose_device.Choice("cpu" if device == "cpu" else "cuda:0", "a test")
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise request.param
 
     for module in (run, pipeline):

@@ -244,15 +244,15 @@ def test_so_does_any_in_a_delta(tmp_path: Path, kind: str) -> None:
     zero, new = np.zeros(1, np.uint32), {"x": Column.from_list(["a"])}
     with store.writer():
         changes = Changes(store.snapshot())
-        with changes.widening():
-            if kind == "added":
-                changes.add_vertices(("A",), "", Column.from_list([1]), new)
-            elif kind == "patch":
-                changes.set_vertices(zero, new)
-            elif kind == "edges":
-                changes.add_edges("R", True, zero, zero, new)
-            else:
-                changes.set_edges("R", zero, zero, new)
+        changes.widens = True
+        if kind == "added":
+            changes.add_vertices(("A",), "", Column.from_list([1]), new)
+        elif kind == "patch":
+            changes.set_vertices(zero, new)
+        elif kind == "edges":
+            changes.add_edges("R", True, zero, zero, new)
+        else:
+            changes.set_edges("R", zero, zero, new)
         commit(store, changes)
     plain = PlainStore(tmp_path)
     assert plain.format == 3
