@@ -114,6 +114,30 @@ class Locked:
         pass
 
 
+class Ended:
+    """Stands for the event of a copy."""
+
+    def synchronize(self) -> None:
+        pass
+
+
+def to_device(to: int, source: int, size: int) -> Ended:
+    ctypes.memmove(to, source, size)
+    return Ended()
+
+
+class Copies:
+    """Stands for the stream on which rows go to the host."""
+
+    def to_host(self, pieces: Iterator[tuple[int, int, int]]) -> Ended:
+        for to, source, size in pieces:
+            ctypes.memmove(to, source, size)
+        return Ended()
+
+    def settle(self) -> None:
+        pass
+
+
 class Clock:
     def stop(self) -> None:
         pass
@@ -171,9 +195,11 @@ class Kernel:
 def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0) -> Iterator[None]:
     """A GPU of one multiprocessor, for as long as this lasts. worth : as `special.WORTH`."""
     with pytest.MonkeyPatch.context() as patch:
-        for what in (upload, empty, Clock):
+        for what in (upload, empty, to_device, Clock):
             patch.setattr(memory, what.__name__, what)
-        patch.setattr(memory, "download", lambda found: found.array.copy())
+        patch.setattr(memory, "download", lambda found, rows=None: found.array[:rows].copy())
+        patch.setattr(memory, "copies", lambda ordinal: Copies())
+        patch.setattr(memory, "wait_for", lambda event: None)
         patch.setattr(memory, "copy_between", ctypes.memmove)
         patch.setattr(memory, "settle", lambda: None)
         patch.setattr(memory, "LOCKED", Locked())

@@ -29,6 +29,7 @@ extern "C" int emulate_fill_split(const i64* view, i64 rows, i64* split) {
     return run_grid(1, BLOCK_THREADS, 0, {run, &all});
 }
 
+#ifndef COLD
 extern "C" int emulate_fill_matrices(const i64* view, const i64* other, i64 rows, u32* matrices) {
     Views all = {view, other, rows, matrices};
     const auto run = [](void* given) {
@@ -37,6 +38,7 @@ extern "C" int emulate_fill_matrices(const i64* view, const i64* other, i64 rows
     };
     return run_grid(1, BLOCK_THREADS, 0, {run, &all});
 }
+#endif
 
 extern "C" int emulate_tell_counters(const unsigned long long* header, unsigned long long* told) {
     memcpy(told, header, 8 * HEADER_WORDS);
