@@ -184,6 +184,7 @@ class Kernel:
 
     def __init__(self, source: str, ordinal: int) -> None:
         self._function, self._asked, self.done = Function(source, render.ENTRY), 0, Event()
+        self.done.set()
 
     @property
     def function(self) -> Function | None:

@@ -13,10 +13,17 @@ import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.gpu import launch, layout, matrices, memory, stage
+from gdb.executor.gpu import launch, layout, matrices, memory, residency, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
-from gdb.query_graph import DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS, MatchMode
+from gdb.query_graph import (
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+    OptionalGraph,
+)
+from gdb.records import replace
 from tests.emulated.emulator import Function, absence, emulated
 from tests.small_graph import SmallGraph
 from tests.unit.executor.test_gpu_bits import OUTSIDE
@@ -127,3 +134,22 @@ def test_a_vertex_outside_of_the_neighbourhood(monkeypatch: pytest.MonkeyPatch) 
     counts_whichever_way(
         prepared, monkeypatch, lambda made: made.bits is not None and len(made.bits.outside) > 0
     )
+
+
+@pytest.mark.parametrize("most", [0, 3_000])
+@pytest.mark.parametrize("pairs", [clique(4), HOUSE], ids=["clique", "house"])
+def test_rows_in_two_memories(pairs: Pairs, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the rows is resident, and some of them are."""
+    monkeypatch.setattr(residency, "MOST", most)
+    prepared = staged(pairs, SUBGRAPHS, hubs(90))
+    counts_whichever_way(prepared, monkeypatch, lambda made: made.cold)
+
+
+def test_optional_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a path those that go on to a triangle count each of them, the others one."""
+    path = question(((0, 1), (1, 2)), REPEATABLE_ELEMENTS)
+    part = OptionalGraph(question(clique(3), REPEATABLE_ELEMENTS), ((0, 2),))
+    graph = hubs(90)
+    plan = planner.plan(replace(path, optional=(part,)), graph, counting=True)
+    assert plan.optional
+    counts_whichever_way(prepare(plan, graph), monkeypatch, lambda made: True)
