@@ -23,7 +23,7 @@ import numpy as np
 from gdb.base import version, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import ClusterError, GdbError, StoreError
-from gdb.executor.choose_device import choose, cpu_seconds, expected, gpu_seconds
+from gdb.executor.choose_device import STEP, choose, expected, gpu_seconds
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.given import Given
 from gdb.executor.plan import Plan, Runs
@@ -51,6 +51,7 @@ TASKS = 32  # for each worker, where there is so much work
 LATE = 3.0  # times as long as expected, after which a task gives back what it has not begun
 GIVES_BACK = 5.0  # seconds before which none does
 MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
+MANY_WARPS = 4096  # of a GPU of which nothing is known here
 KEPT = 4  # states and plans that a worker keeps for the next task
 _LOOK = 0.05  # seconds between two looks at cancel and timeout
 
@@ -143,14 +144,13 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
 def shares(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
     """Seconds that one worker is expected to take for all of a plan; None where it is better run here."""
     prepared = stage(plan, graph, given)
-    if prepared.tables.loops == 0 or len(prepared.roots) < 2 or plan.terms:
+    if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
     work = expected(plan, prepared)
-    seconds = (
-        cpu_seconds(plan, prepared, work)
-        if cluster.device == "cpu"
-        else gpu_seconds(plan, prepared, work, 4096)
-    )
+    if cluster.device == "cpu":
+        seconds = STEP * work.steps / max(cluster.threads, 1)
+    else:
+        seconds = gpu_seconds(plan, prepared, work, MANY_WARPS)
     return seconds if seconds >= cluster.least else None
 
 
@@ -201,7 +201,7 @@ def ask(
         )
     prepared = stage(plan, graph, given)
     sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
-    alone, number = replace(plan, stages={}, runs=Runs()), uuid.uuid4().hex
+    alone, number = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
     ranges = cut(
         prepared.weights,
         min(TASKS * cluster.workers, int(seconds / SMALLEST)),
