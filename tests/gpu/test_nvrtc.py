@@ -94,15 +94,16 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("cold", [False, True], ids=["whole", "split"])
 @pytest.mark.parametrize(
-    ("shape", "architecture"),
+    ("shape", "architecture", "cold"),
     [
-        *((shape, 90) for shape in SHAPES),
-        ("clique", 75),
-        ("bits", 75),
-        ("house", 80),
-        ("timed", 80),
+        *((shape, 90, False) for shape in SHAPES),
+        ("clique", 75, False),
+        ("bits", 75, False),
+        ("house", 80, False),
+        ("timed", 80, False),
+        *((shape, 90, True) for shape in ("triangle", "clique", "bits")),
+        ("house", 80, True),
     ],
 )
 def test_special_kernels_compile(shape: str, architecture: int, cold: bool) -> None:
