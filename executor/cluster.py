@@ -30,7 +30,7 @@ from gdb.executor.plan import Plan, Runs
 from gdb.executor.prepare import Prepared, between, stage
 from gdb.executor.scheduler import Budget, Watch
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import I64
+from gdb.storage.adjacency import I64, U32
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.state import State, opened, state_of
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from gdb.executor.source import GraphSource
 
 Range: TypeAlias = tuple[int, int]
+Candidates: TypeAlias = tuple[dict[int, U32], dict[int, I64], dict[int, Range]]
+"""What a `Given` holds."""
 
 Key = TypeVar("Key")
 T = TypeVar("T")
@@ -84,7 +86,7 @@ class Task:
     state: State
     plan: Plan
     number: str
-    given: tuple[object, object, object] | None
+    given: Candidates | None
     roots: Range
     what: str
     wanted: Wanted
@@ -152,24 +154,6 @@ def shares(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None
     else:
         seconds = gpu_seconds(plan, prepared, work, MANY_WARPS)
     return seconds if seconds >= cluster.least else None
-
-
-def asked(
-    plan: Plan,
-    graph: GraphSource,
-    options: Options,
-    given: Given | None,
-    what: str,
-    watch: Watch,
-    wanted: Wanted,
-) -> Iterator[Answer] | None:
-    """The answers to a plan of the cluster that the options name; None where it is better run here. Raises as `ask`."""
-    assert options.on is not None
-    seconds = shares(plan, graph, options.on, given)
-    if seconds is None:
-        return None
-    options.ran = "cluster"
-    return ask(plan, graph, options, seconds, what, wanted, watch, given)
 
 
 def ask(
@@ -336,7 +320,7 @@ def work(task: Task) -> Answer:
             f"The worker on {socket.gethostname()} cannot read the store: {error}",
             "Keep the store where every worker sees it under the same path.",
         ) from error
-    given = None if task.given is None else Given(*task.given)  # type: ignore[arg-type]
+    given = None if task.given is None else Given(*task.given)
     choice = choose(plan, task.device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)

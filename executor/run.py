@@ -113,9 +113,13 @@ def _elsewhere(
     """The answers of other processes to a plan; None where it is run here."""
     if options.on is None or watch.limit is not None:
         return None
-    from gdb.executor.cluster import asked
+    from gdb.executor import cluster
 
-    return asked(plan, graph, options, given, what, watch, wanted)
+    seconds = cluster.shares(plan, graph, options.on, given)
+    if seconds is None:
+        return None
+    options.ran = "cluster"
+    return cluster.ask(plan, graph, options, seconds, what, wanted, watch, given)
 
 
 def _on_device(

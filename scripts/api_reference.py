@@ -176,7 +176,8 @@ def fenced(name: str, value: object) -> str:
     if isinstance(value, property):
         result = value.fget.__annotations__.get("return", "") if value.fget else ""
         return f"```python\n{name}: {result}\n```" if result else ""
-    signature = inspect.signature(value)  # type: ignore[arg-type]
+    assert callable(value), name
+    signature = inspect.signature(value)
     given = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
     shown, kinds = [_parameter(one) for one in given], [one.kind for one in given]
     if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:

@@ -75,7 +75,7 @@ def counts_of(context: Context, plan: Plan) -> Counts | None:
         if asked is None:
             return None
         try:
-            bound = bind(asked, snapshot, context.plain, context.mode)  # type: ignore[arg-type]
+            bound = bind(asked, snapshot, context.plain, context.mode)
         except QueryError:  # rows say what is wrong, if anything is
             return None
         if not bound.tail.count_only:

@@ -16,6 +16,7 @@ import gdb
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError
 from gdb.executor.gpu import device, launch, memory, pinned, residency, special
+from gdb.executor.gpu.stage import Stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, SUBGRAPHS, MatchMode
@@ -145,8 +146,8 @@ def test_a_whole_graph_takes_the_plain_kernel() -> None:
     prepared = staged(pattern("triangle", DIFFERENT_NODES), hub_graph(2), True)
     launch.count(prepared, Watch(None, None, None), Budget())
     kept = memory.KEPT.take(prepared.idle["gpu"], lambda _: True)
-    assert kept is not None
-    assert not kept.cold  # type: ignore[attr-defined]
+    assert isinstance(kept, Stage)
+    assert not kept.cold
 
 
 def test_page_locked_memory_counts_as_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

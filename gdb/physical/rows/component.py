@@ -221,7 +221,7 @@ class _Run:
     def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
         self.snapshot = context.graph.snapshot
-        self.scope = Scope(context.text, self.snapshot, context.plain)  # type: ignore[arg-type]
+        self.scope = Scope(context.text, self.snapshot, context.plain)
         for k, name in enumerate(component.vertices):
             vertex = pattern.vertices[name]
             self.scope.vertices.append(ScopeVertex(name, vertex.place, [*vertex.labels]))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Value
     from gdb.executor import run as executor
+    from gdb.executor.tail import Value as Plain
     from gdb.language.clauses import Match
     from gdb.language.procedures import Procedure
     from gdb.physical.evaluator import Evaluator
@@ -39,7 +40,7 @@ class Context:
     text: str
     graph: Graph
     parameters: Mapping[str, Value]
-    plain: Mapping[str, object]
+    plain: Mapping[str, Plain]
     mode: MatchMode
     options: executor.Options
     allowance: Allowance

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gdb.records import dataclass, field
 from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
 from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Start, default_of, events
+from gdb.storage.importer.documents.xml_events import End, Open, Start, default_of, events
 from gdb.storage.importer.report import Fault
 from gdb.storage.model import PropertyValue
 
@@ -42,14 +42,6 @@ class _Key:
     default: str | None = None
 
 
-@dataclass(slots=True)
-class _Open:
-    """A node or an edge whose tag is open, and its values: the attribute, the text, the line."""
-
-    start: Start
-    data: list[tuple[str, str, int]] = field(default_factory=list)
-
-
 def read(one: Pass) -> Iterator[Element]:
     """The nodes or edges of a file.
 
@@ -67,7 +59,7 @@ class _Reader:
     owner: str = "node"  # whose attributes are declared
     last: _Key | None = None
     how: str = "undirected"  # the type of an edge that names none
-    open: list[_Open] = field(default_factory=list)
+    open: list[Open] = field(default_factory=list)
 
     def elements(self) -> Iterator[Element]:
         for event in events(self.one):
@@ -79,7 +71,7 @@ class _Reader:
             else:
                 yield from self._closed(event)
 
-    def _is_wanted(self, held: _Open) -> bool:
+    def _is_wanted(self, held: Open) -> bool:
         return (held.start.name == "node") == self.one.nodes
 
     def _opened(self, tag: Start) -> None:
@@ -99,7 +91,7 @@ class _Reader:
             case "node" | "edge":
                 if tag.name == "node" and (self.open or "pid" in given) and self.one.nodes:
                     self.one.leave_out("which node lies in which")
-                self.open.append(_Open(tag))
+                self.open.append(Open(tag))
             case "attvalue" if self.open:
                 name = given.get("for") or given.get("id", "")
                 self.open[-1].data.append((name, given.get("value", ""), tag.line))
@@ -120,7 +112,7 @@ class _Reader:
                         fault = Fault(f"{named} {error.reason}", error.cure)
                         self.one.reject(held.start.line, named, fault)
 
-    def _made(self, held: _Open) -> Iterator[Element]:
+    def _made(self, held: Open) -> Iterator[Element]:
         """The elements of a tag and its values. Raises Unreadable."""
         given, line, wanted = held.start.attributes, held.start.line, self._is_wanted(held)
         is_node = held.start.name == "node"
@@ -145,7 +137,7 @@ class _Reader:
         if how[1]:
             yield Edge(given["target"], given["source"], type, how[0], dict(values), line)
 
-    def _values(self, held: _Open) -> Values:
+    def _values(self, held: Open) -> Values:
         kind, given = held.start.name, held.start.attributes
         keys = self.keys[kind]
         found: Values = {

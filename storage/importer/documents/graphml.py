@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from gdb.records import dataclass, field
 from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
 from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Start, default_of, events
+from gdb.storage.importer.documents.xml_events import End, Open, Start, default_of, events
 from gdb.storage.importer.report import Fault
 from gdb.storage.model import PropertyValue
 
@@ -32,14 +32,6 @@ class _Key:
     default: str | None = None
 
 
-@dataclass(slots=True)
-class _Open:
-    """A node or an edge whose tag is open."""
-
-    start: Start
-    data: list[tuple[str, str, int]] = field(default_factory=list)
-
-
 def read(one: Pass) -> Iterator[Element]:
     """The nodes or edges of a file.
 
@@ -55,7 +47,7 @@ class _Reader:
     one: Pass
     keys: dict[str, _Key] = field(default_factory=dict)
     directed: bool = True
-    open: _Open | None = None
+    open: Open | None = None
     data: tuple[str, int] | None = None  # key and line of the data that are open
     graphs: int = 0
 
@@ -79,7 +71,7 @@ class _Reader:
                     self.one.fail(tag.line, f"holds {what}", _NESTED)
                 self.directed = tag.attributes.get("edgedefault", "directed") != "undirected"
             case "node" | "edge":
-                self.open = _Open(tag)
+                self.open = Open(tag)
             case "data":
                 self.data = tag.attributes.get("key", ""), tag.line
             case "hyperedge":
@@ -107,7 +99,7 @@ class _Reader:
                 return self._made(done)
         return None
 
-    def _made(self, held: _Open) -> Element | None:
+    def _made(self, held: Open) -> Element | None:
         """The element of a tag and its data; None where it is not wanted, or was rejected."""
         given, line = held.start.attributes, held.start.line
         is_node = held.start.name == "node"
@@ -130,7 +122,7 @@ class _Reader:
         how = self.directed if directed is None else directed.lower() in ("true", "1")
         return Edge(given["source"], given["target"], _type(given, values), how, values, line)
 
-    def _values(self, held: _Open) -> Values:
+    def _values(self, held: Open) -> Values:
         kind = held.start.name
         found: Values = {
             key.name: self._value(key, key.default)

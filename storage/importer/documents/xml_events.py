@@ -41,6 +41,14 @@ class Start:
 
 
 @dataclass(slots=True)
+class Open:
+    """A node or an edge whose tag is open, and its values so far: the attribute or key, the text, the line."""
+
+    start: Start
+    data: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class End:
     """A tag that closes. text : all that is between it and its opening, without what inner elements hold."""
 

@@ -16,7 +16,7 @@ from gdb.executor.cpu import launch
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
 from gdb.executor.plan import Plan, Runs
-from gdb.executor.prepare import stage
+from gdb.executor.prepare import Prepared, stage
 from gdb.executor.run import Options
 from gdb.executor.scheduler import Budget, Elsewhere, Guard, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
@@ -213,9 +213,9 @@ def test_the_gpu_goes_on(pretended: Callable[[object], None]) -> None:
     known = reference.count(plan, GRAPH)
     calls: list[object] = []
 
-    def count(prepared: object, *_: object) -> int:
+    def count(prepared: Prepared, *_: object) -> int:
         calls.append(prepared)
-        return launch.count(prepared, Watch(None, None, None), Budget(), 1)  # type: ignore[arg-type]
+        return launch.count(prepared, Watch(None, None, None), Budget(), 1)
 
     pretended(count)
     assert run.count(plan, GRAPH, options) == known

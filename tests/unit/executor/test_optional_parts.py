@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_the_count_is_that_of_brute_force(
         assert _count(backend, plan, graph) == known
 
 
-def _star(leaves: int, held: tuple[tuple[int, int], ...], **more: object) -> OptionalGraph:
+def _star(leaves: int, held: tuple[tuple[int, int], ...], **more: Any) -> OptionalGraph:
     """Relationships from a vertex to others. held : as in `OptionalGraph`, the first vertex among them."""
     others = max(leaves, *(own for own, _ in held))
     bound = {own for own, _ in held}
@@ -118,7 +119,7 @@ def _star(leaves: int, held: tuple[tuple[int, int], ...], **more: object) -> Opt
         ends.append(others := others + 1)
     vertices = tuple(QueryVertex() for _ in range(others + 1))
     graph = QueryGraph(vertices, tuple(QueryEdge(0, k) for k in ends))
-    return OptionalGraph(replace(graph, **more), held)  # type: ignore[arg-type]
+    return OptionalGraph(replace(graph, **more), held)
 
 
 HUB = SmallGraph([()] * 9, [("R", 0, k) for k in range(1, 7)] + [("R", 7, 8)])
