@@ -44,3 +44,13 @@ extern "C" int emulate_tell_counters(const unsigned long long* header, unsigned 
     memcpy(told, header, 8 * HEADER_WORDS);
     return 0;
 }
+
+// Each lane has a number; the sum of all is what every lane is told.
+extern "C" int emulate_warp_sum(const i64* numbers, i64* sums) {
+    Views all = {numbers, nullptr, 0, sums};
+    const auto run = [](void* given) {
+        const Views& a = *(Views*)given;
+        ((i64*)a.out)[lane()] = warp_sum(a.view[lane()]);
+    };
+    return run_grid(1, 32, 0, {run, &all});
+}

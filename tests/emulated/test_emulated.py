@@ -5,15 +5,17 @@ The CPU executor says what is right.
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.gpu import launch, layout, matrices, memory, residency, stage
+from gdb.executor.gpu import launch, layout, matrices, memory, render, residency, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -24,7 +26,7 @@ from gdb.query_graph import (
     OptionalGraph,
 )
 from gdb.records import replace
-from tests.emulated.emulator import Function, absence, emulated
+from tests.emulated.emulator import Function, absence, emulated, library
 from tests.small_graph import SmallGraph
 from tests.unit.executor.test_gpu_bits import OUTSIDE
 from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
@@ -81,6 +83,16 @@ def counts_whichever_way(
             assert made.special is not None
             assert check(made)
         assert Function.launches - before > (1 if steps < EVERY else 0)
+
+
+@pytest.mark.parametrize("most", [1 << 58, 1 << 30, 40])
+def test_a_sum_over_a_warp(most: int) -> None:
+    """It is added up in parts, of which every one must come to its place."""
+    numbers = np.random.default_rng(most).integers(0, most, 32)
+    sums = np.zeros(32, np.int64)
+    given = (ctypes.c_void_p(array.ctypes.data) for array in (numbers, sums))
+    assert library(render.source()).emulate_warp_sum(*given) == 0
+    assert set(sums.tolist()) == {int(numbers.sum())}
 
 
 def test_the_generic_kernel() -> None:

@@ -94,11 +94,19 @@ static unsigned voted(bool value, int line) {
     return found;
 }
 
+static unsigned added(unsigned value, int line) {
+    meet(value, line);
+    unsigned found = 0;
+    for (int k = 0; k < 32; ++k) found += (unsigned)own_warp->met[k];
+    return found;
+}
+
 #define __shfl_sync(mask, value, lane) shuffled(value, lane, __LINE__)
 #define __shfl_up_sync(mask, value, step) shuffled(value, own_lane >= (step) ? own_lane - (step) : own_lane, __LINE__)
 #define __shfl_xor_sync(mask, value, step) shuffled(value, own_lane ^ (step), __LINE__)
 #define __ballot_sync(mask, value) voted(value, __LINE__)
 #define __any_sync(mask, value) (voted(value, __LINE__) != 0)
+#define __reduce_add_sync(mask, value) added(value, __LINE__)
 #define __syncwarp() meet(0, __LINE__)
 
 static int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -56,6 +56,15 @@ __device__ INLINE T warp_sum(T x) {
     return x;
 }
 
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800  // which have one instruction for 32 bits
+__device__ INLINE u32 warp_sum(u32 x) { return __reduce_add_sync(ALL_LANES, x); }
+
+__device__ INLINE i64 warp_sum(i64 x) {  // in parts of which 32 fit
+    const u32 few = (1u << 26) - 1, low = (u32)x & few, middle = (u32)(x >> 26) & few, high = (u32)((u64)x >> 52);
+    return (i64)((u64)warp_sum(low) + ((u64)warp_sum(middle) << 26) + ((u64)warp_sum(high) << 52));
+}
+#endif
+
 // Read the ranges of the lanes in `chosen`, each by G lanes of the warp, 32 / G ranges at a time. context(owner) brings what
 // the reading of a lane's range needs; load(context, start, at) reads position `at` of the range that begins at `start`;
 // use(context, value) takes it (NONE past the end), in all lanes at once; end(ranges, G) comes after each round, `ranges`
@@ -509,12 +518,52 @@ __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but,
     return total;
 }
 
+#ifdef SPECIAL
+// Whether two levels loop over one list, whatever they take of it.
+__device__ INLINE bool same_list(const Worker& w, i64 d, i64 e) {
+    const i64 *a = w.level(d), *b = w.level(e);
+    bool same = !a[LEVEL_IS_EDGE] && !b[LEVEL_IS_EDGE] && d != w.get(JOB_PASS_LEVEL) && e != w.get(JOB_PASS_LEVEL);
+    same = same && a[LEVEL_BASE] == b[LEVEL_BASE] && a[LEVEL_BASE_A] == b[LEVEL_BASE_A] && a[LEVEL_BASE_B] == b[LEVEL_BASE_B];
+    same = same && a[LEVEL_LO] == b[LEVEL_LO] && a[LEVEL_HI] == b[LEVEL_HI];
+    const i64 below = a[LEVEL_BELOW_END] - a[LEVEL_BELOW], above = a[LEVEL_ABOVE_END] - a[LEVEL_ABOVE];
+    same = same && below == b[LEVEL_BELOW_END] - b[LEVEL_BELOW] && above == b[LEVEL_ABOVE_END] - b[LEVEL_ABOVE];
+    UNROLLED for (i64 r = 0; same && r < below; ++r) same = w.ref(a[LEVEL_BELOW] + r) == w.ref(b[LEVEL_BELOW] + r);
+    UNROLLED for (i64 r = 0; same && r < above; ++r) same = w.ref(a[LEVEL_ABOVE] + r) == w.ref(b[LEVEL_ABOVE] + r);
+    return same;
+}
+
+// Whether 63 bits hold whatever the sum over node c's candidates may be: of one row's length for each.
+__device__ INLINE bool is_small(const Worker& w, i64 c) {
+#ifdef NARROW
+    const i64 k = w.node(c)[NODE_CHILD];
+    if (k < 0) return false;
+    const i64* child = w.node(k);
+    return child[NODE_NEXT] < 0 && child[NODE_SIZE] == 1 && (child[NODE_ROLE] == ROLE_MARK || child[NODE_ROLE] == ROLE_SLICE);
+#else
+    return false;
+#endif
+}
+#else
+__device__ INLINE bool is_small(const Worker&, i64) { return false; }
+#endif
+
+// What an INNER node's candidates are, which one of its children has looked up already where that has the same.
+__device__ INLINE Source source_of(const Worker& w, i64 c) {
+    const i64 d = w.node(c)[NODE_LEVEL];
+#ifdef SPECIAL
+    const i64 k = w.node(c)[NODE_CHILD];
+    if (k >= 0 && w.node(k)[NODE_ROLE] == ROLE_MARK && same_list(w, d, w.node(k)[NODE_LEVEL]))
+        return {tail_node(w, k).at[TAIL_LIST], tail_node(w, k).span()};
+#endif
+    return enter(w, d);
+}
+
 // Weigh the candidates of an INNER node: their sum, and about the same; those of a node that is no root are kept.
 PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
-    const bool root = w.node(c)[NODE_PARENT] < 0;
-    const Source source = enter(w, d);
+    const bool root = w.node(c)[NODE_PARENT] < 0, small = root && is_small(w, c);
+    const Source source = source_of(w, c);
     const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.span) : source.span;
     node.set(source.address, source.span);
     if (!root) node.use(1);
@@ -528,12 +577,13 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
         double about;
         const i64 n = weigh(w, c, x, active, -1, about, spent);
         total += n;
-        sum += about;
+        if (!small) sum += about;
         if (!root && active) weights[x] = n;
     }
     __syncwarp();
-    approximate = warp_sum(sum);
-    return warp_sum(total);
+    total = warp_sum(total);
+    approximate = small ? (double)total : warp_sum(sum);
+    return total;
 }
 
 // The part of a range of vids that the work unit is about, of about as many edges as the others.
