@@ -134,8 +134,8 @@ def _features() -> str:
         return ""
 
 
-@once
 def _target_machine() -> Any:
+    """A new one: an engine owns what it is given."""
     cpu, features = _host()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     # code that is loaded in place lies near what it refers to: x86 wants no indirection
