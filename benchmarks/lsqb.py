@@ -1,6 +1,7 @@
-"""The nine queries of the Labelled Subgraph Query Benchmark, beside DuckDB and Ladybug: counts and milliseconds.
+"""The nine queries of the Labelled Subgraph Query Benchmark, beside other engines: counts and milliseconds.
 
-    python benchmarks/lsqb.py [--graph lsqb-sf0.003] [--system gdb DuckDB ladybug] [--repeat 5] [--timeout 60] [--save]
+    python benchmarks/lsqb.py [--graph lsqb-sf0.003] [--system gdb DuckDB ladybug NeuG ArcadeDB]
+        [--repeat 5] [--timeout 60] [--save]
     python benchmarks/lsqb.py --generate 1000 [--seed 1] ...
 
 Mhedhbi, Lissandrini, Kuiper, Waudby, Szarnyas: "LSQB: a large-scale subgraph query benchmark", GRADES-NDA 2021
@@ -17,6 +18,7 @@ with one another. The exit code is 1 if one differs or a query of ours has no an
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import re
@@ -39,9 +41,9 @@ from peers.report import figures
 MESSAGES = ("Comment", "Post")  # both have the label Message as well
 NUMBERS = range(1, 10)
 FRIENDS = "MATCH (:Person)-[:KNOWS]->(:Person) RETURN count(*)"
-MEMORY_GB = 4  # of DuckDB and Ladybug
+MEMORY_GB = 4  # of DuckDB and Ladybug, and the heap of ArcadeDB
 LOADING = 1200.0  # seconds that a graph may take
-CURE = "pip install ladybug"
+CURE = "pip install ladybug neug arcadedb-embedded"
 
 SQL = {
     1: """SELECT count(*) FROM City_isPartOf_Country city
@@ -237,7 +239,98 @@ class Ladybug:
             raise
 
 
-SYSTEMS: dict[str, Callable[[], System]] = {"gdb": Ours, "DuckDB": Duck, "ladybug": Ladybug}
+class Neug:
+    """Its labels and tables are ladybug's; a query cannot be stopped, but ends with its process."""
+
+    def load(self, folder: Path, store: Path) -> None:
+        module = importlib.import_module("neug")
+        self.db = module.Database(str(store), mode="w")  # it closes its connections when it goes
+        self.connection = self.db.connect()
+        for label, file in labels(folder).items():
+            self._ask(f"CREATE NODE TABLE {label}(id INT64, PRIMARY KEY(id))")
+            self._ask(f"COPY {label} FROM '{file}' (header=true, delim='|')")
+        pairs: dict[str, list[Relation]] = {}
+        for relation in relations(folder):
+            pairs.setdefault(relation.type, []).append(relation)
+        for name, several in pairs.items():
+            ends = ", ".join(f"FROM {one.start} TO {one.end}" for one in several)
+            self._ask(f"CREATE REL TABLE {name}({ends})")
+            for one in several:
+                options = f"(from='{one.start}', to='{one.end}', header=true, delim='|')"
+                self._ask(f"COPY {name} FROM '{one.file}' {options}")
+
+    def friends(self) -> int:
+        return self._number(FRIENDS)
+
+    def count(self, number: int, cypher: str, timeout: float) -> int:
+        return self._number(cypher.replace(":Message", ":" + ":".join(MESSAGES)))
+
+    def _ask(self, text: str) -> list[list[object]]:
+        return list(self.connection.execute(text))
+
+    def _number(self, text: str) -> int:
+        return int(str(self._ask(text)[0][0]))
+
+
+class Arcade:
+    """ArcadeDB in this process, with an analytical view over everything; a query cannot be stopped, but ends with its
+    process."""
+
+    def load(self, folder: Path, store: Path) -> None:
+        module = importlib.import_module("arcadedb_embedded")
+        heap = {"heap_size": f"{MEMORY_GB}g"}
+        files, edges = labels(folder.resolve()), relations(folder.resolve())
+        with contextlib.chdir(store.parent):  # where its machine begins, it writes a log
+            self.db = module.create_database(str(store), jvm_kwargs=heap)
+        self._sql("CREATE VERTEX TYPE Message")
+        for label in files:
+            self._sql(f"CREATE VERTEX TYPE {label}{' EXTENDS Message' * (label in MESSAGES)}")
+        types = list(dict.fromkeys(one.type for one in edges))
+        for name in types:
+            self._sql(f"CREATE EDGE TYPE {name}")
+        found: dict[str, dict[int, object]] = {}
+        with self.db.graph_batch() as batch:
+            for label, file in files.items():
+                ids = [key for (key,) in _integers(file)]
+                made = batch.create_vertices(label, [{"cid": key} for key in ids])
+                found[label] = dict(zip(ids, made, strict=True))
+            for one in edges:
+                pairs = _integers(one.file)
+                starts = [found[one.start][start] for start, _ in pairs]
+                batch.new_edges(starts, one.type, [found[one.end][end] for _, end in pairs])
+        view = f"VERTEX TYPES ({', '.join(files)}) EDGE TYPES ({', '.join(types)})"
+        self._sql(f"CREATE GRAPH ANALYTICAL VIEW everything {view} UPDATE MODE SYNCHRONOUS")
+        asked = "SELECT FROM schema:graphAnalyticalViews"
+        while self.db.query("sql", asked).to_list()[0]["status"] != "READY":
+            time.sleep(0.005)
+
+    def friends(self) -> int:
+        return self._number(FRIENDS)
+
+    def count(self, number: int, cypher: str, timeout: float) -> int:
+        return self._number(cypher)
+
+    def _sql(self, text: str) -> None:
+        self.db.command("sql", text)
+
+    def _number(self, text: str) -> int:
+        (row,) = self.db.query("opencypher", text).to_list()
+        return int(next(iter(row.values())))
+
+
+def _integers(file: Path) -> list[tuple[int, ...]]:
+    """The rows of a file of integers, without its header."""
+    lines = file.read_text(encoding="utf-8").splitlines()[1:]
+    return [tuple(map(int, line.split("|"))) for line in lines]
+
+
+SYSTEMS: dict[str, Callable[[], System]] = {
+    "gdb": Ours,
+    "DuckDB": Duck,
+    "ladybug": Ladybug,
+    "NeuG": Neug,
+    "ArcadeDB": Arcade,
+}
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -411,7 +504,7 @@ def main(line: list[str] | None = None) -> int:
             f"nine in SQL over its tables of pairs, and {MEMORY_GB} GB of memory, as ladybug. Seconds to load: "
             f"{loads}.\n\n{table}"
         )
-        results.save(f"LSQB: {title}", body, "duckdb", "ladybug")
+        results.save(f"LSQB: {title}", body, "duckdb", "ladybug", "neug", "arcadedb-embedded")
     return int(bool(different or late))
 
 

@@ -18,13 +18,14 @@ from gdb.executor.nest import (
     Operand,
     Order,
 )
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, quick, replace
 
 Row = tuple[int, int]  # of a view, the row of a level's vertex
 NO_ROWS: frozenset[Row] = frozenset()
 NO_LEVELS: frozenset[int] = frozenset()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What a level demands of its vertex.

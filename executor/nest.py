@@ -29,7 +29,7 @@ from gdb.executor.plan import (
     Scan,
     Step,
 )
-from gdb.records import dataclass, field, replace
+from gdb.records import dataclass, field, quick, replace
 
 UNBOUNDED = 1 << 62
 
@@ -69,6 +69,7 @@ class Order(IntEnum):
     ABOVE = 2
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Operand:
     """LIST: a = query vertex. ROW: a = view, b = level of the row's vertex. SET: a = slot. END: a = view
@@ -79,6 +80,7 @@ class Operand:
     b: int = -1
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The part of an ascending list that counts: lo <= vid < hi, in bitset `bits` (a query vertex's
@@ -91,6 +93,7 @@ class Slice:
     above: tuple[int, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Member:
     """The number of edges of `view` from level `source` to level `target` is within [least,
@@ -144,6 +147,7 @@ def levels_of(checks: tuple[Check, ...]) -> set[int]:
     return found
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SetOp:
     """Set `slot` = left (op) right, cut to `cut`; run whenever level `depth` is bound. Empty: that
@@ -158,6 +162,7 @@ class SetOp:
     optional: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class VertexLevel:
     """Bind query vertex `vertex` to each element of `base` within `cut`, other than levels
@@ -215,6 +220,7 @@ class EdgeLevel:
 Level = VertexLevel | EdgeLevel
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Node:
     """Twin levels of the tail: counted together by `formula`, never looped over.
@@ -261,6 +267,7 @@ class Cache:
     until: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class LoopNest:
     """Levels in binding order, the set operations between them, and in counting mode the tail that

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from gdb.executor.nest import LoopNest, Node
 from gdb.executor.nest_order import renumbered
 from gdb.executor.nest_parts import trees
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, quick, replace
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """What is placed as a whole: a loop, a tree of the tail (its nodes, `loop` -1), or an optional part (`own`, its

@@ -37,6 +37,8 @@ def fuse(nest: LoopNest) -> LoopNest:
 
     before: for c in N(b): if c in N(a): ...        after: for c in N(b) & N(a): ...
     """
+    if not any(level.checks for level in nest.levels):
+        return nest
     return replace(nest, levels=tuple(_fused(k, level) for k, level in enumerate(nest.levels)))
 
 
@@ -62,6 +64,8 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     before: for c in N(a): for d in N(a) & N(b) & N(c)     after: s0 = N(a) & N(b); for c in N(a):
     s1 = s0 & N(c)
     """
+    if not any(isinstance(x, VertexLevel) and (x.sources or x.anti) for x in nest.levels):
+        return nest
     made: list[SetOp] = []
     levels = tuple(
         _materialised(nest, k, made, early, around) for k, around in enumerate(nest.arounds)
@@ -148,13 +152,19 @@ def improve(
 
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:
-        nest = verify(fuse(nest))
+        nest = _verified(nest, fuse(nest))
     if "count_last" not in switched_off:
         trees = bool(back) and not {"trees", "fuse"} & switched_off
         formulas = "formulas" not in switched_off
         branches = "branches" not in switched_off
-        nest = verify(grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches))
-    nest = verify(branch(nest, apart="branches" not in switched_off))
+        grown = grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches)
+        nest = _verified(nest, grown)
+    nest = _verified(nest, branch(nest, apart="branches" not in switched_off))
     if "caches" not in switched_off:
-        nest = verify(cache(nest))
-    return verify(materialise(nest, early="motion" not in switched_off))
+        nest = _verified(nest, cache(nest))
+    return _verified(nest, materialise(nest, early="motion" not in switched_off))
+
+
+def _verified(before: LoopNest, nest: LoopNest) -> LoopNest:
+    """What a pass made, verified. A nest that it left as it was has been."""
+    return nest if nest is before else verify(nest)

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import InternalError
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 from gdb.storage.adjacency import Direction
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
     """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
@@ -26,6 +27,7 @@ class ViewSpec:
     direction: Direction
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Where the data vertices of one query vertex may come from.
@@ -51,6 +53,7 @@ class Candidates:
         return np.concatenate([np.arange(a, b, dtype=np.uint32) for a, b in self.ranges])
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What a vertex must satisfy against vertices bound before it, besides edges.
@@ -78,6 +81,7 @@ class Scan:
     rules: Rules = Rules()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Step:
     """Bind `vertex` to the distinct neighbours of bound `source` in view `view` along query edge
@@ -90,6 +94,7 @@ class Step:
     rules: Rules = Rules()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Extend:
     """Bind the steps' vertices by matching pattern 0 to 7 (geneva-tpds Fig. 1); steps do not read
@@ -282,6 +287,7 @@ class Runs:
             self.since[other] = 0.0 if other == kind else self.since.get(other, 0.0) + seconds
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Phases over a query graph of `vertices` vertices and `edges` edges.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.plan import Compare
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 from gdb.storage.adjacency import Direction
 
 
@@ -40,6 +40,7 @@ SUBGRAPHS = MatchMode(nodes_differ=True, distinct=True)
 INDUCED = MatchMode(nodes_differ=True, induced=True)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class QueryVertex:
     """A query vertex.
@@ -57,6 +58,7 @@ class QueryVertex:
     predicate: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class QueryEdge:
     """A query edge from `source` to `target` (query vertex numbers).
@@ -86,6 +88,7 @@ class QueryEdge:
 Renamed = Callable[[tuple[int, ...], tuple[int, ...]], frozenset[str]]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
     """Vertices, edges and the mode of one MATCH, or of several in a row.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, make_dataclass
 from dataclasses import field as field
+from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 Class = TypeVar("Class", bound=type)
 
 _DECLARED = "__declared__"  # of a class: the annotation and the value of each field, also of those it inherits
+_FIELDS = "__fields__"  # of a class: what reads the arguments of its `__init__` from an object, and their places
 _Declared = Mapping[str, tuple[object, object]]  # the value: a default, a Field, or MISSING
 
 if TYPE_CHECKING:
@@ -33,15 +35,17 @@ else:
     def replace(one, /, **changes):
         """`dataclasses.replace`, which would have `dataclasses` describe the fields first."""
         cls = type(one)
-        names = cls.__match_args__
-        for name in names:
-            if name not in changes:
-                changes[name] = getattr(one, name)
-        if len(changes) > len(names):
-            for name in getattr(cls, _DECLARED):
-                if name in changes and name not in names:
-                    raise ValueError(f"{name} is no argument of {cls.__name__}()")
-        return cls(**changes)
+        read, places = getattr(cls, _FIELDS)
+        values = [*read(one)]
+        for name, value in changes.items():
+            place = places.get(name)
+            if place is not None:
+                values[place] = value
+            elif name in getattr(cls, _DECLARED):
+                raise ValueError(f"{name} is no argument of {cls.__name__}()")
+            else:
+                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}")
+        return cls(*values)  # by place, which takes half as long as by name
 
 
 def quick(cls: Class) -> Class:
@@ -114,6 +118,7 @@ def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dic
         _DECLARED: declared,
         "__init__": _Later(_assigning if not frozen else _setting if slots else _forcing),
         "__repr__": _Later(_repr),
+        _FIELDS: _Later(_read),
         "__match_args__": tuple(name for name, (_, value) in declared.items() if _in_init(value)),
         **{name: told(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
     }
@@ -246,6 +251,14 @@ def _init(cls: type, line: str, names: dict[str, object]) -> object:
     method = _compiled(cls, f"__init__({', '.join(parameters)})", lines, names)
     method.__annotations__ = annotations | {"return": None}
     return method
+
+
+def _read(cls: type) -> object:
+    names: tuple[str, ...] = cls.__match_args__  # type: ignore[attr-defined]
+    places = {name: place for place, name in enumerate(names)}
+    if len(names) > 1:
+        return attrgetter(*names), places
+    return lambda one: [getattr(one, name) for name in names], places
 
 
 def _repr(cls: type) -> object:

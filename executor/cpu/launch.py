@@ -21,6 +21,7 @@ from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.records import dataclass, field
+from gdb.storage import row_loops as _row_loops  # noqa: F401 - what makes views comes with the kernel, not with a query
 from gdb.storage.adjacency import I64, U32
 from gdb.storage.arrays import placed
 

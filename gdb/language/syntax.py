@@ -118,6 +118,7 @@ class Variable:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Element:
     """Query vertex or query edge `index`. The binder writes it for property maps; no text makes it."""

@@ -22,7 +22,7 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that can be computed from rows with a weight."""
@@ -31,6 +31,7 @@ Told: TypeAlias = Literal["id", "labels", "type"]
 _TOLD: Mapping[str, Told] = {"id": "id", "labels": "labels", "type": "type"}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What later operators need of the rows of an operator.

@@ -15,6 +15,7 @@ from gdb.logical.operators import (
     Project,
     expressions_of,
     names_after,
+    unless_same,
 )
 
 
@@ -30,7 +31,7 @@ def drop_projects(operators: Operators, _: Names) -> Operators:
         found.append(operator)
         if known is not None or isinstance(operator, (Project, Aggregate)):
             known = names_after(operator, known or ())
-    return tuple(found)
+    return unless_same(operators, found)
 
 
 def _sees_only(operator: Operator, names: Names) -> bool:

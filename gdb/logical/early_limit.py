@@ -6,7 +6,7 @@ Match (a)-->(b)   Limit 3   Project a.x + b.x AS sum
 
 from __future__ import annotations
 
-from gdb.logical.operators import Limit, Operator, Operators, Project
+from gdb.logical.operators import Limit, Operator, Operators, Project, unless_same
 
 
 def early_limit(operators: Operators, _: tuple[str, ...]) -> Operators:
@@ -18,4 +18,4 @@ def early_limit(operators: Operators, _: tuple[str, ...]) -> Operators:
             while place and isinstance(found[place - 1], Project):
                 place -= 1
         found.insert(place, operator)
-    return tuple(found)
+    return unless_same(operators, found)

@@ -11,6 +11,7 @@ one, then the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import is_
 from typing import TypeAlias
 
 from gdb.language.clauses import (
@@ -188,6 +189,13 @@ class Plan:
     def names(self) -> Names:
         """Of its answer."""
         return behind(self.sides[0], self.start)
+
+
+def unless_same(before: Operators, found: list[Operator]) -> Operators:
+    """What a pass made of operators: `before` itself where it changed none, so that nobody looks at them again."""
+    if len(before) == len(found) and all(map(is_, before, found)):
+        return before
+    return tuple(found)
 
 
 def expressions_of(operator: Operator) -> Iterator[Expression]:

@@ -53,8 +53,10 @@ def _passed(plan: Plan, switched_off: Set[str]) -> Plan:
         verify(operators, plan.start, names)
         for function in PASSES:
             if function.__name__ not in switched_off:
-                operators = function(operators, names)
-                verify(operators, plan.start, names)
+                made = function(operators, names)
+                if made is not operators:  # those that are as they were have been verified
+                    verify(made, plan.start, names)
+                operators = made
         sides.append(operators)
     return replace(plan, sides=tuple(sides))
 

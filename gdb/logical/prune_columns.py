@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from gdb.language.syntax import Variable
 from gdb.logical.demand import demands
-from gdb.logical.operators import Aggregate, Operators, Project
+from gdb.logical.operators import Aggregate, Operators, Project, unless_same
 from gdb.records import replace
 
 
 def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
-    """See the module. What is computed stays: it may fail."""
+    """See the module. What is computed stays: it may fail. The operators themselves where all is asked for."""
     found = []
     for operator, demand in zip(operators, demands(operators, names), strict=True):
         match operator:
@@ -23,8 +23,9 @@ def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
                     for column in columns
                     if column.name in demand.live or not isinstance(column.expression, Variable)
                 ]
-                operator = replace(operator, columns=tuple(kept))
-            case Aggregate(rest=rest):
+                if len(kept) < len(columns):
+                    operator = replace(operator, columns=tuple(kept))
+            case Aggregate(rest=rest) if not demand.live.issuperset(rest):
                 operator = replace(operator, rest=tuple(n for n in rest if n in demand.live))
         found.append(operator)
-    return tuple(found)
+    return unless_same(operators, found)

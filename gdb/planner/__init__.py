@@ -22,6 +22,7 @@ from gdb.planner.distinct import (
     surely_different,
     with_twins_bound,
 )
+from gdb.planner.optional import with_optional
 from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
@@ -127,8 +128,6 @@ def plan(
         too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
         found = replace(found, notes=replace(found.notes, steps=sampled.steps, too_many=too_many))
     if graph.optional:
-        from gdb.planner.optional import with_optional
-
         return with_optional(found, graph, source, ordered="order" not in switched_off)
     if root is not None:
         return replace(found, ranked=False)  # its vertices are shown

@@ -22,11 +22,12 @@ from gdb.planner.decompose import Decomposition
 from gdb.planner.distinct import Conditions
 from gdb.planner.implied import Implied
 from gdb.planner.resolve import Resolved
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 MAX_GROUP = 8
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Way:
     """A tree edge by which a vertex can be reached: from bound `source` along `edge` through

@@ -10,7 +10,7 @@ import numpy as np
 from gdb.executor.plan import Candidates, ViewSpec
 from gdb.executor.source import GraphSource
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 from gdb.storage.adjacency import Adjacency, Direction, Shape
 
 Ranges = tuple[tuple[int, int], ...]
@@ -37,6 +37,7 @@ class PlannerSource(GraphSource, Protocol):
         ...
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A query edge with its types resolved.

@@ -1,9 +1,9 @@
 """Machine code for the kernel: made by LLVM at the first call, kept in the user's cache folder.
 
 An entry is a function that Python calls. Those that it calls are its parts and are compiled with it, so
-that LLVM sees the whole at once and only once: about two seconds for the kernel, and three milliseconds
-where the cache has it. Those milliseconds hardly depend on its size, so entries that are used in one
-another's company are one *object*: the first call of any of them brings all.
+that LLVM sees the whole at once and only once: about two seconds for the kernel, and a millisecond
+where the cache has it (the first one of a process three more). That hardly depends on its size, so entries that are
+used in one another's company are one *object*: the first call of any of them brings all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _C_TYPES: dict[object, Any] = {
 }
 _Source = tuple[str, int, int, int]  # a file: path, bytes, when it and its inode changed
 SETTLED = 2_000_000_000  # ns that a file has not changed for, after which another change shows in its times
-_engines: list[Any] = []  # they own the machine code
+_engines: list[_Engine] = []  # they own the machine code
 # a lock of llvmlite's is taken in each call of LLVM, also for whole seconds
 _compiling = forks.undivided(waiting.Lock())
 
@@ -70,16 +70,16 @@ class _Object:
 
     def __init__(self, functions: tuple[Callable[..., object], ...]) -> None:
         self._functions = functions
-        self._codes: tuple[Callable[..., object], ...] = ()
+        self._addresses: tuple[int, ...] = ()
 
     def code(self, number: int) -> Callable[..., object]:
         """The machine code of one of them."""
-        if not self._codes:
+        if not self._addresses:
             with usage.compiling(), _compiling:  # whoever comes second waits for the first
-                self._codes = self._codes or waiting.aside(
+                self._addresses = self._addresses or waiting.aside(
                     waiting.LEAST, lambda: _machine_code(self._functions)
                 )
-        return self._codes[number]
+        return _callable(self._functions[number], self._addresses[number])
 
 
 class _Entry:
@@ -96,31 +96,24 @@ class _Entry:
         return code(*arguments)
 
 
-def _machine_code(
-    functions: tuple[Callable[..., object], ...],
-) -> tuple[Callable[..., object], ...]:
-    """The functions as machine code, from the cache or compiled now."""
-    cpu, features = _host()
-    entry = _entry(functions, cpu, features)
+def _machine_code(functions: tuple[Callable[..., object], ...]) -> tuple[int, ...]:
+    """Where the machine code of the functions lies, from the cache or compiled now."""
+    entry = _entry(functions, *_host(), _seen)
     code = cache.read(entry) if entry is not None else None
-    machine = _target_machine(cpu, features)
     if code is None:
         from gdb.base.machine.translate import translate
 
-        code = _optimised(translate(*functions), machine)
+        entry = _entry(functions, *_host())  # of the text that is compiled
+        code = _optimised(translate(*functions), _target_machine())
         if entry is not None:
             cache.write(entry, code)
-    engine = llvm.create_mcjit_compiler(_module(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    _engines.append(engine)
-    return tuple(_callable(function, engine) for function in functions)
+    return _loaded(code, [function.__name__ for function in functions])
 
 
-def _callable(function: Callable[..., object], engine: Any) -> Callable[..., object]:
+def _callable(function: Callable[..., object], address: int) -> Callable[..., object]:
     arguments, result = signature(function)
     prototype = ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[t] for t in arguments))
-    return prototype(engine.get_function_address(function.__name__))
+    return prototype(address)
 
 
 # ---- LLVM ------------------------------------------------------------------------------------------
@@ -141,7 +134,9 @@ def _features() -> str:
         return ""
 
 
-def _target_machine(cpu: str, features: str) -> Any:
+def _target_machine() -> Any:
+    """A new one: an engine owns what it is given."""
+    cpu, features = _host()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     # code that is loaded in place lies near what it refers to: x86 wants no indirection
     reloc = "static" if target.name.startswith("x86") else "default"
@@ -156,6 +151,30 @@ def _module(text: str) -> Any:
     return module
 
 
+class _Engine:
+    """What owns machine code, and the names that it knows. To make one takes longer than to load most objects."""
+
+    def __init__(self) -> None:
+        self.names = set[str]()
+        self._engine = llvm.create_mcjit_compiler(_module(""), _target_machine())
+
+    def addresses(self, code: bytes, names: list[str]) -> tuple[int, ...]:
+        """Take an object file, and say where its functions are."""
+        self.names.update(names)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        return tuple(self._engine.get_function_address(name) for name in names)
+
+
+def _loaded(code: bytes, names: list[str]) -> tuple[int, ...]:
+    """Where the functions of an object file are, of which an engine knows one of each name."""
+    for engine in _engines:
+        if engine.names.isdisjoint(names):
+            return engine.addresses(code, names)
+    _engines.append(_Engine())
+    return _engines[-1].addresses(code, names)
+
+
 def _optimised(text: str, machine: Any) -> bytes:
     """The object file of an LLVM module."""
     module = _module(text)
@@ -168,12 +187,16 @@ def _optimised(text: str, machine: Any) -> bytes:
 
 
 def _entry(
-    functions: tuple[Callable[..., object], ...], cpu: str, features: str
+    functions: tuple[Callable[..., object], ...],
+    cpu: str,
+    features: str,
+    sources: Callable[[Path], tuple[_Source, ...]] | None = None,
 ) -> cache.Entry | None:
-    """What an object is kept as, by all that it depends on; None where its source cannot be read."""
-    own = Path(functions[0].__code__.co_filename).parent
+    """What an object is kept as, by all that it depends on; None where its source cannot be read. sources : those that
+    the functions of a file depend on."""
+    own = Path(functions[0].__code__.co_filename)
     try:
-        text = _text_of(_sources(Path(__file__).parent, own, own.parent))
+        text = _text_of((sources or _depended)(own))
     except OSError:
         return None
     names = [function.__qualname__ for function in functions]
@@ -191,6 +214,24 @@ def _sources(*folders: Path) -> tuple[_Source, ...]:
                     state = entry.stat()
                     found.add((entry.path, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
     return tuple(sorted(found))
+
+
+def _depended(own: Path) -> tuple[_Source, ...]:
+    """What functions of a file depend on, as it is now."""
+    return _sources(Path(__file__).parent, own.parent, own.parent.parent)
+
+
+def _seen(own: Path) -> tuple[_Source, ...]:
+    """The same as this process saw it first: its functions are of that text, whatever others write meanwhile. To look
+    at all files takes longer than to load an object. Where their own file has changed, it is looked at again."""
+    state, seen = own.stat(), _sights.get(own.parent)
+    now = (str(own), state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+    if seen is None or now not in seen:
+        seen = _sights[own.parent] = _depended(own)
+    return seen
+
+
+_sights: dict[Path, tuple[_Source, ...]] = {}  # by folder
 
 
 @lru_cache(maxsize=8)

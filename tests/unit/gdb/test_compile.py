@@ -190,3 +190,34 @@ def test_the_cache_does_not_grow_for_ever(cache: Path, monkeypatch: pytest.Monke
         os.utime(cache / entry.file, (k, k))
         assert kernels.read(entries[0]) == b"\0"  # what is read is not the oldest
     assert [(cache / entry.file).exists() for entry in entries] == [True, False, True, True]
+
+
+@compiled
+def _never_made_before(a: int) -> int:
+    return a + 7
+
+
+def test_objects_share_an_engine(cache: Path) -> None:
+    compiled(_add, entry=True)(1, 1)
+    before = len(machine._engines)
+    assert compiled(_never_made_before, entry=True)(1) == 8
+    assert len(machine._engines) == before
+
+
+def test_functions_of_one_name_are_each_their_own(cache: Path, tmp_path: Path) -> None:
+    found = []
+    for k in (1, 2):
+        (tmp_path / str(k)).mkdir()
+        text = f"def f(a: int) -> int:\n    return a + {k}"
+        found.append(compiled(_loaded(tmp_path / str(k) / "changing.py", text), entry=True))
+    assert [f(10) for f in found] == [11, 12]
+
+
+def test_a_process_looks_at_the_files_of_a_folder_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, sources = [], machine._sources
+    compiled(_add, entry=True)(1, 1)
+    monkeypatch.setattr(machine, "_sources", lambda *f: looked.append(f) or sources(*f))
+    assert compiled(_add, entry=True)(2, 3) == 5
+    assert not looked

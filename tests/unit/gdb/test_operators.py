@@ -259,3 +259,15 @@ def test_profile_says_what_each_operator_made(
     made = [re.search(r"=(\d+) rows, ([\d.]+) ms, ([\d,]+) bytes$", line) for line in lines]
     assert [int(one[1]) for one in made if one] == [10, 6, 6, 12, 12, 12, 12, 6, 6, 1, 1]
     assert all(float(one[2]) >= 0.0 and one[3] != "0" for one in made if one)
+
+
+def test_what_no_pass_changes_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(planning, "verify", lambda operators, *_: seen.append(operators))
+    for text, times in (
+        ("MATCH (a)-->(b) RETURN count(*) AS n", 1),
+        ("MATCH (a) WITH a, a AS b RETURN a.x", 3),
+    ):
+        seen.clear()
+        planning.planned(parse(text), {}, DIFFERENT_EDGES)
+        assert len(seen) == times, text

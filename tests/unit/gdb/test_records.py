@@ -34,7 +34,7 @@ def shown(cls):
         "slots": vars(cls).get("__slots__"), "signature": str(inspect.signature(cls.__init__)),
         "name": (cls.__qualname__, cls.__module__), "bases": cls.__bases__, "doc": cls.__doc__ or "",
         "frozen": cls.__dataclass_params__.frozen, "eq": cls.__dataclass_params__.eq,
-        "attributes": set(vars(cls)) - {"__declared__"},
+        "attributes": set(vars(cls)) - {"__declared__", "__fields__"},
     }
 
 def both(cls, **options):
