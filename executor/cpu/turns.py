@@ -4,6 +4,9 @@ A unit gets a turn of so many steps. One that does not end by then is cut: the e
 loop that has any left become a unit of their own, which comes next, and the element under way is put aside behind all
 others, for a turn of twice as many steps. So each root gets one turn before any gets its second (a restart strategy
 that loses nothing: what is put aside goes on where it stood).
+
+In a run to its end turns are not limited, but who works on a unit for longer than a launch gives half of what is left
+of it to a thread that has nothing to do (`gdb.executor.cpu.launch`), or all of it to another process that will go on.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+
+import numpy as np
 
 from gdb.executor.scheduler import Budget
 from gdb.records import dataclass, field, replace
@@ -39,6 +44,26 @@ class Place:
     entering: int
     joined: int
     total: int
+
+    @classmethod
+    def of_roots(cls, start: int, end: int, loops: int) -> Place:
+        """Before the roots [start, end) of a nest of so many loops."""
+        place = cls(np.zeros((KEPT, loops), np.int64), 0, 0, 0, 0)
+        place.loops[POSITION, 0], place.loops[END, 0] = start, end
+        return place
+
+    def halve(self) -> Place | None:
+        """Take off the later half of what is left of the outermost loop that has two elements left, or more; None where
+        none has. For a place that stands between two elements of its innermost loop, with no product under way
+        (`Worker.give`)."""
+        for k in range(self.depth + 1):
+            position, end = self.loops[POSITION : END + 1, k].tolist()
+            if end - position > 1:
+                rest = replace(self, loops=self.loops.copy(), depth=k)
+                rest.loops[END, :k] = rest.loops[POSITION, :k]
+                rest.loops[POSITION, k] = self.loops[END, k] = (position + end) // 2
+                return rest
+        return None
 
     def cut(self) -> Place | None:
         """Take off what is left of the outermost loop, around the one at `depth`, that has anything left; None where
@@ -103,6 +128,24 @@ class Turns:
                     return None
             time.sleep(_PAUSE)
         return None
+
+    def rest(self, loops: int) -> list[Place]:
+        """What waits of a run whose turns are not limited, of so many loops; ranges that lie side by side as one."""
+        found: list[Place] = []
+        start = end = 0
+        for unit in [*self.waiting, Unit(0, 0, NEVER)]:
+            if unit.place is not None:
+                found.append(unit.place)
+            elif unit.start == end:
+                end = unit.end
+            else:
+                found += [Place.of_roots(start, end, loops)] if end > start else []
+                start, end = unit.start, unit.end
+        return found
+
+    def give(self, place: Place) -> None:
+        """Let another worker have a part of a unit, in a run whose turns are not limited."""
+        self.waiting.append(Unit(0, 0, NEVER, place))
 
     def end(self) -> None:
         """A unit that was taken has come to its end."""
