@@ -354,7 +354,9 @@ class Worker:
             place.loops[END, :k] = place.loops[POSITION, :k]
         else:
             self.end[: last + 1] = self.position[: last + 1]
-        self.caches[:, address.K_SLOT] = 0  # the loops that are open do not count all of it any more
+        self.caches[:, address.K_SLOT] = (
+            0  # the loops that are open do not count all of it any more
+        )
         return place
 
     def _open(self) -> int:

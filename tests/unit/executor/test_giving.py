@@ -1,4 +1,4 @@
-"""What one worker gives another of a unit is found once: by workers of one process, and by processes one after another."""
+"""What one worker gives another of a unit is found once, by threads and by processes."""
 
 from __future__ import annotations
 
@@ -159,9 +159,8 @@ def test_runs_that_are_over_give_back_all_that_is_left(
         if counting:
             total += launch.count(prepared, watch, Budget(), threads)
         else:
-            keep = rows.append
             launch.deliver_rows(
-                prepared, watch, Budget(), wanted, lambda part: keep(kept(part)), threads, 3
+                prepared, watch, Budget(), wanted, lambda part: rows.append(kept(part)), threads, 3
             )
         waiting += watch.rest
     if counting:
