@@ -35,7 +35,7 @@ from gdb.storage.snapshot import Snapshot
 from gdb.storage.state import State, opened, state_of
 
 if TYPE_CHECKING:
-    from gdb.executor.cpu.turns import Place
+    from gdb.executor.place import Place
     from gdb.executor.run import Options
     from gdb.executor.source import GraphSource
 

@@ -24,7 +24,7 @@ from gdb.records import dataclass, field
 from gdb.storage.adjacency import I64
 
 if TYPE_CHECKING:
-    from gdb.executor.cpu.turns import Place
+    from gdb.executor.place import Place
 
 _helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
 UNITS_PER_WORKER = 64

@@ -15,9 +15,10 @@ from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.sizing import Size, fitted
-from gdb.executor.cpu.turns import KEPT, NEVER, Turns, Unit
+from gdb.executor.cpu.turns import NEVER, Turns, Unit
 from gdb.executor.cpu.workers import WORKERS, Worker
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
+from gdb.executor.place import KEPT
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.records import dataclass, field

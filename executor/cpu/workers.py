@@ -18,8 +18,9 @@ from gdb.executor.cpu import address, kernel, neighbourhood
 from gdb.executor.cpu.caches import FIRST_SLOTS
 from gdb.executor.cpu.look_ahead import rows_ahead, table_of
 from gdb.executor.cpu.neighbourhood import Neighbourhood
-from gdb.executor.cpu.turns import END, KEPT, POSITION, ROWS, Place, Unit
+from gdb.executor.cpu.turns import Unit
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
+from gdb.executor.place import END, KEPT, POSITION, ROWS, Place
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import (
     CacheField,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import address, launch
-from gdb.executor.cpu.turns import END, POSITION, Place
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.executor.place import END, POSITION, Place
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
