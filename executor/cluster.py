@@ -2,8 +2,8 @@
 
 A task is a plan, a range of the roots of its first loop, and the state of the store that it is asked of: some
 kilobytes, idempotent, which any process that reads the store's folder can do, whatever is committed meanwhile. What
-comes back is a count, numbers, or rows, and what is left of the range where that took much longer than expected, so
-that others can help. The tasks are sized by the planner's estimates.
+comes back is a count, numbers, or rows, and where that took much longer than expected, the places from which others can
+go on with what is left, also below one root. The tasks are sized by the planner's estimates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from itertools import count, pairwise
@@ -35,6 +35,7 @@ from gdb.storage.snapshot import Snapshot
 from gdb.storage.state import State, opened, state_of
 
 if TYPE_CHECKING:
+    from gdb.executor.place import Place
     from gdb.executor.run import Options
     from gdb.executor.source import GraphSource
 
@@ -50,8 +51,9 @@ SMALLEST = (
     0.25  # seconds of expected work that a task has at least; to send one takes some milliseconds
 )
 TASKS = 32  # for each worker, where there is so much work
-LATE = 3.0  # times as long as expected, after which a task gives back what it has not begun
-GIVES_BACK = 5.0  # seconds before which none does
+LATE = 3.0  # times as long as expected, after which a task gives back what is left
+GIVES_BACK = 0.5  # seconds before which none does
+SHARE = 20  # what was given back is given back again after one part in so many of the time that the query has taken
 MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
 MANY_WARPS = 4096  # of a GPU of which nothing is known here
 KEPT = 4  # states and plans that a worker keeps for the next task
@@ -80,7 +82,8 @@ class Task:
 
     state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. given :
         candidates and bounds in place of the plan's (`Given`). roots : the range. what : "count", "tallies", "distinct"
-        or "rows". seconds : expected. version : of gdb.
+        or "rows". patience : seconds after which what is left is given back. version : of gdb. place : where to begin
+        among the roots, which another task gave back; None: before them.
     """
 
     state: State
@@ -94,19 +97,21 @@ class Task:
     threads: int
     memory: int | None
     gpu_memory: int | None
-    seconds: float
+    patience: float
     version: str
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a worker found in a range: a number, numbers (of each vid; distinct vids), or rows. rest : of the range."""
+    """What a worker found in a range: a number, numbers (of each vid; distinct vids), or rows. rest : where others
+    go on with what is left of the range. seconds : that it took."""
 
     roots: Range
     count: int = 0
     numbers: I64 | None = None
     rows: tuple[Embeddings, ...] = ()
-    rest: tuple[Range, ...] = ()
+    rest: tuple[Place, ...] = ()
     seconds: float = 0.0
 
 
@@ -194,19 +199,25 @@ def ask(
     total = max(float(prepared.work), 1.0)
     upto = np.concatenate([[0], np.cumsum(prepared.weights)])
 
-    def task(roots: Range) -> Task:
-        share = float(upto[roots[1]] - upto[roots[0]]) / total * seconds
+    begun = time.monotonic()
+
+    def task(roots: Range, place: Place | None) -> Task:
+        if place is None:
+            patience = LATE * float(upto[roots[1]] - upto[roots[0]]) / total * seconds
+        else:  # nothing is known of it: others are idle for a small share of the time at most
+            patience = (time.monotonic() - begun) / SHARE
         return Task(
             *(state, alone, number, sent, roots, what, wanted, cluster.device, cluster.threads),
-            *(options.memory, options.gpu_memory, share, version.installed()),
+            *(options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
+            *(version.installed(), place),
         )
 
     pending: set[Future[Answer]] = set()
     names = count(1)
 
-    def submit(roots: Range) -> None:
-        name = f"gdb-{what}-{number}-{next(names)}"
-        pending.add(_submitted(cluster, task(roots), name))
+    def submit(roots: Range, place: Place | None = None) -> None:
+        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{number}-{next(names)}"
+        pending.add(_submitted(cluster, task(roots, place), name))
 
     try:
         for roots in ranges:
@@ -219,8 +230,8 @@ def ask(
             for future in done:
                 pending.discard(future)
                 answer = _result(future)
-                for rest in _spread(answer.rest, cluster.workers - len(pending)):
-                    submit(rest)
+                for rest in spread(answer.rest, cluster.workers - len(pending)):
+                    submit(answer.roots, rest)
                 yield answer
     finally:
         for future in pending:
@@ -240,12 +251,18 @@ def cut(weights: I64, tasks: int, cluster: Cluster) -> list[Range]:
     return sorted(found, key=lambda r: -heavy[r])
 
 
-def _spread(rest: tuple[Range, ...], idle: int) -> Iterator[Range]:
-    """Ranges that were given back, cut for those who have nothing to do."""
-    for a, b in rest:
-        parts = max(min(idle, b - a), 1)
-        marks = np.linspace(a, b, parts + 1).astype(int).tolist()
-        yield from pairwise(marks)
+def spread(rest: tuple[Place, ...], idle: int) -> list[Place]:
+    """What was given back, cut in halves until there is enough for those who have nothing to do."""
+    found = deque(rest)
+    whole: list[Place] = []
+    while found and len(found) + len(whole) < idle:
+        place = found.popleft()
+        half = place.halve()
+        if half is None:
+            whole.append(place)
+        else:
+            found += (place, half)
+    return [*found, *whole]
 
 
 def _submitted(cluster: Cluster, task: Task, name: str) -> Future[Answer]:
@@ -321,17 +338,16 @@ def work(task: Task) -> Answer:
             "Keep the store where every worker sees it under the same path.",
         ) from error
     given = None if task.given is None else Given(*task.given)
-    choice = choose(plan, task.device, snapshot)
+    device = task.device if task.place is None else "cpu"  # only there a search stands at a place
+    choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)
     watch, budget = Watch(None, None, None), Budget(task.memory)
-    watch.until = time.monotonic() + max(LATE * task.seconds, GIVES_BACK)
+    watch.start, watch.until = task.place, time.monotonic() + task.patience
     answer = _done(
         task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
     )
-    first = task.roots[0]
-    rest = tuple((first + a, first + b) for a, b in watch.rest)
-    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+    return replace(answer, rest=tuple(watch.rest), seconds=time.perf_counter() - begun)
 
 
 def _done(

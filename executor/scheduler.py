@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from gdb.base.once import PerProcess
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.records import dataclass, field
 from gdb.storage.adjacency import I64
+
+if TYPE_CHECKING:
+    from gdb.executor.place import Place
 
 _helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
 UNITS_PER_WORKER = 64
@@ -115,10 +119,12 @@ class Watch:
         self.progress: Callable[[], float] | None = None
         self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
         self.left = False
-        # when no further work unit is begun, and the ranges of roots that were not, in a run that others go on with
+        # where a run of the CPU begins instead of before its roots; from when on, or from how many rows on, it only
+        # ends what it cannot give away; and what it gave, for others to go on with
+        self.start: Place | None = None
         self.until: float | None = None
         self.most_rows: int | None = None
-        self.rest: list[tuple[int, int]] = []
+        self.rest: list[Place] = []
         self.stopped = Flag()
         self.lock = threading.Lock()
 
@@ -132,13 +138,15 @@ class Watch:
             self.stopped.set()
         return not self.stopped.is_set()
 
+    def giving(self) -> bool:
+        """Whether others go on with what is left."""
+        if self.until is not None and time.monotonic() > self.until:
+            return True
+        return self.most_rows is not None and self.found >= self.most_rows
+
     def beginning(self) -> bool:
         """Whether to begin another work unit."""
-        if self.until is not None and time.monotonic() > self.until:
-            return False
-        if self.most_rows is not None and self.found >= self.most_rows:
-            return False
-        return self.going()
+        return not self.giving() and self.going()
 
     def _done(self) -> float:
         """The share of the work that is done."""

@@ -416,15 +416,26 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
 
     The values bound, positions and ends of the level at DEPTH and of those around it are there, and what level 0 loops
     over; this finds the lists of the others, i64[loops] `address` and `start`, and runs the set operations in between.
+    Of what is counted in bits it makes anew what hangs on loops around DEPTH, which is none of those over bits.
     """
     d = load_i64(control, DEPTH)
+    g, frame = load_i64(p, P_LOCAL), -1
+    if g != 0:
+        frame = load_i64(g, G_FRAME)
     stamp = load_i64(control, STAMP)
     k = 0
     while k < d:
         stamp += 1
         store_i64(load_i64(p, P_STAMPS), k, stamp)
+        skip = 0
+        if frame >= 0 and k >= frame:
+            if k == frame:
+                open_frame(p, g, load_i64(load_i64(p, P_V), k))
+            if load_i64(g, G_ON) == 1:
+                skip = load_i64(g, G_SKIP)
+                compute_bits(p, g, k)
         if level(p, k, L_FLAGS) & F_SETS != 0:
-            compute_sets(p, k, 0)
+            compute_sets(p, k, skip)
         inner = d
         while level(p, inner, L_AROUND) != k:
             inner = level(p, inner, L_AROUND)

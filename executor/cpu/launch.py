@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections import deque
 from concurrent.futures import Future
 from functools import partial
 
@@ -15,9 +15,10 @@ from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.sizing import Size, fitted
-from gdb.executor.cpu.turns import KEPT, NEVER, Turns, Unit
+from gdb.executor.cpu.turns import NEVER, Turns, Unit
 from gdb.executor.cpu.workers import WORKERS, Worker
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
+from gdb.executor.place import KEPT
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.records import dataclass, field
@@ -42,7 +43,7 @@ class _Run:
 
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
-    size : of its workers.
+    size : of its workers. active : how many are at work or called. helpers : calls of those beside the first.
     total : what was counted. once : the distinct values that each worker found.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     """
@@ -59,12 +60,33 @@ class _Run:
     total: int = 0
     once: list[U32] = field(default_factory=list)
     threads: int = 1
+    active: int = 1
+    helpers: list[Future[None]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def early(self) -> bool:
         """Whether it may stop before its end."""
         return self.watch.limit is not None
+
+    def call_helper(self) -> bool:
+        """Have one more thread take units, if there may be one more; whether there may."""
+        with self.lock:
+            if self.active >= self.threads:
+                return False
+            self.active += 1
+        self.helpers.append(helpers_of_all().submit(usage.carried(_work), self))
+        return True
+
+    def ended(self) -> None:
+        """One thread less is at work."""
+        with self.lock:
+            self.active -= 1
+
+    def call_helpers(self) -> None:
+        """Have as many threads take units as there may be."""
+        while self.call_helper():
+            pass
 
     @property
     def due(self) -> int:
@@ -185,37 +207,37 @@ def _ran(
     early = watch.limit is not None
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
-    ranges, threads = _ranges(prepared, threads, early=early)
+    if watch.start is None:
+        ranges, threads = _ranges(prepared, threads, early=early)
+    else:
+        ranges, threads = [], threads or cores()
     size = fitted(prepared, wanted, threads, capacity, budget)
     budget.workers = size.threads, threads
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
+    if watch.start is not None:
+        turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads)
     run = _Run(
         *(prepared, watch, budget, turns, size, wanted, deliver, counts, tallies),
         threads=size.threads,
     )
-    helpers: list[Future[None]] = []
-
-    def call_helpers() -> None:
-        while len(helpers) < run.threads - 1:
-            helpers.append(helpers_of_all().submit(usage.carried(_work), run))
-
-    if not early:
-        call_helpers()
+    if not early and watch.start is None:
+        run.call_helpers()
     try:
-        _work(run, call_helpers)
-        for helper in helpers:
-            if not helper.cancel():  # one that has not begun finds an empty queue
+        _work(run)
+        for helper in run.helpers:  # of which one that is at work may call more
+            if helper.cancel():  # it has not begun, and found an empty queue
+                run.ended()
+            else:
                 waiting.result(helper)
     except BaseException:
         watch.stopped.set()
-        for helper in helpers:
+        for helper in run.helpers:
             if not helper.cancel():
                 waiting.ended(helper)
         raise
     watch.check()
-    if watch.until is not None:
-        watch.rest = [(unit.start, unit.end) for unit in turns.waiting]
+    watch.rest += turns.rest(len(prepared.tables.levels))
     return run
 
 
@@ -244,14 +266,21 @@ def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple
     return fitted(prepared, wanted, threads, ROWS, budget), threads
 
 
-def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
+def _work(run: _Run) -> None:
     """One worker: take units until none is left."""
+    try:
+        _units(run)
+    finally:
+        run.ended()
+
+
+def _units(run: _Run) -> None:
     worker = _idle(run)
     once: list[U32] = []
     try:
         while (unit := run.turns.take(run.watch.beginning)) is not None:
             worker.stand_at(unit)
-            if _turn(run, worker, unit, once, call_helpers):
+            if _turn(run, worker, unit, once):
                 run.turns.end()
             else:
                 run.turns.put_back(unit, worker.put_aside())
@@ -271,15 +300,10 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
         idle.append(worker)
 
 
-def _turn(
-    run: _Run,
-    worker: Worker,
-    unit: Unit,
-    once: list[U32],
-    call_helpers: Callable[[], None] | None,
-) -> bool:
+def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
     """Go on with a unit for its turn, which was taken while the run was going on; whether it has come to its end. Where
-    the run may stop early, launches begin small, and helpers are called in by the first one that did not end it."""
+    the run may stop early, launches begin small, and helpers are called in by the first one that did not end it; else
+    what others can go on with is given to them."""
     turn = worker.spent + unit.steps
     while True:
         steps = STEPS
@@ -290,12 +314,30 @@ def _turn(
             _drain(run, worker, once)
         if done:
             return True
-        if run.early and steps == EARLY_STEPS and call_helpers is not None:
-            call_helpers()
+        if not run.early:
+            _give(run, worker)
+        elif steps == EARLY_STEPS:
+            run.call_helpers()
         if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
             return False
         if not run.watch.going():
             return True
+
+
+def _give(run: _Run, worker: Worker) -> None:
+    """Give away of a unit that took longer than a launch what others can go on with: all of it where the run ends
+    before its end, half of it where a thread has nothing to do."""
+    if run.watch.giving():
+        place = worker.give(half=False)
+        if place is not None:
+            with run.lock:
+                run.watch.rest.append(place)
+    elif run.active < run.threads and not run.turns.waiting and not worker.filed:
+        # two must not count for one vertex of the first loop at a time
+        place = worker.give(half=True, roots=run.tallies is not None)
+        if place is not None:
+            run.turns.give(place)
+            run.call_helper()
 
 
 def _idle(run: _Run) -> Worker:

@@ -4,6 +4,9 @@ A unit gets a turn of so many steps. One that does not end by then is cut: the e
 loop that has any left become a unit of their own, which comes next, and the element under way is put aside behind all
 others, for a turn of twice as many steps. So each root gets one turn before any gets its second (a restart strategy
 that loses nothing: what is put aside goes on where it stood).
+
+In a run to its end turns are not limited, but who works on a unit for longer than a launch gives half of what is left
+of it to a thread that has nothing to do (`gdb.executor.cpu.launch`), or all of it to another process that will go on.
 """
 
 from __future__ import annotations
@@ -13,42 +16,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from gdb.executor.place import Place
 from gdb.executor.scheduler import Budget
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import I64
 
-# rows of a worker's table of its loops, i64[ROWS, loops]: what each is bound to; the position and the end in its list;
-# sums and products of loops that join; what can be found again from these: where the list lies, and where it starts
-BOUND, POSITION, END, SUM, PRODUCT, ADDRESS, START = range(7)
-ROWS, KEPT = 7, 5
 NEVER = 1 << 62  # steps of a turn that does not end before its unit
 MOST_ASIDE = 4096  # units that wait; when there are more, turns do not end before their units
 TRIES = 16  # cuts of a unit below its roots after which the others have their turns
 _PAUSE = 0.001  # seconds between two looks for work
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """Where a search stands: any worker of the stage can go on from here.
-
-    loops : i64[KEPT, loops]. depth, entering, joined, total : as in a worker's control array.
-    """
-
-    loops: I64
-    depth: int
-    entering: int
-    joined: int
-    total: int
-
-    def cut(self) -> Place | None:
-        """Take off what is left of the outermost loop, around the one at `depth`, that has anything left; None where
-        none has. For a nest whose loops do not branch."""
-        for k in range(self.depth):
-            if self.loops[POSITION, k] < self.loops[END, k]:
-                rest = replace(self, loops=self.loops.copy(), depth=k, entering=0)
-                self.loops[END, k] = self.loops[POSITION, k]
-                return rest
-        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +78,24 @@ class Turns:
                     return None
             time.sleep(_PAUSE)
         return None
+
+    def rest(self, loops: int) -> list[Place]:
+        """What waits of a run whose turns are not limited, of so many loops; ranges that lie side by side as one."""
+        found: list[Place] = []
+        start = end = 0
+        for unit in [*self.waiting, Unit(0, 0, NEVER)]:
+            if unit.place is not None:
+                found.append(unit.place)
+            elif unit.start == end:
+                end = unit.end
+            else:
+                found += [Place.of_roots(start, end, loops)] if end > start else []
+                start, end = unit.start, unit.end
+        return found
+
+    def give(self, place: Place) -> None:
+        """Let another worker have a part of a unit, in a run whose turns are not limited."""
+        self.waiting.append(Unit(0, 0, NEVER, place))
 
     def end(self) -> None:
         """A unit that was taken has come to its end."""

@@ -18,8 +18,9 @@ from gdb.executor.cpu import address, kernel, neighbourhood
 from gdb.executor.cpu.caches import FIRST_SLOTS
 from gdb.executor.cpu.look_ahead import rows_ahead, table_of
 from gdb.executor.cpu.neighbourhood import Neighbourhood
-from gdb.executor.cpu.turns import KEPT, ROWS, Place, Unit
+from gdb.executor.cpu.turns import Unit
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
+from gdb.executor.place import END, KEPT, POSITION, ROWS, Place
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import (
     CacheField,
@@ -111,7 +112,7 @@ class Worker:
         self.v, self.position, self.end, sums, products, self.address, self.start = self.loops
         self.bound = np.zeros(n, np.int64)  # how often each level was bound
         written = tables.written(wanted)
-        self.columns, self.once = written.columns, written.once
+        self.columns, self.once, self.levels = written.columns, written.once, written.levels
         views, simple, self.lists, self.bits = self._graph()
         self.values = self._values()
         marks, states = self._scratch()
@@ -271,6 +272,7 @@ class Worker:
 
     def _local(self, found: Neighbourhood | None) -> int:
         """The address of the table of what is counted in bits, 0 where nothing is."""
+        self.local: I64 | None = None
         if found is None:
             return 0
         most, words = self.prepared.vids, words_of(self.prepared, found)
@@ -281,7 +283,7 @@ class Worker:
         place, vids = self._placed(most, np.uint32), np.empty(places, np.uint32)
         counts = np.zeros(found.sets, np.int64)
         levels = found.levels.copy()
-        table = np.zeros(address.N_GRAPH, np.int64)
+        self.local = table = np.zeros(address.N_GRAPH, np.int64)
         tables = (found.relations, found.operations, levels, found.ends, found.starts, found.skip)
         arrays = (*tables, rows, made, place, vids, sets, counts)
         self.kept += (*arrays, table)
@@ -335,8 +337,46 @@ class Worker:
         self.control[address.TOTAL] = 0
         return Place(self.loops[:KEPT].copy(), depth, entering, joined, total)
 
+    def give(self, *, half: bool, roots: bool = False) -> Place | None:
+        """Give another worker of the stage what is left of the loops that it can go on with; this one goes on with the
+        elements that they are bound to, and what is below. None where nothing is left of them.
+
+        half : only the later half of what is left of the outermost loop of which anything is. roots : of the first loop
+            alone.
+        """
+        last = min(self._open(), 0) if roots else self._open()
+        left = np.flatnonzero(self.position[: last + 1] < self.end[: last + 1])
+        if not len(left):
+            return None
+        place = Place(self.loops[:KEPT].copy(), last, 0, 0, 0)
+        if half:
+            place.depth = k = int(left[0])
+            place.loops[POSITION, k] = self.end[k] = (self.position[k] + self.end[k]) // 2
+            place.loops[END, :k] = place.loops[POSITION, :k]
+        else:
+            self.end[: last + 1] = self.position[: last + 1]
+        self.caches[:, address.K_SLOT] = (
+            0  # the loops that are open do not count all of it any more
+        )
+        return place
+
+    def _open(self) -> int:
+        """The innermost of the loops around where it stands with whose further elements another worker can go on: no
+        loop inside a product that is under way, nor one over bits. -1 where there is none."""
+        depth, entering = self.control[[address.DEPTH, address.ENTERING]].tolist()
+        if depth >= self.prepared.tables.loops:
+            return -1
+        around, joins = self.levels[:, [LevelField.AROUND, LevelField.JOINS]].T.tolist()
+        last = k = around[depth] if entering else depth
+        while k > 0:
+            k = around[k]
+            last = k if joins[k] else last
+        if self.local is not None and self.local[address.G_ON]:
+            last = min(last, int(self.local[address.G_FIRST]) - 1)
+        return int(last)
+
     def go_on(self, place: Place) -> None:
-        """Stand where a worker of this stage was put aside."""
+        """Stand where a worker of this stage was put aside, or gave something away."""
         self.counted += int(self.control[address.TOTAL])
         self.control[_PLACE] = place.depth, place.entering, place.joined, place.total
         self.loops[:KEPT] = place.loops

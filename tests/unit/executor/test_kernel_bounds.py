@@ -24,7 +24,7 @@ from gdb.executor.cpu import (
     trees,
     workers,
 )
-from gdb.executor.cpu.turns import Place
+from gdb.executor.place import Place
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
