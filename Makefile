@@ -29,7 +29,7 @@ demo: $(STAMP) ## the code graph of the Python standard library: import it, matc
 	$(BIN)/gdbsh demo
 
 test: $(STAMP) ## the whole test suite
-	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n auto --dist loadfile
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 $(DOCS_STAMP): $(STAMP)
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -308,7 +308,8 @@ def _too_many() -> CountOverflow:
 def _keep(stage: Stage, done: bool) -> None:
     """Have a stage wait to be used again, once nobody needs what it holds; not one that was stopped."""
     if done:
-        memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.accounted[1])
+        idle = stage.prepared.idle["gpu"]
+        memory.KEPT.keep(idle, stage, stage.accounted[1], stage.share.ordinal)
 
 
 def _placed(

@@ -308,8 +308,8 @@ class Residents:
 class Kept:
     """Stages that wait on a device to run again, each in the list of its prepared stage; all can be let go.
 
-    Of those that wait, `MOST_KEPT` bytes stay, the last in any case: as many queries as run at once leave a stage each,
-    and of most of them nobody has need again.
+    Of those that wait on one device, `MOST_KEPT` bytes stay, the last in any case: as many queries as run at once leave
+    a stage each, and of most of them nobody has need again.
     """
 
     def __init__(self) -> None:
@@ -322,12 +322,13 @@ class Kept:
             forks.leak(one.stage)
         self.forget()
 
-    def keep(self, idle: list[object], stage: object, size: int = 0) -> None:
-        """Put a stage that has ended into a list. size : bytes that it holds on its device."""
-        one = _Waiting(stage, size)
+    def keep(self, idle: list[object], stage: object, size: int = 0, ordinal: int = 0) -> None:
+        """Put a stage that has ended into a list. size : bytes that it holds on its device, `ordinal`."""
+        one = _Waiting(stage, size, ordinal)
         with self._lock:
             self._lists[id(one)] = one
             held = [w for w in self._lists.values() if w.stage is not None and w is not one]
+            held = [w for w in held if w.ordinal == ordinal]
             held.sort(key=lambda w: -w.number)  # the youngest first
             for other in held:
                 size += other.size
@@ -366,9 +367,10 @@ class Kept:
 class _Waiting:
     numbers = itertools.count()
 
-    def __init__(self, stage: object, size: int = 0) -> None:
+    def __init__(self, stage: object, size: int = 0, ordinal: int = 0) -> None:
         self.stage: object | None = stage
         self.size = size
+        self.ordinal = ordinal
         self.number = next(self.numbers)
 
 

@@ -12,7 +12,7 @@ import _thread
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
@@ -250,8 +250,13 @@ def flock(file: int, kind: int) -> None:
             time.sleep(next(looks, _LOOKS[-1]))
 
 
-def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end and give its outputs; `given` is its input.
+def run(
+    command: Sequence[str],
+    given: bytes,
+    longest: float,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end and give its outputs; `given` is its input, `environment` (default: this process's).
 
     Raises
     ------
@@ -268,7 +273,9 @@ def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.Comp
         file.write(given)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait
-        with subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe) as process:
+        with subprocess.Popen(
+            command, stdin=file, stdout=pipe, stderr=pipe, env=environment
+        ) as process:
             try:
                 while True:
                     try:

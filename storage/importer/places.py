@@ -106,11 +106,10 @@ def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str
             at = line.find(quote, at) + 1
             if not at:
                 return True
-            before = len(line[: at - 1]) - len(line[: at - 1].rstrip(escape))
             if escape == quote and line.startswith(quote, at):
                 at += 1  # a doubled quote is a character
                 continue
-            if escape != quote and before % 2:
+            if escape != quote and _repeated(line, escape, at - 1) % 2:
                 continue
             is_open = False
         elif line.startswith(quote, at):
@@ -119,3 +118,11 @@ def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str
         at = line.find(delimiter, at) + 1
         if not at:
             return False
+
+
+def _repeated(line: str, character: str, end: int) -> int:
+    """How many of a character stand one after another in a line before place `end`."""
+    at = end
+    while at and line[at - 1] == character:
+        at -= 1
+    return end - at

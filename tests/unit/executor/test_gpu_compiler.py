@@ -29,6 +29,20 @@ def test_one_that_dies_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert compiler.compiled("code", "sm_90")[0] == b"\x7fELFcode"
 
 
+def test_the_compiler_never_gets_freed_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside what the user tunes."""
+    program = (
+        "import os, sys\n"
+        "sys.stdout.buffer.write(b'\\x7fELF' + os.environ['GLIBC_TUNABLES'].encode())"
+    )
+    monkeypatch.setattr(compiler, "_PROGRAM", program)
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    assert compiler.compiled("", "sm_90")[0] == b"\x7fELFglibc.malloc.tcache_count=0"
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.perturb=0")
+    tuned = b"glibc.malloc.perturb=0:glibc.malloc.tcache_count=0"
+    assert compiler.compiled("", "sm_90")[0] == b"\x7fELF" + tuned
+
+
 def test_one_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_PROGRAM", "import os; os.abort()")
     with pytest.raises(DeviceError, match="NVRTC"):

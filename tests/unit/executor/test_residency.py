@@ -214,6 +214,21 @@ def test_budgets_of_a_gpu() -> None:
         options.gpu_memory_bytes(1.5, None)  # type: ignore[arg-type]
 
 
+def test_stages_of_one_device_never_put_out_those_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two devices that share a query leave a stage each, run after run."""
+    monkeypatch.setattr(memory, "MOST_KEPT", 100)
+    kept = memory.Kept()
+    idle: list[object] = []
+    stages = [np.zeros(1), np.zeros(1)]
+    for ordinal, stage in enumerate(stages):
+        kept.keep(idle, stage, 60, ordinal)
+    assert kept.bytes == 120
+    assert kept.take(idle, lambda one: one is stages[0]) is stages[0]
+    assert kept.take(idle, lambda one: one is stages[1]) is stages[1]
+
+
 def test_stages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight threads that ask one query leave eight stages; the oldest of them go."""
     monkeypatch.setattr(memory, "MOST_KEPT", 100)

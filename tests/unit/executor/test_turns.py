@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.errors import Cancelled, QueryTimeout
-from gdb.executor import reference, run
+from gdb.executor import place, reference, run
 from gdb.executor.cpu import address, launch, turns, workers
 from gdb.executor.cpu.turns import Turns
 from gdb.executor.cpu.workers import Worker
@@ -209,7 +209,7 @@ def test_what_waits_is_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
         budget = Budget(need + left)
         found = rows_on_cpu(prepared, Watch(None, None, 1 << 40), budget, 2, 1000)
         assert len(found) * len(plan.twins or (None,)) == 5 * CYCLES
-        waited = known[-1].most * 8 * turns.KEPT * prepared.tables.loops
+        waited = known[-1].most * 8 * place.KEPT * prepared.tables.loops
         assert waited <= need + left
         assert budget.used == 0
         assert waited <= budget.most <= need + left
