@@ -7,6 +7,7 @@ same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gdb.base import usage
 from gdb.errors import LimitExceeded
@@ -27,12 +28,14 @@ from gdb.planner.order import components, independent_last, matching_order, writ
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
-from gdb.planner.sampled_order import Sampled, sampled_order
 from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
 from gdb.storage.ranked import ranked
+
+if TYPE_CHECKING:
+    from gdb.planner.sampled_order import Sampled
 
 PASSES = (
     "decompose",
@@ -47,6 +50,7 @@ PASSES = (
     *nest_passes.PASSES,
 )
 
+LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
 _WITHOUT_DIFFERENCES = {"differences", "branches", "fuse", "count_last", "formulas", "trees"}
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
@@ -89,7 +93,7 @@ def plan(
     tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
     sampled = None
     if not {"order", "statistics"} & switched_off:
-        sampled = sampled_order(
+        sampled = _sampled(
             query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
         )
     if sampled is not None:
@@ -195,6 +199,24 @@ def _with_terms(
     return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 
 
+def _sampled(
+    query: Resolved,
+    parts: Decomposition,
+    differs: frozenset[tuple[int, int]],
+    *,
+    counting: bool,
+    tails: bool,
+    few: bool,
+    root: int | None = None,
+) -> Sampled | None:
+    """The order of a large pattern (`sampled_order`); None for a small one."""
+    if len(query.candidates) < LEAST_SAMPLED:
+        return None
+    from gdb.planner.sampled_order import sampled_order  # small patterns do not wait for it
+
+    return sampled_order(query, parts, differs, counting=counting, tails=tails, few=few, root=root)
+
+
 def _is_plain(plan: Plan) -> bool:
     """Whether embeddings are what edges, candidates and differing vertices say: nothing else leaves any out."""
     return all(isinstance(phase, Scan | Extend | Eliminate) for phase in plan.phases)
@@ -207,7 +229,7 @@ def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
     query = resolve(graph, source)
     parts = decompose(query)
     held = conditions(query, {}).vertices
-    sampled = sampled_order(query, parts, held, counting=False, tails=False, few=False)
+    sampled = _sampled(query, parts, held, counting=False, tails=False, few=False)
     if sampled is not None:
         return sampled.estimates
     return cost.estimates(query, matching_order(query, parts))

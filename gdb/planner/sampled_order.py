@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gdb.planner.statistics import Population, Statistics
 
 MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
-LEAST_VERTICES = 9  # smaller patterns are planned by degrees (`gdb.planner.moments`)
 STARTS = 4
 FEW = 4  # candidates of a vertex, with which one start will do
 MEMBERS = 128  # of a population, at first
@@ -84,13 +83,13 @@ def sampled_order(
     few: bool,
     root: int | None = None,
 ) -> Sampled | None:
-    """The order of a large pattern; None for a small one.
+    """The order of a pattern; None for one that is too large for samples.
 
     differs : pairs of query vertices that have to differ. tails : vertices at the end of an order are counted without
         loops. few : only some embeddings are wanted, which takes little time. root : the vertex to begin with.
     """
     n = len(query.candidates)
-    if not LEAST_VERTICES <= n <= MOST_VERTICES:
+    if n > MOST_VERTICES:
         return None
     if sum(c.count for c in query.candidates) > MOST_CANDIDATES // (FEWER if few else 1):
         return None

@@ -66,8 +66,7 @@ def planted(folder: Path, user: int | None = NOBODY, mode: int = 0o666) -> Path:
     machine.llvm.initialize_native_target()
     machine.llvm.initialize_native_asmprinter()
     text = translate(_add).replace(" = add ", " = mul ")
-    cpu, features = machine.llvm.get_host_cpu_name(), machine._features()
-    code = machine._optimised(text, machine._target_machine(cpu, features))
+    code = machine._optimised(text, machine._target_machine())
     with everybodys_folder() as own, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(own))
         cache.write(entry(), code)

@@ -9,6 +9,7 @@ import pytest
 
 import lsqb
 import lsqb_graph
+import lsqb_systems
 
 
 @pytest.mark.parametrize("graph", ["lsqb-example", "lsqb-sf0.003"])
@@ -18,10 +19,10 @@ def test_counts_are_the_known_ones(
 ) -> None:
     if not (shared_data / graph).is_dir():
         pytest.skip(f"{graph} is not here")
-    asked = lsqb.SYSTEMS[system]()
+    asked = lsqb_systems.SYSTEMS[system]()
     asked.load(shared_data / graph, tmp_path / "store")
-    found = {n: asked.count(n, text, 60.0) for n, text in lsqb.queries(shared_data).items()}
-    assert found == lsqb.counts(shared_data, graph)
+    found = {n: asked.count(n, text, 60.0) for n, text in lsqb_systems.queries(shared_data).items()}
+    assert found == lsqb_systems.counts(shared_data, graph)
 
 
 def test_the_published_counts_of_the_example(shared_data: Path) -> None:
@@ -30,16 +31,16 @@ def test_the_published_counts_of_the_example(shared_data: Path) -> None:
         pytest.skip("lsqb-example is not here")
     lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     published = {int(line[3]): int(line[5]) for line in lines if line[2] == "example"}
-    assert published == lsqb.counts(shared_data, "lsqb-example")
+    assert published == lsqb_systems.counts(shared_data, "lsqb-example")
 
 
 def test_a_file_names_its_type_and_labels(tmp_path: Path) -> None:
     for name in ("Person.csv", "Comment_hasTag_Tag.csv", "expected-output.csv"):
         (tmp_path / name).touch()
-    assert lsqb.relations(tmp_path) == [
-        lsqb.Relation("HAS_TAG", "Comment", "Tag", tmp_path / "Comment_hasTag_Tag.csv")
+    assert lsqb_systems.relations(tmp_path) == [
+        lsqb_systems.Relation("HAS_TAG", "Comment", "Tag", tmp_path / "Comment_hasTag_Tag.csv")
     ]
-    assert list(lsqb.labels(tmp_path)) == ["Person"]
+    assert list(lsqb_systems.labels(tmp_path)) == ["Person"]
 
 
 def test_a_generated_graph_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_a_generated_graph_has_the_tables_of_the_real_one(
     ]
     assert first_lines[0] == first_lines[1]
     lines = sum(1 for p in tmp_path.glob("*_*_*.csv") for _ in p.open(encoding="utf-8"))
-    assert lines - len(lsqb.relations(tmp_path)) == relationships
+    assert lines - len(lsqb_systems.relations(tmp_path)) == relationships
 
 
 def test_systems_agree_on_a_generated_graph(shared_data: Path, tmp_path: Path) -> None:
@@ -73,9 +74,11 @@ def test_systems_agree_on_a_generated_graph(shared_data: Path, tmp_path: Path) -
     lsqb_graph.generate(tmp_path, 5, seed=1)
     found = {}
     for name in ("gdb", "DuckDB"):
-        asked = lsqb.SYSTEMS[name]()
+        asked = lsqb_systems.SYSTEMS[name]()
         asked.load(tmp_path, tmp_path / name)
-        counts = (asked.count(n, text, 60.0) for n, text in lsqb.queries(shared_data).items())
+        counts = (
+            asked.count(n, text, 60.0) for n, text in lsqb_systems.queries(shared_data).items()
+        )
         found[name] = [asked.friends(), *counts]
     assert found["gdb"] == found["DuckDB"]
     assert all(count > 0 for count in found["gdb"])
@@ -83,7 +86,7 @@ def test_systems_agree_on_a_generated_graph(shared_data: Path, tmp_path: Path) -
 
 def test_a_query_is_stopped_at_the_timeout(tmp_path: Path) -> None:
     lsqb_graph.generate(tmp_path, 20, seed=1)
-    asked = lsqb.Duck()
+    asked = lsqb_systems.Duck()
     asked.load(tmp_path, tmp_path / "store")
     with pytest.raises(TimeoutError):
         asked.count(9, "", 0.01)
