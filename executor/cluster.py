@@ -379,7 +379,8 @@ def _done(
 
     match task.what:
         case "count":
-            return Answer(task.roots, gpu.count(prepared, watch, budget, ordinals, task.gpu_memory))
+            (number,) = gpu.counts([prepared], watch, budget, ordinals, task.gpu_memory)
+            return Answer(task.roots, number)
         case "tallies":
             return Answer(
                 task.roots, 0, gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory)

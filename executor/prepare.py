@@ -50,6 +50,7 @@ class Prepared:
         i64[comparisons, 2].
     orders : for `tables.orders`.
     idle : for each backend what waits to be used again, its workers or stages.
+    spent : seconds that it has taken on each GPU, by ordinal.
     read : the arrays of the graph among all these.
     """
 
@@ -71,6 +72,7 @@ class Prepared:
     orders: tuple[Ordered, ...] = ()
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    spent: dict[int, float] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
 
     @property

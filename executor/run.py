@@ -81,21 +81,26 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
         total = 0
         watch.parts = 1 + len(plan.terms)
+        here: list[tuple[int, Prepared]] = []
         for watch.part, (factor, term) in enumerate(((1, plan), *plan.terms)):
+            factor *= term.multiplicity
             elsewhere = _elsewhere(term, graph, options, given, "count", watch)
             prepared = stage(term, graph, given, windows=choice.windows)
             if elsewhere is not None:
-                found = sum(answer.count for answer in elsewhere)
+                total += factor * sum(answer.count for answer in elsewhere)
             elif choice.device == "cpu":
                 import gdb.executor.cpu.launch as cpu
 
                 _profile(term, prepared, options, watch)
-                found = cpu.count(prepared, watch, budget, options.threads)
+                total += factor * cpu.count(prepared, watch, budget, options.threads)
             else:
-                import gdb.executor.gpu.launch as gpu
+                here.append((factor, prepared))
+        if here:
+            import gdb.executor.gpu.launch as gpu
 
-                found = gpu.count(prepared, watch, budget, choice.ordinals, options.gpu_memory)
-            total += factor * term.multiplicity * found
+            stages, devices = [prepared for _, prepared in here], choice.ordinals
+            found = gpu.counts(stages, watch, budget, devices, options.gpu_memory)
+            total += sum(factor * n for (factor, _), n in zip(here, found, strict=True))
         return total // plan.divisor
 
     return _on_device(plan, graph, options, run)

@@ -83,7 +83,7 @@ def _cpu() -> Backend:
 def _gpu() -> Backend:
     from gdb.executor.gpu import launch
 
-    return Backend("gpu", lambda p, w, b: launch.count(p, w, b), rows_on_gpu, windows=False)
+    return Backend("gpu", lambda p, w, b: launch.counts([p], w, b)[0], rows_on_gpu, windows=False)
 
 
 BACKENDS = [

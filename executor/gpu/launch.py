@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
+from gdb.base.once import PerProcess
 from gdb.errors import CountOverflow, InternalError, QueryError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, layout, memory, residency, rows
@@ -37,19 +39,22 @@ STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small t
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
+MOST_AT_ONCE = 64  # shares of queries on devices beside their first
+_threads = PerProcess(lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="gdb-gpu"))
 _SHARE = 4  # of the host's memory that is left at most this part is for buffers,
 _ROOM_SHARE = 8  # of what the query may hold on the device this part,
 _FREE_SHARE = 16  # and of the device's free memory this for one
 
 
-def count(
-    prepared: Prepared,
+def counts(
+    stages: Sequence[Prepared],
     watch: Watch,
     budget: Budget,
     devices: tuple[int, ...] = FIRST,
     gpu_memory: int | None = None,
-) -> int:
-    """Number of embeddings that the nest counts (without the plan's multiplicity).
+) -> list[int]:
+    """Numbers of embeddings that the nests count (without the plans' multiplicities). Each device goes on to its share
+    of the next nest without waiting for the others.
 
     budget : of the host's memory. gpu_memory : bytes of each device that it may hold, None for a share of what is free.
 
@@ -60,14 +65,14 @@ def count(
     Cancelled, QueryTimeout, OutOfBudget, CountOverflow (2^63 or more in one work unit).
     """
 
-    def one(share: Share, room: Room) -> tuple[int, float]:
+    def one(prepared: Prepared, share: Share, room: Room) -> tuple[int, float]:
         stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS)
         done, seconds = _run(stage, watch, None)
         total = stage.total
         _keep(stage, done)
         return total, seconds
 
-    return sum(_on_each(prepared, watch, devices, gpu_memory, one))
+    return [sum(some) for some in _on_each(stages, watch, devices, gpu_memory, one)]
 
 
 def tallies(
@@ -77,14 +82,14 @@ def tallies(
     devices: tuple[int, ...] = FIRST,
     gpu_memory: int | None = None,
 ) -> I64:
-    """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]. Nothing but
+    """As `counts`, of one nest, for each data vertex that its first query vertex is bound to, i64[vids]. Nothing but
     these numbers leaves the device.
 
-    Raises as `count`; CountOverflow for 2^63 or more of one vertex.
+    Raises as `counts`; CountOverflow for 2^63 or more of one vertex.
     """
     budget.take(8 * prepared.vids, "a number for each vertex")
 
-    def one(share: Share, room: Room) -> tuple[I64, float]:
+    def one(prepared: Prepared, share: Share, room: Room) -> tuple[I64, float]:
         stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS, tallied=True)
         done, seconds = _run(stage, watch, None)
         assert stage.tallies is not None
@@ -93,7 +98,7 @@ def tallies(
         return found, seconds
 
     total = np.zeros(prepared.vids, np.int64)
-    for some in _on_each(prepared, watch, devices, gpu_memory, one):
+    for some in _on_each([prepared], watch, devices, gpu_memory, one)[0]:
         total += some
     if len(devices) > 1 and (total < 0).any():
         raise _too_many()
@@ -116,11 +121,11 @@ def deliver_rows(
 
     capacity : rows of each buffer, None for what memory allows of `TO_HOST` bytes.
 
-    Raises as `count`, and what `deliver` raises.
+    Raises as `counts`, and what `deliver` raises.
     """
     written = prepared.tables.written(wanted)
 
-    def one(share: Share, room: Room) -> tuple[None, float]:
+    def one(prepared: Prepared, share: Share, room: Room) -> tuple[None, float]:
         n = capacity or _capacity(written, watch, room, share.ordinal, TO_HOST, rows.OUTS)
         n = capacity or _on_host(written, budget, n, rows.BLOCKS * share.of)
         room.take(rows.OUTS * n * written.row_bytes, "rows on their way from it")
@@ -130,7 +135,7 @@ def deliver_rows(
             _keep(stage, done)
         return None, seconds
 
-    _on_each(prepared, watch, devices, gpu_memory, one)
+    _on_each([prepared], watch, devices, gpu_memory, one)
 
 
 def distinct(
@@ -144,18 +149,18 @@ def distinct(
     """The data vertices that a query vertex is bound to in any embedding, each once, u32[n] ascending. Nothing but a
     mark for each data vertex leaves the device.
 
-    Raises as `count`.
+    Raises as `counts`.
     """
     wanted = Wanted((vertex,), once=vertex)
 
-    def one(share: Share, room: Room) -> tuple[U32, float]:
+    def one(prepared: Prepared, share: Share, room: Room) -> tuple[U32, float]:
         stage = _placed(prepared, watch, budget, room, share, wanted)
         done, seconds = _run(stage, watch, None)
         seen = np.zeros(0, np.uint8) if stage.seen is None else stage.seen.read(np.uint8)
         _keep(stage, done)
         return np.flatnonzero(seen).astype(np.uint32), seconds
 
-    found = _on_each(prepared, watch, devices, gpu_memory, one)
+    (found,) = _on_each([prepared], watch, devices, gpu_memory, one)
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
 
@@ -172,7 +177,7 @@ def columns(
     """Columns of ids of the embeddings, twins written out, i64[rows] each, in device memory. Where distinct values of a
     vertex are wanted, each is in one row.
 
-    Raises as `count`; DeviceError also where the rows do not fit the device.
+    Raises as `counts`; DeviceError also where the rows do not fit the device.
     """
     with device.on(ordinal), memory.PRESENCE.query(ordinal):
         room = room_on(ordinal, gpu_memory)
@@ -220,41 +225,48 @@ def room_on(ordinal: int, asked: int | None) -> Room:
 
 
 def _on_each(
-    prepared: Prepared,
+    stages: Sequence[Prepared],
     watch: Watch,
     devices: tuple[int, ...],
     gpu_memory: int | None,
-    one: Callable[[Share, Room], tuple[Part, float]],
-) -> list[Part]:
-    """What `one` makes on each device, at the same time, of its share of the work; with it come its seconds in kernels,
-    of which the longest count. An error on one device stops the others."""
-    if not _runs(prepared):
+    one: Callable[[Prepared, Share, Room], tuple[Part, float]],
+) -> list[list[Part]]:
+    """What `one` makes of each stage on each device, at the same time, of its share of the work; with it come its
+    seconds in kernels: those of the device that takes longest count. An error on one device stops the others."""
+    live = [k for k, prepared in enumerate(stages) if _runs(prepared)]
+    if not live:
         watch.check()
-        return []
+        return [[] for _ in stages]
 
-    def run(share: Share) -> tuple[Part, float]:
+    def run(index: int) -> tuple[dict[int, Part], float]:
+        ordinal, made, spent = devices[index], dict[int, Part](), 0.0
         try:
-            with device.on(share.ordinal), memory.PRESENCE.query(share.ordinal):
-                return one(share, room_on(share.ordinal, gpu_memory))
+            with device.on(ordinal), memory.PRESENCE.query(ordinal):
+                for k in live:
+                    # the first units are the heaviest: each device begins with those of some stages
+                    share = Share(ordinal, (index + k) % len(devices), len(devices))
+                    made[k], seconds = one(stages[k], share, room_on(ordinal, gpu_memory))
+                    spent += seconds
+                    if watch.stopped.is_set():
+                        break
         except BaseException:
             watch.stopped.set()
             raise
+        return made, spent
 
-    first, *others = (Share(ordinal, k, len(devices)) for k, ordinal in enumerate(devices))
-    if others:
-        # threads of their own: those of the pool hand over the rows that these wait for
-        with waiting.Pool(len(others), thread_name_prefix="gdb-gpu") as pool:
-            begun = [pool.submit(usage.carried(run), share) for share in others]
-            try:
-                found = [run(first), *(waiting.result(future) for future in begun)]
-            except BaseException:  # Ctrl-C as well
-                watch.stopped.set()
-                raise
-    else:
-        found = [run(first)]
+    # threads of their own: those of the other pool hand over the rows that these wait for
+    begun = [_threads.get().submit(usage.carried(run), k) for k in range(1, len(devices))]
+    try:
+        found = [run(0), *(waiting.result(future) for future in begun)]
+    except BaseException:  # Ctrl-C as well
+        watch.stopped.set()
+        for future in begun:
+            if not future.cancel():
+                waiting.ended(future)
+        raise
     watch.kernel_seconds += max(seconds for _, seconds in found)
     watch.check()
-    return [made for made, _ in found]
+    return [[made[k] for made, _ in found if k in made] for k in range(len(stages))]
 
 
 def _runs(prepared: Prepared) -> bool:
@@ -306,10 +318,9 @@ def _too_many() -> CountOverflow:
 
 
 def _keep(stage: Stage, done: bool) -> None:
-    """Have a stage wait to be used again, once nobody needs what it holds; not one that was stopped."""
-    if done:
-        idle = stage.prepared.idle["gpu"]
-        memory.KEPT.keep(idle, stage, stage.accounted[1], stage.share.ordinal)
+    """Have a stage wait to be used again, once nobody needs what it holds."""
+    stage.leave(done=done)
+    memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)
 
 
 def _placed(
@@ -337,9 +348,11 @@ def _placed(
     if isinstance(known, Stage):
         budget.take(known.accounted[0], "what its GPU reads of it")
         room.take(known.accounted[1], "what it keeps there")
+        known.enter()
         return known
     stage = Stage(prepared, share, wanted, tallied=tallied)
     stage.place(budget, room)
+    stage.enter()
     with watch.lock:
         watch.moved_bytes += stage.moved_bytes
     return stage

@@ -28,7 +28,8 @@ HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
-MOST_KEPT = 256 << 20  # bytes of stages that wait on a device beside the last,
+# bytes of stages that wait on a device beside the last, and of blocks in which warps worked,
+MOST_KEPT = 256 << 20
 MOST_POOLED = 256 << 20  # and bytes that CuPy's pool may hold unused while no query runs
 _LEAST_LOCKED = 4096
 
@@ -358,10 +359,10 @@ class Kept:
             for waiting in list(self._lists.values()):
                 waiting.stage = None
 
-    @property
-    def bytes(self) -> int:
-        """Bytes that all waiting stages hold."""
-        return sum(one.size for one in list(self._lists.values()) if one.stage is not None)
+    def bytes(self, ordinal: int) -> int:
+        """Bytes that the waiting stages of a device hold."""
+        known = [one for one in list(self._lists.values()) if one.ordinal == ordinal]
+        return sum(one.size for one in known if one.stage is not None)
 
 
 class _Waiting:
@@ -372,6 +373,56 @@ class _Waiting:
         self.size = size
         self.ordinal = ordinal
         self.number = next(self.numbers)
+
+
+class Arenas:
+    """Device memory that the warps of a stage work in while it runs: a block for each run. What one run has left the
+    next one takes over, of whatever stage; so a stage that waits holds little.
+
+    `MOST_KEPT` bytes of blocks wait on a device, the last one in any case.
+    """
+
+    def __init__(self) -> None:
+        # of each device, the one that was left last at the end, with the number of the stage that left it
+        self._waiting: dict[int, list[tuple[DeviceArray, int]]] = {}
+        self._lock = waiting.Lock()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        forks.leak(self._waiting)
+        self._waiting = {}
+
+    def take(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, bool]:
+        """A block of at least `size` bytes of device `ordinal`, which must be current; and whether it is as the same
+        stage, `user`, has left it."""
+        with self._lock:
+            blocks = self._waiting.get(ordinal, [])
+            large = [one for one in blocks if one[0].nbytes >= size]
+            found = min(large, key=lambda one: (one[1] != user, one[0].nbytes), default=None)
+            if found is not None:
+                blocks[:] = [one for one in blocks if one is not found]
+        if found is not None:
+            return found[0], found[1] == user
+        if free_bytes(ordinal) < size:
+            self.forget(ordinal)
+        return empty((size,), np.uint8), False
+
+    def give(self, block: DeviceArray, user: int, ordinal: int) -> None:
+        """A block in which nothing runs any more."""
+        with self._lock:
+            blocks = self._waiting.setdefault(ordinal, [])
+            blocks.append((block, user))
+            while len(blocks) > 1 and sum(one.nbytes for one, _ in blocks) > MOST_KEPT:
+                del blocks[0]
+
+    def forget(self, ordinal: int) -> None:
+        """Let go of all blocks of a device that wait."""
+        with self._lock:
+            self._waiting.pop(ordinal, None)
+
+    def bytes(self, ordinal: int) -> int:
+        """Bytes that wait on a device."""
+        return sum(one.nbytes for one, _ in self._waiting.get(ordinal, []))
 
 
 class Presence:
@@ -413,12 +464,14 @@ class Presence:
 PRESENCE = Presence()
 RESIDENTS = Residents()
 KEPT = Kept()
+ARENAS = Arenas()
 LOCKED = Locked()
 
 
 def available(ordinal: int) -> int:
     """Bytes of a device that a query may have: what is free, and what can be let go for it."""
-    return free_bytes(ordinal) + RESIDENTS.bytes(ordinal) + KEPT.bytes
+    waiting_bytes = KEPT.bytes(ordinal) + ARENAS.bytes(ordinal)
+    return free_bytes(ordinal) + RESIDENTS.bytes(ordinal) + waiting_bytes
 
 
 def evict(needed: int, ordinal: int, but: frozenset[int] = frozenset()) -> int:
@@ -428,6 +481,7 @@ def evict(needed: int, ordinal: int, but: frozenset[int] = frozenset()) -> int:
     free = free_bytes(ordinal)
     if free < needed:
         KEPT.forget()
+        ARENAS.forget(ordinal)
         free = free_bytes(ordinal)
     if free < needed:
         RESIDENTS.forget(ordinal, needed - free, but)

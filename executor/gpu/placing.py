@@ -305,12 +305,12 @@ class Own:
     def __init__(self, budget: Budget, room: Room) -> None:
         self._budget, self._room = budget, room
         self.kept: list[DeviceArray | Block] = []
-        self.moved_bytes = 0
+        self.moved_bytes = self.device_bytes = 0
 
     def put(self, array: HostArray, what: str) -> int:
         """Address of a copy of a host array."""
         if array.nbytes <= self._most():
-            self._room.take(array.nbytes, what)
+            self._take(array.nbytes, what)
             self.moved_bytes += array.nbytes
             copy = pinned.upload(array)
             self.kept.append(copy)
@@ -323,7 +323,7 @@ class Own:
         """An array that kernels write; its content is whatever lay there."""
         size = count * np.dtype(dtype).itemsize
         if size <= self._most():
-            self._room.take(size, what)
+            self._take(size, what)
             array = memory.empty((count,), dtype)
             self.kept.append(array)
             return Shared(array.data.ptr, size, array, None)
@@ -333,6 +333,10 @@ class Own:
     def _most(self) -> int:
         """Bytes of one array on the device."""
         return self._room.left // (2 * residency.OWN_SHARE)
+
+    def _take(self, size: int, what: str) -> None:
+        self._room.take(size, what)
+        self.device_bytes += size
 
     def _block(self, size: int, what: str) -> Block:
         self._budget.take(size, f"{what} in page-locked memory")

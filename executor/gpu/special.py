@@ -1,7 +1,7 @@
 """Special kernels: the kernel of one nest, its tables as constants in the source.
 
-A stage that has kept the GPU busy gets one. It is compiled in the background, while the generic kernel goes on, and
-takes over at the next launch. Nests of the same tables share one.
+A prepared stage that has kept the GPU busy gets one. It is compiled in the background, while the generic kernel goes
+on, and takes over at the next launch. Nests of the same tables share one.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def is_worth(stage: Stage) -> bool:
         roles = stage.tables.nodes[:, NodeField.ROLE]
         if np.count_nonzero(roles != Role.LONE) > MOST_NODES:
             return False
-    return stage.seconds > WORTH * (1 << max(stage.tables.loops - SOON, 0))
+    spent = stage.prepared.spent.get(stage.ordinal, 0.0)
+    return spent > WORTH * (1 << max(stage.tables.loops - SOON, 0))
 
 
 def kernel_of(stage: Stage) -> Kernel:

@@ -3,6 +3,8 @@ the stage use them again."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from gdb.errors import LimitExceeded
@@ -39,6 +41,9 @@ DRAWS = 16  # a warp draws work about so often; each time it draws several units
 MOST_AT_ONCE = 16
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
 SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
+ALIGNED = 256  # bytes; where arrays begin
+NOBODY = -1  # no stage: memory that it left is not as a run leaves it
+_numbers = itertools.count()
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 
 
@@ -77,7 +82,7 @@ class Stage:
     accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
     cold : whether some rows of its graph are read from page-locked memory of the host.
     asked, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
-    small_tables : the tables by their place in the job. seconds : that its launches took on the device.
+    small_tables : the tables by their place in the job.
     moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
     rows : that lie in the buffer of the last launch. total : what
         all warps counted that have ended.
@@ -99,7 +104,7 @@ class Stage:
         self._turn, self._turned, self._before = 0, False, 0
         self.asked: int | None = None
         self.most = residency.MOST
-        self.seconds = 0.0
+        self.number = next(_numbers)
         self.special: special.Kernel | None = None
         self.bits: bits.Bits | None = None
         self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made
@@ -168,7 +173,7 @@ class Stage:
             self._place(budget, room)
 
     def _place(self, budget: Budget, room: Room) -> None:
-        tables, prepared = self.tables, self.prepared
+        prepared = self.prepared
         each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR
         self.shape(each - RESERVED)
         before = budget.used, room.used
@@ -199,12 +204,8 @@ class Stage:
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = self.warps
         self.job[Job.PASS_LEVEL] = self.graph.split.level
-        self._allocate(Job.STATES, (self.warps, self.words), np.int64)
-        words = len(layout.Task) + len(tables.levels)
-        self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
+        self._lay_out()
         self.idle = self._allocate(Job.IDLE, (-(-self.warps // 32),), np.uint32)
-        self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
-        self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
@@ -214,6 +215,40 @@ class Stage:
         self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
         self.turns = self.graph.turns(views)
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
+
+    def _lay_out(self) -> None:
+        """Where in a block of memory the warps have what. The first arrays must be zero where a run begins, and are
+        again where it has ended."""
+        task = len(layout.Task) + len(self.tables.levels)
+        sizes = {
+            Job.TASKS: 8 * task,
+            Job.SCRATCH: max(self.scratch, 1),
+            Job.STATES: 8 * self.words,
+            Job.BUFFERS: 4 * self._buffer(),
+        }
+        rounded = [-(-self.warps * size // ALIGNED) * ALIGNED for size in sizes.values()]
+        *starts, self.arena_bytes = itertools.accumulate(rounded, initial=0)
+        self._at = dict(zip(sizes, starts, strict=True))
+
+    def enter(self) -> None:
+        """Get memory for the warps, until `leave`."""
+        take = memory.ARENAS.take
+        self._arena, as_left = take(self.arena_bytes, self.number, self.ordinal)
+        if not as_left:
+            self._arena.data.memset_async(0, self._at[Job.STATES])
+        numbers, address = self.call.parameters[0], self._arena.data.ptr
+        for job, at in self._at.items():
+            numbers[job] = address + at
+
+    def leave(self, *, done: bool) -> None:
+        """Let others have the warps' memory. done : the run came to its end."""
+        memory.ARENAS.give(self._arena, self.number if done else NOBODY, self.ordinal)
+        del self._arena
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of its device that the stage alone holds while it does not run."""
+        return sum(array.nbytes for array in self.kept) + self.own.device_bytes
 
     def serves(self, room: Room) -> bool:
         """Whether a query with this account may use the stage: it fits, and has no less of the graph on the device than
@@ -355,10 +390,8 @@ class Stage:
         self.job[place] = copy.data.ptr
         return copy
 
-    def _allocate(
-        self, place: Job, shape: tuple[int, ...], dtype: type[np.generic], *, zero: bool = False
-    ) -> DeviceArray:
-        array = self._keep(memory.empty(shape, dtype, zero=zero))
+    def _allocate(self, place: Job, shape: tuple[int, ...], dtype: type[np.generic]) -> DeviceArray:
+        array = self._keep(memory.empty(shape, dtype))
         self.job[place] = array.data.ptr
         return array
 
@@ -408,8 +441,8 @@ class Stage:
             int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
         )
         self.total = self._before + low + (high << 32)
-        seconds = clock.seconds()
-        self.seconds += seconds
+        seconds, spent = clock.seconds(), self.prepared.spent
+        spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
         done = not counters[Header.UNFINISHED]
         self._turned = done and self._turn + 1 < len(self.turns)
         return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds

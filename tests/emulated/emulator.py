@@ -205,6 +205,7 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(memory, "settle", lambda: None)
         patch.setattr(memory, "LOCKED", Locked())
         patch.setattr(memory, "RESIDENTS", memory.Residents())
+        patch.setattr(memory, "ARENAS", memory.Arenas())
         for where in (device, memory):
             patch.setattr(where, "free_bytes", lambda ordinal: 1 << 32)
         patch.setattr(device, "multiprocessors", lambda ordinal: 1)

@@ -61,7 +61,7 @@ def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepa
 
 
 def count(prepared: Prepared) -> int:
-    return launch.count(prepared, Watch(None, None, None), Budget())
+    return launch.counts([prepared], Watch(None, None, None), Budget())[0]
 
 
 def on_the_cpu(prepared: Prepared) -> int:
@@ -165,3 +165,38 @@ def test_optional_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planner.plan(replace(path, optional=(part,)), graph, counting=True)
     assert plan.optional
     counts_whichever_way(prepare(plan, graph), monkeypatch, lambda made: True)
+
+
+def test_stages_take_turns_with_the_memory_of_warps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of one stage after another need one block, also after a run that was stopped in the middle."""
+    stages = [staged(pairs, SUBGRAPHS, hubs(90)) for pairs in (HOUSE, clique(4), DIAMOND)]
+    known = [on_the_cpu(prepared) for prepared in stages]
+    with emulated(worth=1e9):
+        made = launch.counts(stages, Watch(None, None, None), Budget())
+        block = memory.ARENAS.bytes(0)
+        assert made == known
+        for prepared in stages:
+            (waiting,) = prepared.idle["gpu"]
+            assert getattr(waiting, "size", block) < block / 4
+        with monkeypatch.context() as patch:
+            patch.setattr(launch, "STEPS", 20)
+            stopped = Watch(None, None, None)
+            patch.setattr(stopped, "going", iter([True, True, False, False, False]).__next__)
+            assert sum(launch.counts(stages, stopped, Budget())) < sum(known)
+        for _ in range(2):
+            found = [count(prepared) for prepared in stages]
+            assert found == known
+            assert [len(prepared.idle["gpu"]) for prepared in stages] == [1, 1, 1]
+        assert memory.ARENAS.bytes(0) == block
+
+
+def test_a_new_stage_begins_with_the_kernel_that_is_there() -> None:
+    """What a query was worth is known of it, not of one stage that may be gone."""
+    prepared = staged(clique(4), SUBGRAPHS, hubs(90))
+    with emulated(worth=0.0):
+        assert count(prepared) == on_the_cpu(prepared)
+        memory.KEPT.forget()
+        assert count(prepared) == on_the_cpu(prepared)
+        made = memory.KEPT.take(prepared.idle["gpu"], lambda one: True)
+    assert isinstance(made, stage.Stage)
+    assert made.special is not None

@@ -74,7 +74,7 @@ def temporal(
 
 
 def both_counts(prepared: Prepared) -> tuple[int, int]:
-    found = launch.count(prepared, watch(), Budget())
+    found = launch.counts([prepared], watch(), Budget())[0]
     return found, cpu.count(prepared, watch(), Budget(), 1)
 
 
@@ -158,9 +158,9 @@ def test_values_stay_on_the_device() -> None:
     plan = planner.plan(query, graph, counting=True)
     values = plan.compares[0].left_values
     first, again = watch(), watch()
-    launch.count(prepare(plan, graph), first, Budget())
+    launch.counts([prepare(plan, graph)], first, Budget())
     assert memory.RESIDENTS.has(values, 0)
-    launch.count(prepare(plan, graph), again, Budget())
+    launch.counts([prepare(plan, graph)], again, Budget())
     lists = {id(view): view.neighbours.nbytes for view in prepare(plan, graph).views}
     assert first.moved_bytes - again.moved_bytes >= values.nbytes + sum(lists.values())
 

@@ -104,7 +104,7 @@ def staged(
 
 
 def count_both(prepared: Prepared) -> tuple[int, int]:
-    found = launch.count(prepared, Watch(None, None, None), Budget())
+    found = launch.counts([prepared], Watch(None, None, None), Budget())[0]
     return found, cpu.count(prepared, Watch(None, None, None), Budget(), 1)
 
 
@@ -186,14 +186,14 @@ def test_few_warps_do_all_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget with room for the sets of one warp only gives the same count."""
     graph = hub_graph(3)
     plan = planner.plan(pattern("clique", DIFFERENT_NODES), graph, counting=True)
-    roomy = launch.count(prepare(plan, graph), Watch(None, None, None), Budget())
+    roomy = launch.counts([prepare(plan, graph)], Watch(None, None, None), Budget())[0]
     prepared = prepare(plan, graph)  # what was placed for another is not used again
     monkeypatch.setattr(device, "multiprocessors", lambda _: 1)
     monkeypatch.setattr(layout, "BLOCKS_PER_MULTIPROCESSOR", 1)
     few = Budget()
-    assert launch.count(prepared, Watch(None, None, None), few, gpu_memory=1 << 20) == roomy
+    assert launch.counts([prepared], Watch(None, None, None), few, gpu_memory=1 << 20)[0] == roomy
     with pytest.raises(OutOfBudget, match="gpu_memory"):
-        launch.count(prepared, Watch(None, None, None), Budget(), gpu_memory=1 << 10)
+        launch.counts([prepared], Watch(None, None, None), Budget(), gpu_memory=1 << 10)
 
 
 def test_count_over_63_bits_is_refused() -> None:
@@ -206,7 +206,7 @@ def test_count_over_63_bits_is_refused() -> None:
     )
     plan = planner.plan(star, graph, counting=True)
     with pytest.raises(RunError, match="2\\^63"):
-        launch.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        launch.counts([prepare(plan, graph)], Watch(None, None, None), Budget())
 
 
 def test_too_many_levels_are_refused() -> None:
@@ -236,9 +236,9 @@ def test_cancel_and_timeout() -> None:
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
-        launch.count(prepared, Watch(None, cancel, None), Budget())
+        launch.counts([prepared], Watch(None, cancel, None), Budget())
     with pytest.raises(QueryTimeout):
-        launch.count(prepared, Watch(0.0, None, None), Budget())
+        launch.counts([prepared], Watch(0.0, None, None), Budget())
 
 
 def test_two_queries_at_once() -> None:
@@ -247,10 +247,10 @@ def test_two_queries_at_once() -> None:
     expected = cpu.count(prepared, Watch(None, None, None), Budget(), 1)
     with ThreadPoolExecutor(4) as pool:
         runs = [
-            pool.submit(launch.count, prepared, Watch(None, None, None), Budget())
+            pool.submit(launch.counts, [prepared], Watch(None, None, None), Budget())
             for _ in range(12)
         ]
-        assert [run.result() for run in runs] == [expected] * 12
+        assert [run.result() for run in runs] == [[expected]] * 12
 
 
 def test_no_such_device() -> None:
@@ -274,7 +274,7 @@ def test_a_query_again_uploads_no_graph() -> None:
     graph = hub_graph(2)
     plan = planner.plan(pattern("triangle", DIFFERENT_NODES), graph, counting=True)
     prepared = prepare(plan, graph)
-    launch.count(prepared, Watch(None, None, None), Budget())
+    launch.counts([prepared], Watch(None, None, None), Budget())
     assert all(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
     memory.RESIDENTS.forget(0)
     assert not any(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
@@ -366,7 +366,7 @@ def test_neighbourhoods_in_bits(
             memory.KEPT.forget()
             for steps in (launch.STEPS, launch.STEPS, 1000):
                 patch.setattr(launch, "STEPS", steps)
-                assert launch.count(prepared, Watch(None, None, None), Budget()) == expected
+                assert launch.counts([prepared], Watch(None, None, None), Budget())[0] == expected
                 assert special.settle(60)
             made = memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel)
             assert isinstance(made, stage.Stage)

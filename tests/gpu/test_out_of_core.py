@@ -144,7 +144,7 @@ def test_own_arrays_in_page_locked_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_whole_graph_takes_the_plain_kernel() -> None:
     prepared = staged(pattern("triangle", DIFFERENT_NODES), hub_graph(2), True)
-    launch.count(prepared, Watch(None, None, None), Budget())
+    launch.counts([prepared], Watch(None, None, None), Budget())
     kept = memory.KEPT.take(prepared.idle["gpu"], lambda _: True)
     assert isinstance(kept, Stage)
     assert not kept.cold
@@ -154,7 +154,7 @@ def test_page_locked_memory_counts_as_the_hosts(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(residency, "MOST", 0)
     prepared = staged(pattern("triangle", DIFFERENT_NODES), hub_graph(2), True)
     with pytest.raises(OutOfBudget, match="page-locked"):
-        launch.count(prepared, Watch(None, None, None), Budget(100))
+        launch.counts([prepared], Watch(None, None, None), Budget(100))
 
 
 def test_the_least_used_copies_go_first() -> None:
@@ -242,6 +242,7 @@ def test_many_at_once_leave_nothing(wiki: gdb.Database) -> None:
     texts = [f"MATCH DIFFERENT NODES {p} RETURN count(*)" for p in WIKI_PATTERNS.values()]
     expected = [wiki.execute(t, device="cuda").scalar() for t in texts]
     memory.KEPT.forget()
+    memory.ARENAS.forget(0)
     gc.collect()
     device.empty_pool(0)
     before = pool.used_bytes()
@@ -250,8 +251,10 @@ def test_many_at_once_leave_nothing(wiki: gdb.Database) -> None:
             found = list(threads.map(lambda t: wiki.execute(t, device="cuda").scalar(), texts * 4))
             assert found == expected * 4
     largest = max(one.size for one in list(memory.KEPT._lists.values()))
-    assert memory.KEPT.bytes <= max(memory.MOST_KEPT, largest)
+    assert memory.KEPT.bytes(0) <= max(memory.MOST_KEPT, largest)
+    assert memory.ARENAS.bytes(0) <= memory.MOST_KEPT
     assert device.pool_bytes(0) <= memory.MOST_POOLED
     memory.KEPT.forget()
+    memory.ARENAS.forget(0)
     gc.collect()
     assert pool.used_bytes() <= before

@@ -40,7 +40,7 @@ def test_counts_add_up(shape: str) -> None:
         for named in devices():
             for _ in range(2):  # placed, and as it was kept
                 seen = watch()
-                assert launch.count(prepared, seen, Budget(), named) == expected
+                assert launch.counts([prepared], seen, Budget(), named)[0] == expected
                 assert seen.kernel_seconds > 0
         shares = {
             Share(n, k, len(named)) for named in (*devices(), (0,)) for k, n in enumerate(named)
@@ -89,9 +89,9 @@ def test_counts_of_each_vertex_add_up() -> None:
 def test_an_error_on_one_stops_all() -> None:
     prepared = staged(pattern("triangle", DIFFERENT_NODES), hub_graph(6), True)
     with pytest.raises(OutOfBudget):
-        launch.count(prepared, watch(), Budget(), (0, 0), gpu_memory=1 << 10)
+        launch.counts([prepared], watch(), Budget(), (0, 0), gpu_memory=1 << 10)
     with pytest.raises(DeviceError, match="number 9"):
-        launch.count(prepared, watch(), Budget(), (0, 9))
+        launch.counts([prepared], watch(), Budget(), (0, 9))
 
 
 def test_names() -> None:

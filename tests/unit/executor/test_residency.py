@@ -224,7 +224,7 @@ def test_stages_of_one_device_never_put_out_those_of_another(
     stages = [np.zeros(1), np.zeros(1)]
     for ordinal, stage in enumerate(stages):
         kept.keep(idle, stage, 60, ordinal)
-    assert kept.bytes == 120
+    assert kept.bytes(0) == kept.bytes(1) == 60
     assert kept.take(idle, lambda one: one is stages[0]) is stages[0]
     assert kept.take(idle, lambda one: one is stages[1]) is stages[1]
 
@@ -236,11 +236,11 @@ def test_stages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     stages = [np.zeros(1) for _ in range(4)]
     for k, stage in enumerate(stages):
         kept.keep(lists[k % 2], stage, 40)
-    assert kept.bytes == 80
+    assert kept.bytes(0) == 80
     assert kept.take(lists[0], lambda _: True) is stages[2]
     assert kept.take(lists[0], lambda _: True) is None
     large = np.zeros(2)
     kept.keep(lists[0], large, 1000)  # the last stays in any case
-    assert kept.bytes == 1000
+    assert kept.bytes(0) == 1000
     assert kept.take(lists[1], lambda _: True) is None
     assert kept.take(lists[0], lambda _: True) is large
