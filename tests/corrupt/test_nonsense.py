@@ -24,11 +24,11 @@ NAMES = "MATCH (n:Person) RETURN n.name"
 @pytest.mark.parametrize(
     ("name", "each", "kinds"),
     [
-        (stores.BASE, 2, 30),
-        (stores.INSIDE, 2, 40),
+        (stores.BASE, 1, 30),
+        (stores.INSIDE, 1, 40),
         (stores.BESIDE, 1, 40),
-        (stores.JOURNAL, 10, 14),
-        (stores.PACKED, 2, 30),
+        (stores.JOURNAL, 5, 14),
+        (stores.PACKED, 1, 30),
     ],
 )
 def test_a_sample_of_every_damage_is_detected_or_harmless(

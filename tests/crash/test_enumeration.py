@@ -79,9 +79,9 @@ def test_an_import_in_little_memory_has_scratch_files(root: Root) -> None:
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 def test_every_image_recovers(workload: Workload, root: Root) -> None:
     tape = record(workload, root())
-    tally = explore(tape, 120, Random(1))
+    tally = explore(tape, 70, Random(1))
     assert not say(tally.failures)
-    assert tally.images > 80
+    assert tally.images > 45
 
 
 def test_what_is_expected_is_what_was_written(root: Root) -> None:
@@ -146,12 +146,12 @@ def test_a_power_cut_after_a_process_was_killed_that_replaced_a_base(root: Root)
 def test_a_power_cut_after_a_process_was_killed_that_wrote_a_journal(root: Root) -> None:
     tape = record(A_JOURNAL, root())
     last, found = len(tape.operations) - tape.began, 0
-    for after in range(last - 45, last):
+    for after in range(last - 45, last, 2):
         killed = record_killed(A_JOURNAL, root(), after, tape.expected)
         if killed is not None:
             assert not say(any_subset(killed, 12, after))
             found += 1
-    assert found > 15
+    assert found > 7
 
 
 # ---- the rows with one step left out: this suite can see ------------------------------------------

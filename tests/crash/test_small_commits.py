@@ -100,7 +100,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
     found = set()
-    for number in range(1, 100, 4):
+    for number in range(1, 100, 7):
         shutil.rmtree(folder, ignore_errors=True)
         make(folder)
         call = "write" if kind == "short write" else ""

@@ -61,16 +61,18 @@ def absent() -> str:
     return ""
 
 
-def run(workers: int = 0, way: Way = "chosen") -> list[Outcome]:
+def run(workers: int = 0, way: Way = "chosen", each: int = 1) -> list[Outcome]:
     """Run all, in file order. workers : processes; 0 for one on each core, 1 for this one. way : that queries go.
+    each : of so many scenarios that follow one another, one.
 
     Every worker takes each `workers`-th scenario: the slow ones stand together in the files.
     """
     many = workers or len(os.sched_getaffinity(0))
     if many == 1:
-        return [outcome for _, outcome in _run_some(0, 1, way)]
+        return [outcome for _, outcome in _run_some(0, each, way)]
     with ProcessPoolExecutor(many, get_context("spawn")) as pool:
-        parts = pool.map(_run_some, range(many), [many] * many, [way] * many)
+        firsts = range(0, many * each, each)
+        parts = pool.map(_run_some, firsts, [many * each] * many, [way] * many)
         found = sorted((pair for part in parts for pair in part), key=lambda pair: pair[0])
     return [outcome for _, outcome in found]
 

