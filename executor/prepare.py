@@ -50,7 +50,8 @@ class Prepared:
         i64[comparisons, 2].
     orders : for `tables.orders`.
     idle : for each backend what waits to be used again, its workers or stages.
-    spent : seconds that it has taken on each GPU, by ordinal.
+    spent : seconds that it has taken on each GPU, by ordinal. runs : the seconds of the quickest run there with one
+        kernel or the other, as `gdb.executor.gpu.special.Race` keeps them.
     read : the arrays of the graph among all these.
     """
 
@@ -73,6 +74,7 @@ class Prepared:
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     spent: dict[int, float] = field(default_factory=dict)
+    runs: dict[object, float] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
 
     @property

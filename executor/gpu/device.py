@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gdb.base import forks
+from gdb.base import forks, waiting
 from gdb.errors import DeviceError
 
+MOST_POOLED = 256 << 20  # bytes that CuPy's pool may hold unused while no query runs
 _NO_CUPY = "CuPy is not installed"
 _FORKED = "CUDA was begun in the process that this one was forked from"
 _CURE = 'Install a driver and gdb-embedded[cuda13] (or [cuda12]), or use device="cpu".'
@@ -155,3 +157,42 @@ def on(ordinal: int) -> Iterator[None]:
         cupy.cuda.compiler.CompileException,
     ) as error:
         raise DeviceError(f"GPU {ordinal} failed: {error}.", 'Try device="cpu".') from error
+
+
+class Presence:
+    """Which devices queries run on, so that what they have let go is given back to a device when the last has ended:
+    CuPy's pool would keep it from other programs."""
+
+    def __init__(self) -> None:
+        self._running: Counter[int] = Counter()
+        self._lock = waiting.Lock()
+        self._placing: dict[int, waiting.Lock] = {}
+        forks.watch(self)
+
+    def forked(self) -> None:
+        self._running, self._placing = Counter(), {}
+
+    @contextmanager
+    def query(self, ordinal: int) -> Iterator[None]:
+        """A query runs on a device."""
+        with self._lock:
+            self._running[ordinal] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[ordinal] -= 1
+            self.trim(ordinal)
+
+    def placing(self, ordinal: int) -> waiting.Lock:
+        """Held while a query's memory on a device is decided and allocated: what is free then is one query's."""
+        with self._lock:
+            return self._placing.setdefault(ordinal, waiting.Lock())
+
+    def trim(self, ordinal: int) -> None:
+        """Give what the pool holds unused back to the device, where no query runs there."""
+        if not self._running[ordinal] and pool_bytes(ordinal) > MOST_POOLED:
+            empty_pool(ordinal)
+
+
+PRESENCE = Presence()

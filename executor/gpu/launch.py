@@ -179,7 +179,7 @@ def columns(
 
     Raises as `counts`; DeviceError also where the rows do not fit the device.
     """
-    with device.on(ordinal), memory.PRESENCE.query(ordinal):
+    with device.on(ordinal), device.PRESENCE.query(ordinal):
         room = room_on(ordinal, gpu_memory)
         if wanted.once is not None:
             vids = distinct(prepared, watch, budget, wanted.once, (ordinal,), gpu_memory)
@@ -241,7 +241,7 @@ def _on_each(
     def run(index: int) -> tuple[dict[int, Part], float]:
         ordinal, made, spent = devices[index], dict[int, Part](), 0.0
         try:
-            with device.on(ordinal), memory.PRESENCE.query(ordinal):
+            with device.on(ordinal), device.PRESENCE.query(ordinal):
                 for k in live:
                     # the first units are the heaviest: each device begins with those of some stages
                     share = Share(ordinal, (index + k) % len(devices), len(devices))

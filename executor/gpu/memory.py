@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -21,16 +19,16 @@ import numpy.typing as npt
 from gdb.base import forks, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
-from gdb.executor.gpu.device import empty_pool, free_bytes, pool_bytes
+from gdb.executor.gpu import device
+from gdb.executor.gpu.device import free_bytes
 from gdb.records import dataclass
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
-# bytes of stages that wait on a device beside the last, and of blocks in which warps worked,
+# bytes of stages that wait on a device beside the last, and as many of blocks in which warps worked
 MOST_KEPT = 256 << 20
-MOST_POOLED = 256 << 20  # and bytes that CuPy's pool may hold unused while no query runs
 _LEAST_LOCKED = 4096
 
 
@@ -303,7 +301,7 @@ class Residents:
             if known is not None and known.source() is None:
                 del self._copies[key]
         del known
-        PRESENCE.trim(key[0])
+        device.PRESENCE.trim(key[0])
 
 
 class Kept:
@@ -425,43 +423,6 @@ class Arenas:
         return sum(one.nbytes for one, _ in self._waiting.get(ordinal, []))
 
 
-class Presence:
-    """Which devices queries run on, so that what they have let go is given back to a device when the last has ended:
-    CuPy's pool would keep it from other programs."""
-
-    def __init__(self) -> None:
-        self._running: Counter[int] = Counter()
-        self._lock = waiting.Lock()
-        self._placing: dict[int, waiting.Lock] = {}
-        forks.watch(self)
-
-    def forked(self) -> None:
-        self._running, self._placing = Counter(), {}
-
-    @contextmanager
-    def query(self, ordinal: int) -> Iterator[None]:
-        """A query runs on a device."""
-        with self._lock:
-            self._running[ordinal] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running[ordinal] -= 1
-            self.trim(ordinal)
-
-    def placing(self, ordinal: int) -> waiting.Lock:
-        """Held while a query's memory on a device is decided and allocated: what is free then is one query's."""
-        with self._lock:
-            return self._placing.setdefault(ordinal, waiting.Lock())
-
-    def trim(self, ordinal: int) -> None:
-        """Give what the pool holds unused back to the device, where no query runs there."""
-        if not self._running[ordinal] and pool_bytes(ordinal) > MOST_POOLED:
-            empty_pool(ordinal)
-
-
-PRESENCE = Presence()
 RESIDENTS = Residents()
 KEPT = Kept()
 ARENAS = Arenas()

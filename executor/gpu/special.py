@@ -61,6 +61,42 @@ class Kernel:
             self.done.set()
 
 
+class Race:
+    """The generic kernel and a stage's own: runs go on with the one that has done all of a run in less time.
+
+    runs : seconds of the quickest run with each, under `key` and whether the kernel is the stage's own; all stages of a
+        prepared one have them in common.
+    """
+
+    def __init__(self, runs: dict[object, float], key: object) -> None:
+        self._runs, self._key = runs, key
+        self._seconds, self._stays = (
+            0.0,
+            False,
+        )  # of the run so far; whether it stays with the generic one
+        self._with_own: bool | None = None  # None: both have had a part in it
+
+    def own(self, own: Function | None, begins: bool) -> Function | None:
+        """The stage's own kernel where the next launch is to have it. begins : a run begins with it."""
+        if begins:
+            generic = self._runs.get((self._key, False), float("inf"))
+            self._stays = generic < self._runs.get((self._key, True), 0.0)
+        if self._stays:
+            own = None
+        if begins:
+            self._seconds, self._with_own = 0.0, own is not None
+        elif self._with_own != (own is not None):
+            self._with_own = None
+        return own
+
+    def add(self, seconds: float, *, ended: bool) -> None:
+        """A launch has taken so long. ended : and with it the run has."""
+        self._seconds += seconds
+        if ended and self._with_own is not None:
+            key = self._key, self._with_own
+            self._runs[key] = min(self._seconds, self._runs.get(key, self._seconds))
+
+
 _log = logging.getLogger("gdb")
 
 

@@ -106,6 +106,7 @@ class Stage:
         self.most = residency.MOST
         self.number = next(_numbers)
         self.special: special.Kernel | None = None
+        self.race = special.Race(prepared.runs, (share, wanted, tallied))
         self.bits: bits.Bits | None = None
         self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made
 
@@ -169,7 +170,7 @@ class Stage:
         ------
         OutOfBudget : the stage needs more host memory than `budget`, or not even one warp fits `room`.
         """
-        with memory.PRESENCE.placing(self.ordinal):
+        with device.PRESENCE.placing(self.ordinal):
             self._place(budget, room)
 
     def _place(self, budget: Budget, room: Room) -> None:
@@ -407,6 +408,7 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. told : for the counters.
         """
+        begins = fresh
         if fresh:
             self.rows = self.total = self._before = self._turn = 0
             for marks in (self.seen, self.tallies):
@@ -426,10 +428,10 @@ class Stage:
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
-        function, blocks, shared = self.function(), -(-self.warps // _WARPS_IN_BLOCK), self.shared
+        function, blocks = self.function(begins=begins), -(-self.warps // _WARPS_IN_BLOCK)
         self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
-        self.call.launch(function, blocks, shared)
+        self.call.launch(function, blocks, self.shared)
         clock.stop()
         arguments = (self.header, np.int64(told.address))
         compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
@@ -445,6 +447,7 @@ class Stage:
         spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
         done = not counters[Header.UNFINISHED]
         self._turned = done and self._turn + 1 < len(self.turns)
+        self.race.add(seconds, ended=done and not self._turned)
         return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
 
     def _begin_pass(self) -> None:
@@ -467,11 +470,12 @@ class Stage:
         )
         return max(longest, self._buffer()) < 1 << 30
 
-    def function(self) -> Function:
-        """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
+    def function(self, *, begins: bool = False) -> Function:
+        """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it, and where the
+        generic one was not quicker. begins : a run begins with this launch."""
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
-        own = self.special.function if self.special is not None else None
+        own = self.race.own(self.special.function if self.special is not None else None, begins)
         if own is not None:
             self._place_matrices()
         return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)

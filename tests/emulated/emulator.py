@@ -212,7 +212,7 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(device, "shared_bytes", lambda ordinal: 228 << 10)
         patch.setattr(device, "on", lambda ordinal: nullcontext())
         patch.setattr(compiler, "generic", _generic)
-        patch.setattr(memory.PRESENCE, "trim", lambda ordinal: None)
+        patch.setattr(device.PRESENCE, "trim", lambda ordinal: None)
         patch.setattr(pinned, "Block", Block)
         patch.setattr(pinned, "CACHE", pinned.Cache())
         patch.setattr(compiler.Call, "launch", _launch)

@@ -15,7 +15,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.gpu import launch, layout, matrices, memory, render, residency, stage
+from gdb.executor.gpu import compiler, launch, layout, matrices, memory, render, residency, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -26,7 +26,7 @@ from gdb.query_graph import (
     OptionalGraph,
 )
 from gdb.records import replace
-from tests.emulated.emulator import Function, absence, emulated, library
+from tests.emulated.emulator import Clock, Function, absence, emulated, library
 from tests.small_graph import SmallGraph
 from tests.unit.executor.test_gpu_bits import OUTSIDE
 from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
@@ -200,3 +200,26 @@ def test_a_new_stage_begins_with_the_kernel_that_is_there() -> None:
         made = memory.KEPT.take(prepared.idle["gpu"], lambda one: True)
     assert isinstance(made, stage.Stage)
     assert made.special is not None
+
+
+@pytest.mark.parametrize("slower", [True, False])
+def test_the_quicker_kernel_goes_on(slower: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its own one takes longer than the generic one did, a query goes back to that."""
+    prepared, own = staged(clique(4), SUBGRAPHS, hubs(90)), list[bool]()
+    with emulated(worth=0.0):
+        launched = compiler.Call.launch
+
+        def launch_it(call: compiler.Call, function: Function, blocks: int, shared: int) -> None:
+            own.append("#define SPECIAL" in function.source)
+            launched(call, function, blocks, shared)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(compiler.Call, "launch", launch_it)
+        monkeypatch.setattr(launch, "LAUNCH_NANOSECONDS", 1 << 40)  # a run is one launch
+        seconds = {False: 0.5, True: 0.7 if slower else 0.3}
+        monkeypatch.setattr(Clock, "seconds", lambda clock: seconds[own[-1]])
+        for _ in range(4):
+            assert count(prepared) == on_the_cpu(prepared)
+        memory.KEPT.forget()
+        assert count(prepared) == on_the_cpu(prepared)
+        assert own == [False, True, *(not slower,) * 3]
+        monkeypatch.undo()

@@ -73,7 +73,7 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
     placed = stage.Stage(prepared(TRIANGLE), stage.Share(0), NO_COLUMNS)
     generic = placed.function()
     assert not asked
-    placed.seconds = 2 * special.WORTH
+    placed.prepared.spent[0] = 2 * special.WORTH
     assert placed.function() == placed.function() == generic
     assert asked == [placed]
     monkeypatch.setattr(own, "function", print)
@@ -83,11 +83,11 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
 def test_a_deep_nest_gets_one_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes long to compile."""
     placed = stage.Stage(prepared(TRIANGLE), stage.Share(0), NO_COLUMNS)
-    placed.seconds = 2 * special.WORTH
+    placed.prepared.spent[0] = 2 * special.WORTH
     assert special.is_worth(placed)
     monkeypatch.setattr(special, "SOON", placed.tables.loops - 2)
     assert not special.is_worth(placed)
-    placed.seconds = 5 * special.WORTH
+    placed.prepared.spent[0] = 5 * special.WORTH
     assert special.is_worth(placed)
 
 
