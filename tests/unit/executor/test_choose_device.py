@@ -201,7 +201,7 @@ def pretended(quick_gpu: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[obj
     """Has a function run where a GPU would count."""
 
     def put(count: object) -> None:
-        monkeypatch.setattr(gpu, "count", count)
+        monkeypatch.setattr(gpu, "counts", count)
 
     monkeypatch.setattr(choose_device, "SURE", 0.0)
     monkeypatch.setattr(choose_device, "cpu_seconds", lambda *_: -1.0)  # the CPU is begun with
@@ -213,9 +213,9 @@ def test_the_gpu_goes_on(pretended: Callable[[object], None]) -> None:
     known = reference.count(plan, GRAPH)
     calls: list[object] = []
 
-    def count(prepared: Prepared, *_: object) -> int:
-        calls.append(prepared)
-        return launch.count(prepared, Watch(None, None, None), Budget(), 1)
+    def count(stages: list[Prepared], *_: object) -> list[int]:
+        calls.append(stages)
+        return [launch.count(one, Watch(None, None, None), Budget(), 1) for one in stages]
 
     pretended(count)
     assert run.count(plan, GRAPH, options) == known
@@ -230,7 +230,7 @@ def test_and_the_cpu_again_where_it_fails(
 ) -> None:
     plan, options = counting(None), Options()
 
-    def count(*_: object) -> int:
+    def count(*_: object) -> list[int]:
         raise error
 
     pretended(count)
@@ -243,7 +243,7 @@ def test_and_the_cpu_again_where_it_fails(
 def test_the_timeout_is_of_both(pretended: Callable[[object], None]) -> None:
     left: list[float | None] = []
 
-    def count(_: object, watch: Watch, *__: object) -> int:
+    def count(_: object, watch: Watch, *__: object) -> list[int]:
         left.append(watch.timeout)
         raise QueryTimeout("late", ".")
 
