@@ -35,6 +35,8 @@ Part = TypeVar("Part")
 
 FIRST = (0,)  # the devices of a query that names none
 LAUNCH_NANOSECONDS = 40_000_000
+# after a launch that took longer, because its last units did, the next ones have less time, so that they take no longer
+LONGEST_LAUNCH, LEAST_LAUNCH = 50_000_000, 10_000_000
 STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small to meet every place where a warp may stop
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
@@ -284,7 +286,9 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     done, fresh, found, spent = False, True, 0, 0.0
     out = None if sink is None else sink.room()
     while watch.going():
-        done, overflowed, seconds = stage.launch(out, told, STEPS, LAUNCH_NANOSECONDS, fresh=fresh)
+        allowed = max(min(LAUNCH_NANOSECONDS, LONGEST_LAUNCH - stage.late), LEAST_LAUNCH)
+        done, overflowed, seconds = stage.launch(out, told, STEPS, allowed, fresh=fresh)
+        stage.late = max(stage.late, round(1e9 * seconds) - allowed)
         fresh = False
         spent += seconds
         if overflowed:

@@ -82,10 +82,9 @@ class Stage:
     accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
     cold : whether some rows of its graph are read from page-locked memory of the host.
     asked, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
-    small_tables : the tables by their place in the job.
+    small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
     moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
-    rows : that lie in the buffer of the last launch. total : what
-        all warps counted that have ended.
+    rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class Stage:
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
-        self.rows = self.total = 0
+        self.rows = self.total = self.late = 0
         self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
         self.cold = False
         self.turns: list[placing.Turn] = []

@@ -214,7 +214,8 @@ def test_the_quicker_kernel_goes_on(slower: bool, monkeypatch: pytest.MonkeyPatc
             launched(call, function, blocks, shared)  # type: ignore[arg-type]
 
         monkeypatch.setattr(compiler.Call, "launch", launch_it)
-        monkeypatch.setattr(launch, "LAUNCH_NANOSECONDS", 1 << 40)  # a run is one launch
+        for limit in ("LAUNCH_NANOSECONDS", "LONGEST_LAUNCH"):  # a run is one launch
+            monkeypatch.setattr(launch, limit, 1 << 40)
         seconds = {False: 0.5, True: 0.7 if slower else 0.3}
         monkeypatch.setattr(Clock, "seconds", lambda clock: seconds[own[-1]])
         for _ in range(4):
@@ -223,3 +224,22 @@ def test_the_quicker_kernel_goes_on(slower: bool, monkeypatch: pytest.MonkeyPatc
         assert count(prepared) == on_the_cpu(prepared)
         assert own == [False, True, *(not slower,) * 3]
         monkeypatch.undo()
+
+
+def test_a_launch_that_ends_late_shortens_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units are not left in the middle where there is but one loop, and may take as long as a launch."""
+    prepared, allowed = staged(HOUSE, SUBGRAPHS, hubs(90)), list[int]()
+    with emulated(worth=1e9):
+        launched = stage.Stage.launch
+
+        def launch_it(one: stage.Stage, *arguments: object, fresh: bool) -> object:
+            allowed.append(int(str(arguments[3])))
+            done, late, _ = launched(one, *arguments, fresh=fresh)  # type: ignore[arg-type]
+            return done, late, arguments[3] / 1e9 + 0.03  # type: ignore[operator]
+
+        monkeypatch.setattr(stage.Stage, "launch", launch_it)
+        monkeypatch.setattr(launch, "STEPS", 20)
+        assert count(prepared) == on_the_cpu(prepared)
+    assert len(allowed) > 2
+    assert allowed[0] == launch.LAUNCH_NANOSECONDS
+    assert set(allowed[1:]) == {20_000_000}
