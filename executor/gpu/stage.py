@@ -29,7 +29,7 @@ from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
 from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.rows import Out
-from gdb.executor.gpu.units import PART, cut_level, cut_node, work_units
+from gdb.executor.gpu.units import at_most, cut_level, cut_node, work_units
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
@@ -186,7 +186,7 @@ class Stage:
         values = self.graph.values()
         self._plan_matrices(views, room)
         lists, bits = self._place_lists()
-        unit_roots, first_unit = work_units(prepared, self._list_sizes())
+        unit_roots, first_unit = work_units(prepared, self._list_sizes(), self.share.of)
         self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
         self.job[Job.FIRST_UNIT] = self.own.put(first_unit, "its work units")
         marks = prepared.vids if self.written.once >= 0 else 0
@@ -265,7 +265,7 @@ class Stage:
     def _shares(self, room: Room) -> tuple[int, int]:
         """Bytes of an account that are held back for work units and candidates, and for warps."""
         prepared = self.prepared
-        own = 4 * (prepared.work // PART + len(prepared.roots)) + 8 * len(prepared.roots)
+        own = 4 * at_most(prepared, self.share.of) + 8 * len(prepared.roots)
         lists: list[HostArray] = [*prepared.lists, *prepared.bit_sets]
         own += sum(a.nbytes for a in lists)
         resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR

@@ -11,14 +11,17 @@ from gdb.storage.adjacency import I64, U32
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list
 PUSHED_PART = 128
+# where several devices share them, parts are as small as this, if that makes no more units than so many
+SHARED_PART, MOST_UNITS = 2, 1 << 20
 
 
-def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
+def work_units(prepared: Prepared, sizes: I64 | None = None, devices: int = 1) -> tuple[U32, I64]:
     """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
 
     A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a node of the tail,
     to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
-    is empty has no unit.
+    is empty has no unit. devices : that share them. Of many small units each has as much to do; where there are few, a
+    device that has ended cannot help another.
     """
     loops = prepared.tables.loops
     if loops == 0:
@@ -28,9 +31,21 @@ def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
     cuts, node = cut_level(prepared.tables) >= 0, cut_node(prepared.tables)
     pushed = node >= 0 and prepared.tables.nodes[node, NodeField.ROLE] == Role.PUSHED
     part = PUSHED_PART if pushed else PART
+    if devices > 1 and not pushed:
+        part = _shared_part(int(sizes.sum()))
     parts = (sizes + part - 1) // part if cuts else np.ones(len(sizes), np.int64)
     first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
     return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
+
+
+def at_most(prepared: Prepared, devices: int) -> int:
+    """As many units as there may be, as far as the roots' weights say."""
+    part = PART if devices == 1 else _shared_part(prepared.work)
+    return prepared.work // part + len(prepared.roots)
+
+
+def _shared_part(elements: int) -> int:
+    return min(max(SHARED_PART, -(-elements // MOST_UNITS)), PART)
 
 
 def cut_level(tables: Tables) -> int:

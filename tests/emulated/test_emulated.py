@@ -15,6 +15,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
+from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, launch, layout, matrices, memory, render, residency, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
@@ -243,3 +244,20 @@ def test_a_launch_that_ends_late_shortens_the_next(monkeypatch: pytest.MonkeyPat
     assert len(allowed) > 2
     assert allowed[0] == launch.LAUNCH_NANOSECONDS
     assert set(allowed[1:]) == {20_000_000}
+
+
+def test_shares_of_several_devices_add_up() -> None:
+    """The same one two and three times, one after another."""
+    for pairs in (HOUSE, clique(4), clique(3)):
+        prepared = staged(pairs, SUBGRAPHS, hubs(90))
+        with emulated(worth=1e9):
+            for devices in (2, 3):
+                found = 0
+                for k in range(devices):
+                    placed = stage.Stage(prepared, stage.Share(0, k, devices), NO_COLUMNS)
+                    placed.place(Budget(), residency.Room(1 << 30))
+                    placed.enter()
+                    launch._run(placed, Watch(None, None, None), None)
+                    found += placed.total
+                    placed.leave(done=True)
+                assert found == on_the_cpu(prepared)

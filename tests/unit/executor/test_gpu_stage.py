@@ -47,6 +47,20 @@ def test_the_units_of_a_hub_are_many() -> None:
         assert parts.max() == -(-int(made.weights.max()) // units.PART) > 1
 
 
+def test_devices_share_smaller_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And fewer, where they would be very many."""
+    made = prepared(CLIQUE)
+    most = int(made.weights.max())
+    shared, _ = units.work_units(made, devices=2)
+    assert np.bincount(shared).max() == -(-most // units.SHARED_PART)
+    assert len(shared) <= units.at_most(made, 2)
+    monkeypatch.setattr(units, "MOST_UNITS", made.work // 8)
+    fewer, _ = units.work_units(made, devices=2)
+    assert np.bincount(fewer).max() == -(-most // 8) > 1
+    monkeypatch.setattr(units, "MOST_UNITS", 1)
+    assert (units.work_units(made, devices=2)[0] == units.work_units(made)[0]).all()
+
+
 def test_the_state_of_a_block_fits() -> None:
     """At every limit at once: what a launch asks for needs no leave of the device."""
     warps = layout.BLOCK_THREADS // layout.WARP_LANES
