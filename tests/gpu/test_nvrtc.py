@@ -105,7 +105,8 @@ SHAPES = {
         *((shape, 90, False) for shape in SHAPES),
         ("clique", 75, False),
         ("timed", 80, False),
-        *((shape, 90, True) for shape in ("triangle", "clique", "bits")),
+        ("triangle", 90, True),
+        ("bits", 90, True),
         ("house", 80, True),
     ],
 )

@@ -38,6 +38,7 @@ ALLOWED = {
     ("executor/cpu/launch.py", "Lock"): SHORT,
     ("executor/cpu/turns.py", "Lock"): SHORT,
     ("executor/cpu/walkers.py", "Lock"): SHORT,
+    ("executor/gpu/launch.py", "ThreadPoolExecutor"): STEPS,
     ("executor/gpu/rows.py", "Condition"): STEPS,
     ("executor/gpu/rows.py", "wait_for"): "the device's stream waits, not the host",
     ("executor/relational.py", "ThreadPoolExecutor"): STEPS,

@@ -56,7 +56,7 @@ def test_devices_share_smaller_units(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shared) <= units.at_most(made, 2)
     monkeypatch.setattr(units, "MOST_UNITS", made.work // 8)
     fewer, _ = units.work_units(made, devices=2)
-    assert np.bincount(fewer).max() == -(-most // 8) > 1
+    assert 1 < np.bincount(fewer).max() < np.bincount(shared).max() / 2
     monkeypatch.setattr(units, "MOST_UNITS", 1)
     assert (units.work_units(made, devices=2)[0] == units.work_units(made)[0]).all()
 

@@ -40,7 +40,7 @@ def lost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exc
 
     for module in (run, pipeline):
         monkeypatch.setattr(module, "choose", choose)
-    for name in ("count", "deliver_rows", "distinct"):
+    for name in ("counts", "deliver_rows", "distinct"):
         monkeypatch.setattr(launch, name, fail)
     error: Exception = request.param
     return error
