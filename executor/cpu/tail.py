@@ -61,10 +61,10 @@ def holds(address: int, start: int, end: int, x: int) -> bool:
 def is_bound(p: Pointers, first: int, last: int, x: int) -> bool:
     """Whether one of the levels that are named at [first, last) is bound to x."""
     v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    found = False
     for r in range(first, last):
-        if load_i64(v, load_i64(refs, r)) == x:
-            return True
-    return False
+        found = found or load_i64(v, load_i64(refs, r)) == x
+    return found
 
 
 @compiled
@@ -97,10 +97,10 @@ def count_rows(
                 common -= theirs or holds(b, j, je, x)
     for r in range(end - begin):
         x = load_i64(v, load_i64(refs, begin + r))
-        if not is_bound(p, begin, begin + r, x) and not is_bound(p, first, last, x):
-            if holds(b, j, je, x):
-                other -= 1
-                common -= holds(a, i, ie, x)
+        again = is_bound(p, begin, begin + r, x) or is_bound(p, first, last, x)
+        if not again and holds(b, j, je, x):
+            other -= 1
+            common -= holds(a, i, ie, x)
     return n, other, common, work
 
 
