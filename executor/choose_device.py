@@ -200,15 +200,15 @@ def expected(plan: Plan, prepared: Prepared) -> Work:
 
 def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
     """Of a run on the CPU."""
-    threads = _threads(prepared)
+    threads = _threads(prepared, work)
     calls = CALL + CALL_THREAD * (threads - 1)
     return calls * (1 + len(plan.terms)) + STEP * work.steps / threads
 
 
-def _threads(prepared: Prepared) -> int:
+def _threads(prepared: Prepared, work: Work) -> int:
     from gdb.executor.cpu.launch import threads_of
 
-    return threads_of(prepared, cores())
+    return threads_of(prepared, cores(), work.steps)
 
 
 def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
@@ -249,7 +249,7 @@ def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
         if absence() is not None:
             return None
         work = expected(plan, prepared)
-        more = whole * _threads(prepared) / STEP / max(work.steps, 1.0)
+        more = whole * _threads(prepared, work) / STEP / max(work.steps, 1.0)
         return late + _first_gpu(plan, graph, work.times(more))
 
     return Guard(there, max(SURE, late))

@@ -220,10 +220,12 @@ class _Encoder:
         tail = self.nest.tail
         rows: list[list[int]] = []
         ends = ends_of_trees(self.nest)
+        order = sorted(range(len(tail)), key=self.effort)
         for k, node in enumerate(tail):
-            children = [i for i, n in enumerate(tail) if n.parent == k]
-            siblings = [i for i, n in enumerate(tail) if n.parent == node.parent and i > k]
-            following = siblings[0] if siblings and node.parent >= 0 else -1
+            children = [i for i in order if tail[i].parent == k]
+            siblings = [i for i in order if tail[i].parent == node.parent]
+            later = siblings[siblings.index(k) + 1 :] if node.parent >= 0 else []
+            following = later[0] if later else -1
             role = self.role(node, bool(children))
             pusher = self.pusher(children, rows) if role is Role.PUSHED else -1
             rows.append(
@@ -240,6 +242,16 @@ class _Encoder:
                 other and parent is not row and row[NodeField.ROLE] in (Role.MARK, Role.INNER)
             )
         return rows
+
+    def effort(self, k: int) -> int:
+        """About how much a parent's vertex has to read for a node: the first that is empty ends a product. Rows within
+        the vids of a rare label are short."""
+        node = self.nest.tail[k]
+        level = self.nest.levels[node.levels[0]]
+        inner = any(n.parent == k for n in self.nest.tail)
+        if node.parent < 0 or isinstance(level, EdgeLevel) or (node.free and not inner):
+            return 0
+        return level.cut.hi - level.cut.lo
 
     @staticmethod
     def role(node: Node, children: bool) -> Role:

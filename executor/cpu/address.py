@@ -98,7 +98,7 @@ N_CACHE = K_VALUE + MOST_KEYS
 # a stranger's state: what its row says; the newest stamp of what its tests read when they were made; whether one held
 X_LEVEL, X_CHECK, X_CHECK_END, X_STAMP, X_MATTERS = range(5)
 N_STRANGER = 5
-END, WINDOW = int(Kind.END), int(Kind.WINDOW)
+ROW, END, WINDOW = int(Kind.ROW), int(Kind.END), int(Kind.WINDOW)
 O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
     0,
     1,

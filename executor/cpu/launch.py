@@ -28,13 +28,17 @@ from gdb.storage.arrays import placed
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
+SHARED_STEPS = (
+    100_000  # of the first launch of a run to its end: what is left then is worth a second thread
+)
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and nobody waits longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 TURN = EARLY_STEPS  # steps of the first turn of a unit of such a run
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
-WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
+# roots and their neighbours; below, a run begins as one unit, and who takes longer than a launch for it gives some away
+WORTH_A_THREAD = 20_000
 
 
 @dataclass(slots=True, eq=False)
@@ -83,9 +87,9 @@ class _Run:
         with self.lock:
             self.active -= 1
 
-    def call_helpers(self) -> None:
-        """Have as many threads take units as there may be."""
-        while self.call_helper():
+    def call_helpers(self, most: int | None = None) -> None:
+        """Have as many threads take units as there may be, at most so many."""
+        while (most is None or len(self.helpers) < most) and self.call_helper():
             pass
 
     @property
@@ -170,11 +174,11 @@ def count_distinct(
     return _run(prepared, watch, budget, 1, capacity, wanted, counts=True).total
 
 
-def threads_of(prepared: Prepared, threads: int) -> int:
-    """Of so many threads those that a run to its end has work for."""
-    if prepared.work < WORTH_A_THREAD or prepared.tables.loops == 0:
+def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
+    """Of so many threads those that a run to its end of `steps` has work for."""
+    if prepared.tables.loops == 0:
         return 1
-    return max(1, min(threads, len(prepared.cut(threads))))
+    return max(1, min(threads, int(steps) // SHARED_STEPS))
 
 
 def _run(
@@ -222,7 +226,7 @@ def _ran(
         threads=size.threads,
     )
     if not early and watch.start is None:
-        run.call_helpers()
+        run.call_helpers(len(ranges) - 1)
     try:
         _work(run)
         for helper in run.helpers:  # of which one that is at work may call more
@@ -248,14 +252,11 @@ def _share_done(turns: Turns, units: int, threads: int) -> float:
 
 
 def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tuple[int, int]], int]:
-    """The work units, and how many threads are worth having."""
-    if not early and prepared.work < WORTH_A_THREAD:
-        threads = 1
+    """The work units, and how many threads there may be: more than units, where these are cut or given away in part."""
     threads = threads or cores()
-    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
-    if not early:  # where units are cut, there may be more of them
-        threads = max(1, min(threads, len(ranges)))
-    return ranges, threads
+    if prepared.tables.loops == 0:
+        return [(0, 0)], 1
+    return prepared.cut(1 if not early and prepared.work < WORTH_A_THREAD else threads), threads
 
 
 def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple[Size, int]:
@@ -306,9 +307,10 @@ def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
     what others can go on with is given to them."""
     turn = worker.spent + unit.steps
     while True:
-        steps = STEPS
         if run.early:
             steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
+        else:
+            steps = min(STEPS, max(SHARED_STEPS, worker.spent))
         done = _launch(worker, steps)
         if worker.rows >= run.due:
             _drain(run, worker, once)

@@ -47,10 +47,12 @@ from gdb.executor.cpu.sets import lower_bound
 # vertices, a mask
 IMAGES, SHARES, TREES, MEMBERS, BOUND = range(5)
 N_POPULATION = 5
-# scratch, i64[N_SCRATCH]: addresses of SET, u32[longest row]; SUMS, f64[members]; ROWS, i64[3 * arcs of a vertex]; and
-# how many elements were looked at
-SET, SUMS, ROWS, SPENT = range(4)
-N_SCRATCH = 4
+# scratch, i64[N_SCRATCH]: addresses of SETS, u32[KEPT + longest row]; SUMS, f64[members]; ROWS, i64[3 * arcs of a
+# vertex]; STARTS, i64[members], where the set of each member lies in SETS, -1 where it is not kept; LENGTHS,
+# i64[members], of these; where the next set is put; and how many elements were looked at
+SETS, SUMS, ROWS, STARTS, LENGTHS, AT, SPENT = range(7)
+N_SCRATCH = 7
+KEPT = 1 << 14  # elements of sets that are kept
 GOLDEN = 0.6180339887498949  # its multiples, taken modulo 1, lie well apart
 
 
@@ -65,11 +67,17 @@ def _taken(images: int, differs: int, vid: int) -> bool:
 
 
 @compiled
+def _set(scratch: int) -> int:
+    """The address of the set that was put into SETS last."""
+    return load_i64(scratch, SETS) + 4 * load_i64(scratch, AT)
+
+
+@compiled
 def _candidates(vertices: int, images: int, bound: int, v: int, scratch: int) -> int:
-    """Put all candidates of a vertex that no edge joins to a bound one into SET."""
+    """Put all candidates of a vertex that no edge joins to a bound one into SETS."""
     differs = vertex_field(vertices, v, DIFFERS) & bound
     members = vertex_field(vertices, v, LIST)
-    out = load_i64(scratch, SET)
+    out = _set(scratch)
     found = 0
     for k in range(vertex_field(vertices, v, COUNT)):
         vid = load_u32(members, k)
@@ -135,7 +143,7 @@ def _in_others(rows: int, count: int, vid: int) -> bool:
 
 @compiled
 def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scratch: int) -> int:
-    """Put what a vertex may be bound to beside the bound ones into SET, ascending; how many."""
+    """Put what a vertex may be bound to beside the bound ones into SETS, ascending; how many."""
     rows = load_i64(scratch, ROWS)
     count = _rows(vertices, arcs, images, bound, v, rows)
     if count < 0:
@@ -148,7 +156,7 @@ def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scrat
     near = load_i64(rows, 0)
     start = load_i64(rows, 1)
     end = load_i64(rows, 2)
-    out = load_i64(scratch, SET)
+    out = _set(scratch)
     found = 0
     last = -1
     for k in range(start, end):
@@ -211,18 +219,30 @@ def _member(n: int, images: int, made: int, v: int, vid: int, share: float, tree
 
 
 @compiled
+def _again(vertices: int, arcs: int, images: int, bound: int, v: int, scratch: int, k: int) -> int:
+    """As `_extensions`, of member k, whose set may be kept. What is not comes where there is room for the longest."""
+    start = load_i64(load_i64(scratch, STARTS), k)
+    if start >= 0:
+        store_i64(scratch, AT, start)
+        return load_i64(load_i64(scratch, LENGTHS), k)
+    store_i64(scratch, AT, KEPT)
+    return _extensions(vertices, arcs, images, bound, v, scratch)
+
+
+@compiled
 def _all_of(vertices: int, arcs: int, n: int, of: int, v: int, made: int, scratch: int) -> None:
     """Everything that comes of a population with one vertex more."""
     for k in range(load_i64(of, MEMBERS)):
         images = load_i64(of, IMAGES) + 4 * n * k
         share = load_f64(load_i64(of, SHARES), k)
-        found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        found = _again(vertices, arcs, images, load_i64(of, BOUND), v, scratch, k)
+        found_at = _set(scratch)
         if found > 0:
             trees = load_f64(load_i64(of, TREES), k) / _left(
                 vertices, arcs, images, load_i64(of, BOUND), v
             )
             for i in range(found):
-                vid = load_u32(load_i64(scratch, SET), i)
+                vid = load_u32(found_at, i)
                 chance = _chance(vertices, v, vid)
                 if chance > 0.0:
                     _member(n, images, made, v, vid, share, trees * chance)
@@ -251,11 +271,12 @@ def _some_of(
         images = load_i64(of, IMAGES) + 4 * n * k
         share = load_f64(load_i64(of, SHARES), k)
         trees = load_f64(load_i64(of, TREES), k)
-        found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        found = _again(vertices, arcs, images, load_i64(of, BOUND), v, scratch, k)
+        found_at = _set(scratch)
         trees = trees / _left(vertices, arcs, images, load_i64(of, BOUND), v)
         at = passed
         for i in range(found):
-            vid = load_u32(load_i64(scratch, SET), i)
+            vid = load_u32(found_at, i)
             now = trees * _chance(vertices, v, vid)
             own = share * now
             at += own
@@ -282,13 +303,19 @@ def _grown(
     total = 0.0
     mass = 0.0
     number = 0
+    used = 0
     for k in range(load_i64(of, MEMBERS)):
         images = load_i64(of, IMAGES) + 4 * n * k
         share = load_f64(load_i64(of, SHARES), k)
+        store_i64(scratch, AT, used)
         found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        found_at = _set(scratch)
+        kept = used + found <= KEPT
+        store_i64(load_i64(scratch, STARTS), k, used if kept else -1)
+        store_i64(load_i64(scratch, LENGTHS), k, found)
         own = 0.0
         for i in range(found):
-            own += _chance(vertices, v, load_u32(load_i64(scratch, SET), i))
+            own += _chance(vertices, v, load_u32(found_at, i))
         if own > 0.0:
             own *= (
                 share
@@ -296,6 +323,7 @@ def _grown(
                 / _left(vertices, arcs, images, load_i64(of, BOUND), v)
             )
         store_f64(load_i64(scratch, SUMS), k, own)
+        used += found if kept else 0
         number += found
         mass += own
         total += share * float(found)
@@ -306,6 +334,7 @@ def _grown(
     elif mass > 0.0:
         apart = mass / float(most)
         _some_of(vertices, arcs, n, of, v, made, scratch, apart, first * apart)
+    store_i64(scratch, AT, 0)
     return total
 
 

@@ -4,20 +4,29 @@ from their leaves to their roots."""
 from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_u32, store_i64
+from gdb.base.machine.memory import load_i64, load_u32, store_i64
 from gdb.executor.cpu.address import (
     F_BITS,
     F_DIFFERS,
     F_REPEATS,
+    GALLOP,
     INNER,
+    L_BASE,
+    L_DIFFERS,
+    L_DIFFERS_END,
     L_FLAGS,
     LARGEST,
     LONE,
     MARK,
+    P_REFS,
+    P_V,
     PAIR,
     Q_END,
     Q_LIST,
     Q_START,
+    Q_SUMS,
+    Q_TOUCHED,
+    ROW,
     SLICE,
     T_FORMULA,
     T_LEVEL,
@@ -42,10 +51,64 @@ from gdb.executor.cpu.trees import fold, push
 
 
 @compiled
-def count_common(p: Pointers, d: int, e: int) -> int:
-    """Number of vids that both levels would bind."""
-    a, i, ie = enter(p, d)
-    b, j, je = enter(p, e)
+def holds(address: int, start: int, end: int, x: int) -> bool:
+    """Whether an ascending list has a value."""
+    at = lower_bound(address, start, end, x)
+    return at < end and load_u32(address, at) == x
+
+
+@compiled
+def is_bound(p: Pointers, first: int, last: int, x: int) -> bool:
+    """Whether one of the levels that are named at [first, last) is bound to x."""
+    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    found = False
+    for r in range(first, last):
+        found = found or load_i64(v, load_i64(refs, r)) == x
+    return found
+
+
+@compiled
+def count_rows(
+    p: Pointers, q: int, d: int, e: int, a: int, i: int, ie: int, b: int, j: int, je: int
+) -> tuple[int, int, int, int]:
+    """(elements of a row that level d would bind, of one that e would, of both, elements looked at), where both have
+    only to differ from others. What two rows have in common is kept in the state `q` of a node, for rows change more
+    seldom than what they have to differ from."""
+    n, other, work = ie - i, je - j, 4
+    same = load_i64(q, Q_LIST) == i and load_i64(q, Q_START) == ie
+    if not same or load_i64(q, Q_END) != j or load_i64(q, Q_TOUCHED) != je:
+        work += min(n + other, GALLOP * min(n, other))
+        store_i64(q, Q_SUMS, count_equal(a, i, ie, b, j, je))
+        store_i64(q, Q_LIST, i)
+        store_i64(q, Q_START, ie)
+        store_i64(q, Q_END, j)
+        store_i64(q, Q_TOUCHED, je)
+    common = load_i64(q, Q_SUMS)
+    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    first, last = level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)
+    begin, end = level(p, e, L_DIFFERS), level(p, e, L_DIFFERS_END)
+    for r in range(last - first):  # homomorphic vertices may coincide: take each off once
+        x = load_i64(v, load_i64(refs, first + r))
+        if not is_bound(p, first, first + r, x):
+            theirs = is_bound(p, begin, end, x) and holds(b, j, je, x)
+            other -= theirs
+            if holds(a, i, ie, x):
+                n -= 1
+                common -= theirs or holds(b, j, je, x)
+    for r in range(end - begin):
+        x = load_i64(v, load_i64(refs, begin + r))
+        again = is_bound(p, begin, begin + r, x) or is_bound(p, first, last, x)
+        if not again and holds(b, j, je, x):
+            other -= 1
+            common -= holds(a, i, ie, x)
+    return n, other, common, work
+
+
+@compiled
+def count_common(
+    p: Pointers, d: int, e: int, a: int, i: int, ie: int, b: int, j: int, je: int
+) -> int:
+    """Number of vids of two lists that both levels would bind."""
     if i == ie or j == je:
         return 0
     tests = F_DIFFERS | F_BITS | F_REPEATS
@@ -63,25 +126,42 @@ def count_common(p: Pointers, d: int, e: int) -> int:
 
 
 @compiled
+def count_pair(p: Pointers, c: int) -> tuple[int, float, int]:
+    """As `count_lone`, of two nodes that have only to differ."""
+    d, e = node(p, c, T_LEVEL), node(p, c + 1, T_LEVEL)
+    a, i, ie = enter(p, d)
+    if i == ie:
+        return 0, 0.0, 4
+    b, j, je = enter(p, e)
+    if j == je:
+        return 0, 0.0, 8
+    rows = level(p, d, L_BASE) == ROW and level(p, e, L_BASE) == ROW
+    if rows and (level(p, d, L_FLAGS) | level(p, e, L_FLAGS)) & ~F_DIFFERS == 0:
+        n, other, common, work = count_rows(p, state(p, c), d, e, a, i, ie, b, j, je)
+    else:
+        n, work = counted(p, d, a, i, ie)
+        other, more = counted(p, e, b, j, je)
+        common = count_common(p, d, e, a, i, ie, b, j, je)
+        work += more + min(n + other, 8 * min(n, other))
+    shadow = float(n) * float(other)
+    if shadow > LARGEST:
+        return 0, INFINITE, work
+    return n * other - common, shadow, work
+
+
+@compiled
 def count_lone(p: Pointers, c: int) -> tuple[int, float, int]:
     """(ways to bind a node without edges, with its partner where it is one of a PAIR, about the
     same, elements looked at)."""
+    if node(p, c, T_FORMULA) == PAIR:
+        return count_pair(p, c)
     d = node(p, c, T_LEVEL)
     address, start, end = enter(p, d)
     n, work = counted(p, d, address, start, end)
     if n == 0:
         return 0, 0.0, work
-    if node(p, c, T_FORMULA) != PAIR:
-        total, shadow = ways(n, float(n), node(p, c, T_SIZE), node(p, c, T_FORMULA))
-        return total, shadow, work
-    e = node(p, c + 1, T_LEVEL)
-    address, start, end = enter(p, e)
-    other, more = counted(p, e, address, start, end)
-    shadow = float(n) * float(other)
-    if other == 0 or shadow > LARGEST:
-        return 0, 0.0 if other == 0 else INFINITE, work + more
-    common = count_common(p, d, e)
-    return n * other - common, shadow, work + more + min(n + other, 8 * min(n, other))
+    total, shadow = ways(n, float(n), node(p, c, T_SIZE), node(p, c, T_FORMULA))
+    return total, shadow, work
 
 
 @compiled

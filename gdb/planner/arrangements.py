@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FIRSTS = 6  # vertices that orders begin with
 PLAIN = 3  # orders without random weights
-CLIMBED = 2  # orders that are changed
 NEAR = (-2, -1, 1, 2)  # how far a vertex is moved, every second time
 
 Order = tuple[int, ...]
@@ -71,8 +70,9 @@ def cheapest(
         if made is not None:
             orders[made] = None
     found = sorted((prices.price(order), order) for order in orders)
-    best = {_climbed(query, prices, *one, tries, source, root) for one in found[:CLIMBED]}
-    return [(price, order) for price, order in sorted(best) if price < math.inf]
+    price, order = found[0]
+    best = _climbed(query, prices, price, order, tries, source, root)
+    return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < math.inf][:2]
 
 
 def _made(

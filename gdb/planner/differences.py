@@ -30,10 +30,12 @@ WORTH, TERM_WORTH = (
 MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
 DEEPEST = 2  # a term of a term is counted as it is
-TRIES = 16  # orders without the conditions
+# orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
+# about 0.4 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
+TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 16, 0.2, 3e4, 400
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
 TERM_TRIES, A_TRY, TRIED_SHARE = 6, 1e5, 0.1
-MEMBERS = 64  # of a sample of a smaller pattern
+MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 200_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
@@ -49,20 +51,35 @@ class Term:
     order: Order
 
 
+@dataclass(slots=True, eq=False)
+class Search:
+    """left : how many nests it may still price."""
+
+    left: int
+
+
 def terms(
-    problem: Problem, samples: Samples, order: Order, depth: int = 0
+    problem: Problem,
+    samples: Samples,
+    order: Order,
+    depth: int = 0,
+    search: Search | None = None,
 ) -> tuple[float, list[Term]] | None:
     """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
     all; None where to count it along `order` as it is seems best.
 
-    samples : of the problem's query. depth : of how many others it is a term.
+    samples : of the problem's query. depth : of how many others it is a term. search : that this is a part of; None: it
+        is all of one.
     """
     near = samples.statistics.near
     ordered = _with(near, problem.order)
     whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
     if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
         return None
-    free = cheapest(problem.query, Prices(samples, Shape(near, ordered)), [order], TRIES)
+    search = search or Search(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
+    prices = Prices(samples, Shape(near, ordered))
+    free = cheapest(problem.query, prices, [order], min(TRIES, search.left // 4))
+    search.left -= prices.priced
     choices = [
         (choice.expected(taken), k, choice, taken)
         for k, (least, along) in enumerate(free)
@@ -72,6 +89,7 @@ def terms(
     if not choices:
         return None
     *_, choice, taken = min(choices)
+    search.left -= sum(one.priced for _, _, one, _ in choices)
     found = [Term(1, replace(problem, apart=problem.apart - taken), choice.order)]
     price = choice.price(taken)
     for partition, factor in choice.partitions(taken).items():
@@ -82,13 +100,15 @@ def terms(
         along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
         if along is None:
             return None
-        cost, these = _cheapest(smaller, along, depth + 1)
+        cost, these = _cheapest(smaller, along, depth + 1, search)
         price += cost
         found += [replace(term, factor=factor * term.factor) for term in these]
     return (price, found) if price <= CHEAPER * whole else None
 
 
-def _cheapest(problem: Problem, order: Order, depth: int) -> tuple[float, list[Term]]:
+def _cheapest(
+    problem: Problem, order: Order, depth: int, search: Search
+) -> tuple[float, list[Term]]:
     """The price of a smaller pattern, and what it is counted by."""
     statistics = Statistics(problem.query, problem.apart)
     statistics.narrow(LOOKED_AT)
@@ -99,12 +119,15 @@ def _cheapest(problem: Problem, order: Order, depth: int) -> tuple[float, list[T
     near, samples = statistics.near, Samples(statistics, MEMBERS)
     prices = Prices(samples, Shape(near, _with(near, problem.order | problem.apart)))
     price = prices.price(order)
-    tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY))
+    tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
     if tries:
         price, order = min(
             [(price, order), *cheapest(problem.query, prices, [order], tries)], key=lambda f: f[0]
         )
-    known = terms(problem, samples, order, depth) if depth < DEEPEST else None
+    search.left -= prices.priced
+    known = None
+    if depth < DEEPEST and search.left > 0:
+        known = terms(problem, samples, order, depth, search)
     if known is not None:
         return known
     return price + A_TERM, [Term(1, problem, order)]
@@ -147,6 +170,11 @@ class _Choice:
                 return taken if len(self.partitions(taken)) < MOST_TERMS else None
             taken = fewer
         return None
+
+    @property
+    def priced(self) -> int:
+        """How many nests it priced."""
+        return len(self._prices)
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""

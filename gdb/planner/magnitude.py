@@ -19,6 +19,7 @@ LARGEST = float(2**63 - 1)
 CHANCE = 1e-9  # of calling a count too large that is not
 SAMPLES = 12
 WORTH_SAMPLING = 6.0  # times too large: less would take more samples than these
+CLEARLY = 1e3  # times too large: then samples of a quarter as many members are sure of it
 
 
 def surely_too_many(
@@ -26,10 +27,11 @@ def surely_too_many(
 ) -> bool:
     """Whether there are more than 2^63 - 1 embeddings, but for a chance of `CHANCE`.
 
-    expected : about so many. members : of each sample.
+    expected : about so many. members : of each sample, at most.
     """
     if expected < WORTH_SAMPLING * LARGEST:
         return False
+    members = members // 4 if expected > CLEARLY * LARGEST else members
     random = np.random.default_rng(0)  # the same in each process
     product = 1.0
     for _ in range(SAMPLES):

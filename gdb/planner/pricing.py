@@ -77,9 +77,11 @@ class Prices:
         self.samples, self.shape = samples, shape
         self.statistics = samples.statistics
         self.near = shape.near
+        self.priced = 0
 
     def price(self, order: Sequence[int]) -> float:
         """Steps to count the embeddings along an order: to loop over its first vertices and count the others."""
+        self.priced += 1
         loops = order[: self.shape.looped(order)]
         first = order[0]
         rows = float(self.statistics.count(first))

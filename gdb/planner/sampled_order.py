@@ -34,7 +34,8 @@ MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-SAMPLED = 1_500_000  # elements that one sample may look at, about 3 ms
+# elements that one sample may look at, about 4 ms; and one by which answers of a search are compared
+SAMPLED, COMPARED = 800_000, 400_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25
@@ -160,9 +161,8 @@ def _searched(
             continue
         if statistics.rows() <= LOOKED_AT:
             statistics.weigh(whole)
-        again = _along(
-            statistics, whole, SAMPLED
-        )  # the search took the luckiest of many small samples
+        # the search took the luckiest of many small samples
+        again = _along(statistics, whole, COMPARED)
         steps = search.steps(len(loops), whole, again)
         if steps < looped:
             # samples do not last along all loops as they do along a greedy order

@@ -243,11 +243,13 @@ class Statistics:
         """The population of no vertex: one empty embedding. most : members of those that come of it. room : members
         that it has space for."""
         longest = max(self._longest, max(len(members) for members in self._lists))
-        block = np.empty(longest // 2 + 1 + most + 8 + 3 * self._most_arcs + 3, np.int64)
+        sets, each = (longest + populations.KEPT) // 2 + 1, most + 8
+        block = np.empty(sets + 3 * each + 3 * self._most_arcs + 3, np.int64)
         self._kept.append(block)
         at = int(block.ctypes.data)
-        sums = at + 8 * (longest // 2 + 1)
-        self._scratch[: populations.SPENT] = (at, sums, sums + 8 * (most + 8))
+        sums = at + 8 * sets
+        starts, lengths, rows = (sums + 8 * k * each for k in (1, 2, 3))
+        self._scratch[: populations.SPENT] = (at, sums, rows, starts, lengths, 0)
         empty = self._population(room)
         empty.block.fill(1.0)
         empty.state[populations.MEMBERS] = 1

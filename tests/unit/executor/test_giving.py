@@ -190,3 +190,25 @@ def test_halves_of_a_place_are_all_of_it() -> None:
     ]
     assert sorted(found) == sorted(left)
     assert len(parts) > 5
+
+
+def test_a_long_run_of_few_roots_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins as one unit of one thread, as a short one does."""
+    monkeypatch.setattr(launch, "SHARED_STEPS", 50)
+    monkeypatch.setattr(launch, "STEPS", 50)
+    prepared, _ = stage(question(((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))), dense(30, 0.3))
+    assert prepared.work < launch.WORTH_A_THREAD
+    gave: list[int] = []
+    whole = Worker.give
+
+    def give(self: Worker, *, half: bool, roots: bool = False) -> Place | None:
+        place = whole(self, half=half, roots=roots)
+        gave.append(place is not None)
+        return place
+
+    monkeypatch.setattr(Worker, "give", give)
+    watch, budget = Watch(None, None, None), Budget()
+    found = launch.count(prepared, watch, budget, 2)
+    assert any(gave)
+    assert found == launch.count(prepared, Watch(None, None, None), Budget(), 1)
+    assert budget.workers == (2, 2)

@@ -7,17 +7,19 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch
-from gdb.executor.nest import Formula, LoopNest, Order
+from gdb.executor.nest import Formula, LoopNest, Order, VertexLevel
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import loop_nest, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.tables import NodeField
 from gdb.query_graph import (
+    DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
     SUBGRAPHS,
     MatchMode,
@@ -138,3 +140,58 @@ def test_children_that_add_to_what_is_reached(name: str, backend: Backend) -> No
             found = backend.count(prepared, Watch(None, None, None), Budget())
             assert found * plan.multiplicity == expected
     assert spread
+
+
+@pytest.mark.parametrize("mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_a_pair_of_rows_that_stay_while_others_are_bound(mode: MatchMode, backend: Backend) -> None:
+    """Leaves of 0 and 1, which both have to differ from what is bound after these two, or from a part of it."""
+    ends = [(0, 1), (0, 2), (1, 2), (2, 3), (0, 3), (0, 4), (1, 5)]
+    pairs = 0
+    for seed in range(6):
+        draw = random.Random(seed)
+        labels = sorted((draw.choice("AB"),) for _ in range(14))
+        edges = [
+            ("U", a, b) for a, b in itertools.combinations(range(14), 2) if draw.random() < 0.5
+        ]
+        graph = SmallGraph(labels, edges, frozenset("U"))
+        named = [draw.choice(((), (("A",),))) for _ in range(6)]
+        query = QueryGraph(
+            tuple(QueryVertex(labels=some) for some in named),
+            tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ends),
+            mode,
+        )
+        off = frozenset({"order", "symmetry", "structure", "orientation"})
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        nest = loop_nest(plan, graph)
+        pairs += sum(node.formula is Formula.PAIR for node in nest.tail)
+        found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        assert found * plan.multiplicity == reference.count(plan, graph) * plan.divisor
+    assert bool(pairs) == (mode is not REPEATABLE_ELEMENTS)
+
+
+def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
+    """Of two leaves below it the one of the rare label, of which there is often none."""
+    labels = [("A",)] * 2 + [("B",)] * 12
+    edges = [("U", a, b) for a, b in itertools.combinations(range(14), 2)]
+    graph = SmallGraph(labels, edges, frozenset("U"))
+    query = QueryGraph(
+        tuple(QueryVertex(labels=((label,),) if label else ()) for label in ("", "B", "B", "A")),
+        tuple(
+            QueryEdge(a, b, ("U",), Direction.ANY)
+            for a, b in ((0, 1), (0, 2), (1, 2), (1, 3), (0, 3))
+        ),
+        REPEATABLE_ELEMENTS,
+    )
+    off = frozenset({"order", "structure"})
+    plan = planner.plan(query, graph, counting=True, switched_off=off)
+    prepared = prepare(plan, graph)
+    nodes = prepared.tables.nodes
+    root = int(np.flatnonzero(nodes[:, NodeField.PARENT] < 0)[0])
+    child, found = int(nodes[root, NodeField.CHILD]), []
+    while child >= 0:
+        level = prepared.nest.levels[int(nodes[child, NodeField.LEVEL])]
+        assert isinstance(level, VertexLevel)
+        found.append(level.cut.hi - level.cut.lo)
+        child = int(nodes[child, NodeField.NEXT])
+    assert found == [2, 12]

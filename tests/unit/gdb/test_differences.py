@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from unittest.mock import patch
@@ -17,6 +17,7 @@ from gdb.executor.plan import Plan
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.planner.distinct import conditions
+from gdb.planner.pricing import Prices
 from gdb.planner.problem import Problem, problem_of
 from gdb.planner.resolve import resolve
 from gdb.query_graph import (
@@ -36,14 +37,21 @@ OFF = frozenset({"differences"})
 
 
 @contextmanager
-def taken_off(pairs: int = 3) -> Iterator[None]:
+def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
     """Of every pattern some conditions are taken off, whatever that costs: those that the choice would keep as well."""
     from gdb.planner import differences
 
     def some(choice: differences._Choice, least: float) -> frozenset[tuple[int, int]] | None:
         return frozenset(sorted(choice.problem.apart)[:pairs]) or None
 
-    changes = {"WORTH": -1.0, "TERM_WORTH": -1.0, "CHEAPER": 1e300, "DEEPEST": 2}
+    changes = {
+        "WORTH": -1.0,
+        "TERM_WORTH": -1.0,
+        "CHEAPER": 1e300,
+        "DEEPEST": 2,
+        "A_PRICE": 1e-9,
+        "MOST_PRICED": most_priced,
+    }
     with (
         always(),
         patch.multiple(differences, **changes),
@@ -113,6 +121,33 @@ def test_terms_are_made() -> None:
         with taken_off():
             made[bool(planner.plan(query, graph, counting=True).terms)] += 1
     assert made[True] >= 10
+
+
+def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is then counted as it comes: the same count, from fewer terms."""
+    priced = 0
+    price = Prices.price
+
+    def noted(self: Prices, order: Sequence[int]) -> float:
+        nonlocal priced
+        priced += 1
+        return price(self, order)
+
+    monkeypatch.setattr(Prices, "price", noted)
+    most: dict[int, list[int]] = {0: [], 400: []}
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        graph = data_graph(random)
+        query = pattern(random, 6, DIFFERENT_NODES)
+        counts = set()
+        for limit, found in most.items():
+            priced = 0
+            with taken_off(most_priced=limit):
+                plan = planner.plan(query, graph, counting=True)
+            found.append(priced)
+            counts.add(reference.count(plan, graph))
+        assert len(counts) == 1
+    assert sum(most[0]) < sum(most[400]) / 2
 
 
 def problem(seed: int) -> tuple[Problem, SmallGraph]:

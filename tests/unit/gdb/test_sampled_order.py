@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import gdb
 from gdb import planner
 from gdb.executor import reference
+from gdb.executor.cpu import populations
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.planner.arrangements import hanging_last
@@ -197,6 +198,27 @@ def path(labels: str, mode: MatchMode = REPEATABLE_ELEMENTS) -> QueryGraph:
     vertices = tuple(QueryVertex(None, ((label,),) if label != "-" else ()) for label in labels)
     edges = tuple(QueryEdge(k, k + 1, ("R",)) for k in range(len(labels) - 1))
     return QueryGraph(vertices, edges, mode)
+
+
+def test_sets_of_a_sample_that_are_too_many_to_be_kept_are_made_again() -> None:
+    """Of a complete graph each member has as many extensions, so that a sample of any size knows the number exactly."""
+    n = 200
+    edges = [("R", a, b) for a in range(n) for b in range(a)]
+    graph = SmallGraph([()] * n, edges, frozenset("R"))
+    statistics, _ = statistics_of(path("----", DIFFERENT_NODES), graph)
+    statistics.narrow(1 << 40)
+    statistics.fans()
+    members = 2 * populations.KEPT // n
+    found, exact = statistics.along((0, 1, 2, 3), members)
+    assert not exact
+    assert found == pytest.approx(
+        (n, n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3))
+    )
+    begun, grown = statistics.begin(members), []
+    for v in range(4):
+        begun = statistics.grown(begun, v, members)
+        grown.append(begun.expected)
+    assert tuple(grown) == pytest.approx(found)
 
 
 @settings(max_examples=150, deadline=None)
