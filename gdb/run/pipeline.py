@@ -23,6 +23,7 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.executor.choose_device import choose
+from gdb.executor.device_names import AUTO, CPU
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.request import Clock, Request
@@ -133,7 +134,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     ------
     GdbError : as `answer`; NotSupported where the answer is something else, TypeProblem where ids are strings.
     """
-    if request.device.lower() in ("auto", "cpu"):
+    if request.device in (AUTO, CPU):
         raise DeviceError(
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
@@ -154,7 +155,8 @@ def _on_device(
         understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
             raise NotSupported(
-                f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
+                f"the columns of this query cannot stay on a GPU: {understood.why}.",
+                "Use execute().",
             )
         bound, plan = understood
         if query.explain or query.profile:
@@ -368,7 +370,7 @@ def ran(
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
-    if request.device.lower() not in ("auto", "cpu"):
+    if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = request.options(clock.left(), profile)
 
