@@ -260,8 +260,9 @@ def _understood(
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
+    told = (*_schema_warnings(request, query, snapshot), *told)
     if told:
-        bound = replace(bound, warnings=(*bound.warnings, *told))
+        bound = replace(bound, warnings=told)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -282,13 +283,16 @@ def _by_operators(
     from gdb.physical.rows.run import writes
     from gdb.run.by_operators import Planned, answered
 
-    warnings = _checked(request, query, statements, clock)
+    schema = _schema_warnings(request, query, snapshot)
+    if schema:  # they show what is written, and another graph may have the names
+        statements.texts.run_as_written(request.text)
+    warnings = (*schema, *_checked(request, query, statements, clock))
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
     patterns = statements.texts.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
     asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
-    if refusal.always:
+    if refusal.always and not schema:
         statements.texts.prepare(request, query, asked)
     elif refusal.lasting and not refusal.columns:
         statements.refuse(key_of(request), snapshot, refusal)
@@ -301,6 +305,13 @@ def _checked(
     """The warnings of a query. Raises what is wrong with it."""
     known = (query, request.parameters, request.procedures, clock.check)
     return clock.step("bind", lambda: statements.texts.checked(*known))
+
+
+def _schema_warnings(request: Request, query: Query, snapshot: Snapshot) -> tuple[str, ...]:
+    """What a query names beside what the graph has."""
+    from gdb.language.checks_schema import warnings_of
+
+    return warnings_of(query, snapshot, request.parameters)
 
 
 def _again(
