@@ -13,12 +13,11 @@ The figures were fitted to an H200 beside 16 cores (docs/performance.md, "The ch
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING
 
 from gdb.base.machine.cores import cores
-from gdb.errors import DeviceError
+from gdb.executor.device_names import AUTO, CPU, checked_device, ordinals
 from gdb.executor.prepare import Prepared, stage
 from gdb.executor.scheduler import Guard
 from gdb.records import dataclass, quick
@@ -48,8 +47,6 @@ CLEARLY = 1.2  # times as long a device that was not measured must be expected t
 WARPS = 32  # of a multiprocessor
 UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
 
-_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
-
 
 @quick
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Choice:
     @property
     def ordinals(self) -> tuple[int, ...]:
         """The GPUs."""
-        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
+        return ordinals(self.device)
 
 
 _ASKED_FOR = Choice("cpu", "asked for")
@@ -96,15 +93,11 @@ def choose(
     ------
     DeviceError : the device asked for is unknown or absent.
     """
-    name = device.lower()
-    if name == "cpu":
+    name = checked_device(device)
+    if name == CPU:
         return _ASKED_FOR
-    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
-        return _named(device, name)
-    if name != "auto":
-        raise DeviceError(
-            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
-        )
+    if name != AUTO:
+        return _named(name)
     if limit is not None and "cuda" not in plan.runs.last:
         return _SOME_ROWS
     if graph is None:
@@ -123,14 +116,12 @@ def shown(plan: Plan, device: str, graph: GraphSource, *, ran: bool) -> Choice:
     return choose(plan, device, graph)
 
 
-def _named(device: str, name: str) -> Choice:
+def _named(name: str) -> Choice:
     from gdb.executor.gpu.device import require
 
     choice = Choice(name if ":" in name else "cuda:0", "asked for")
     for ordinal in choice.ordinals:
         require(ordinal)
-    if len(set(choice.ordinals)) < len(choice.ordinals):
-        raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
     return choice
 
 

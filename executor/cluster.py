@@ -24,6 +24,7 @@ from gdb.base import version, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import ClusterError, GdbError, StoreError
 from gdb.executor.choose_device import STEP, choose, expected, gpu_seconds
+from gdb.executor.device_names import checked_device
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.given import Given
 from gdb.executor.plan import Plan, Runs
@@ -65,8 +66,8 @@ class Cluster:
     """Where queries may run beside this process.
 
     executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's. workers : tasks that it runs at a time.
-    threads : of each. device : of each, as of a query. least : seconds that a query must be expected to take on one
-        thread here to be sent.
+    threads : of each. device : of each, as of a query; DeviceError where there is no such name. least : seconds that a
+        query must be expected to take on one thread here to be sent.
     """
 
     executor: Executor
@@ -74,6 +75,9 @@ class Cluster:
     threads: int = 1
     device: str = "cpu"
     least: float = LEAST
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "device", checked_device(self.device))
 
 
 @dataclass(frozen=True, slots=True)

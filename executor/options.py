@@ -89,7 +89,7 @@ class Options:
     def gave_up(self, plan: Plan, error: GdbError) -> bool:
         """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the
         plan does not come back to a GPU."""
-        if self.ran == "cpu" or self.device.lower() != "auto":
+        if self.ran == "cpu" or self.device != "auto":
             return False
         plan.runs.add(self.ran, math.inf)
         self.device = "cpu"

@@ -19,7 +19,6 @@ from gdb.repl.format import pasted
 from gdb.repl.session import Session
 from gdb.repl.settings import SETTINGS, Setting
 from gdb.repl.statements import Statement, all_of
-from gdb.repl.wording import reworded
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -201,7 +200,13 @@ def _load(session: Session, argument: str) -> None:
     if given.options.help:
         session.say(parser.format_help().rstrip())
     else:
-        session.say(reworded(str(loading.load(session.db, given))))
+        if session.transaction is not None:
+            raise ArgumentProblem(
+                "files are loaded in a transaction of their own, and one is open.",
+                "End it first: COMMIT or ROLLBACK.",
+            )
+        scripts = loading.scripts_of(parser, given, session.import_root)
+        session.say(loading.loaded(session.db, given, scripts))
 
 
 @command(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gdb.errors import GdbError, LinesSkipped
 from gdb.records import dataclass
-from gdb.repl.wording import flag_of
+from gdb.repl.wording import flag_of, reworded
 from gdb.storage.load_options import Option, load_options
 
 if TYPE_CHECKING:
@@ -192,19 +192,38 @@ def _named(
     return files or plain
 
 
-def scripts_of(parser: argparse.ArgumentParser, given: Given) -> list[Path]:
+def scripts_of(
+    parser: argparse.ArgumentParser, given: Given, root: str | None = None
+) -> list[Path]:
     """The files, where they are scripts of Cypher; none where they are not. Scripts and data together are told by
-    `parser.error`."""
+    `parser.error`.
+
+    root : the folder that files must lie in; then none is taken for a script, and the import refuses it.
+    """
     from gdb.repl.cypher_files import is_cypher
 
     options = given.options
-    if options.format != "auto" or options.header is not None or options.columns is not None:
+    if (
+        root is not None
+        or options.format != "auto"
+        or options.header is not None
+        or options.columns is not None
+    ):
         return []
     files = [_path(file) for file in options.files]
     scripts = [file for file in files if is_cypher(file)]
     if scripts and (len(scripts) < len(files) or options.nodes or options.edges):
         parser.error(f"load scripts by themselves: {scripts[0]} holds statements of Cypher")
     return scripts
+
+
+def loaded(db: Database, given: Given, scripts: Sequence[Path]) -> str:
+    """Import what was asked for, or run `scripts_of` it; what that did. Raises GdbError; then nothing was stored."""
+    if scripts:
+        from gdb.repl import cypher_files
+
+        return cypher_files.load(db, scripts)
+    return reworded(str(load(db, given)))
 
 
 def load(db: Database, given: Given) -> LoadReport:

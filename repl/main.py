@@ -18,7 +18,7 @@ import gdb
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
 from gdb.repl.settings import SETTINGS, Setting
-from gdb.repl.wording import in_words, reworded
+from gdb.repl.wording import in_words
 
 if TYPE_CHECKING:
     from gdb.repl.session import Session
@@ -111,6 +111,13 @@ def _shell(words: Sequence[str]) -> int:
             f"there is no store {store}.",
             f"Make one: `gdbsh create {quoted}`, or of files `gdbsh load {quoted} FILE...`.",
         )
+    if store and Path(store).is_file():
+        quoted = shlex.quote(store)
+        raise NotAStore(
+            f"{store} is a file, and a store is a folder.",
+            f"Load a file of data or Cypher into a store: `gdbsh load NEW.gdb {quoted}`; "
+            f"run statements in one that is there: `gdbsh STORE -f {quoted}`.",
+        )
     with gdb.connect(
         store,
         read_only=given.read_only,
@@ -119,7 +126,7 @@ def _shell(words: Sequence[str]) -> int:
         limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
         gpu_memory=given.gpu_memory,
     ) as db:
-        session = Session(db, sys.stdout, sys.stderr)
+        session = Session(db, sys.stdout, sys.stderr, import_root=given.import_root)
         try:
             code = _use(session, given)
         finally:
@@ -301,17 +308,16 @@ def _load(words: Sequence[str]) -> int:
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     loading.add_options(parser)
     _add_import_root(parser)
+    files = [word for word in words if Path(word).is_file()]
+    if words and files == list(words):  # `gdbsh load a.csv`: no store is named
+        named = " ".join(map(shlex.quote, words))
+        parser.error(f"{words[0]} is a file; name the store first: gdbsh load NEW.gdb {named}")
     given = loading.parse(parser, words)
     limits = {"MAX_QUERY_CHARACTERS": CHARACTERS}
     root = given.options.import_root
-    scripts = [] if root else loading.scripts_of(parser, given)
+    scripts = loading.scripts_of(parser, given, root)
     with gdb.connect(given.options.store, import_root=root, limits=limits) as db:
-        if scripts:
-            from gdb.repl import cypher_files
-
-            print(cypher_files.load(db, scripts))
-        else:
-            print(reworded(str(loading.load(db, given))))
+        print(loading.loaded(db, given, scripts))
     return 0
 
 

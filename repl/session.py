@@ -44,6 +44,7 @@ class Session:
     transaction : that BEGIN has opened.
     terminal : where answers go when `.output` sends them nowhere else. once : `.once` holds for the next query.
     reading : the files that are being read, the innermost last. told : the error that was printed last.
+    import_root : the folder that files to import must lie in, None for any.
     """
 
     db: Database
@@ -67,6 +68,7 @@ class Session:
     once: bool = False
     reading: list[str] = field(default_factory=list)
     told: Exception | None = None
+    import_root: str | None = None
 
     def query(self, text: str) -> None:
         """Run a query and print its rows as they are found; warnings and the time go to `err`.

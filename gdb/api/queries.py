@@ -17,6 +17,7 @@ from gdb.api.procedures import ALWAYS, registered
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.api.work import Work, never_changes, no_load
 from gdb.base.closing import Closing
+from gdb.executor.device_names import checked_device
 from gdb.limits import NONE
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
@@ -324,7 +325,7 @@ class Queries(Closing):
         on: object = None,
         gpu_memory: int | str | None = None,
     ) -> Request:
-        options.query_text(text, device)
+        options.query_text(text)
         from gdb.run.request import Request
 
         return Request(
@@ -332,7 +333,7 @@ class Queries(Closing):
             options.checked_parameters(parameters),
             self._mode if match is None else options.match_mode(match),
             Cancel(),
-            device=device,
+            device=checked_device(device),
             threads=options.thread_count(threads),
             memory=None if memory is None else options.memory_bytes(memory),
             gpu_memory=options.gpu_memory_bytes(gpu_memory, self._gpu_memory),

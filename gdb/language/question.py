@@ -79,8 +79,6 @@ def asked(scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expressi
     apart, rest = told_apart(scope, rest)
     found = Asked(pushed, [], apart, (), rest)
     for test in tests:
-        scope.tested_types += test.types
-        scope.tested_labels += [name for term in test.labels for name in term]
         if test.end is None:
             element = Element("vertex", test.start, scope.vertices[test.start].place)
             pushed.setdefault(element, Conditions()).on_edges.append(test)

@@ -10,14 +10,13 @@ from gdb import limits
 from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
 from gdb.functions.types import INTEGER, NULL, OF_STORE, STRING, Kind, Type, common_kind, in_columns
 from gdb.language.clauses import Match
-from gdb.language.report import located, problem
+from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
     Comparator,
     Comparison,
     Element,
     Expression,
-    HasLabels,
     Name,
     NodePattern,
     Place,
@@ -67,16 +66,12 @@ class Scope:
         self.edges: list[Edge] = []
         self.names: dict[str, Element] = {}
         self.conditions: list[Expression] = []  # from property maps; elements, no variables
-        self.tests: list[HasLabels] = []  # of WHERE, wherever they stand in it
-        self.tested_labels: list[Name] = []  # of patterns in WHERE
-        self.tested_types: list[Name] = []
-        self.warnings: list[str] = []
         self._types: dict[tuple[Element, str], Type] = {}
 
     def with_parameters(self, parameters: Mapping[str, Value]) -> Scope:
-        """The same pattern and names with other values; its warnings are its own."""
+        """The same pattern and names with other values."""
         scope = copy(self)
-        scope.parameters, scope.warnings = parameters, []
+        scope.parameters = parameters
         return scope
 
     # ---- patterns ---------------------------------------------------------------------------------
@@ -230,9 +225,6 @@ class Scope:
         name = self.edges[element.index].name
         return f"the relationship '{name}'" if name else "a relationship"
 
-    def warn(self, place: Place, message: str) -> None:
-        self.warnings.append(located(self.text, place, message))
-
     # ---- what the store knows ---------------------------------------------------------------------
 
     def groups(self, vertex: int) -> tuple[int, ...]:
@@ -253,7 +245,7 @@ class Scope:
         return tuple(name for name in names if not asked or name in asked)
 
     def property_type(self, element: Element, key: Name) -> Type:
-        """The type of a property wherever this element may have it; NULL, with a warning, where nothing has it.
+        """The type of a property wherever this element may have it; NULL where nothing has it.
 
         Raises
         ------
@@ -283,8 +275,6 @@ class Scope:
         parts = self._parts(element)
         kinds = {keys[key.text] for _, keys in parts if key.text in keys}
         if not kinds:
-            if parts:
-                self._warn_key(element, key, [keys for _, keys in parts])
             return NULL
         if "any" in kinds:
             raise problem(
@@ -327,16 +317,6 @@ class Scope:
         admitted = self.types(element.index)
         return [(f":{t.name}", t.keys) for t in self.snapshot.edge_types if t.name in admitted]
 
-    def _warn_key(
-        self, element: Element, key: Name, keys: Iterable[Mapping[str, StoreKind]]
-    ) -> None:
-        known = sorted({name for part in keys for name in part})
-        hint = did_you_mean(key.text, known, ".")
-        if not hint:
-            hint = f"It has {', '.join(known)}." if 0 < len(known) <= 8 else ""
-        message = f"{self.shown(element)} never has the property {key.text}, so it is null."
-        self.warn(key.place, f"{message} {hint}".rstrip())
-
     def id_type(self, element: Element, place: Place) -> Type:
         """The type of id(element).
 
@@ -356,37 +336,6 @@ class Scope:
                 "Add a label, so that only one of them is meant.",
             )
         return STRING if kinds == {"string"} else INTEGER
-
-    def warn_of_unknown_names(self) -> None:
-        """One warning for each label and type of the pattern and of WHERE that the store has not."""
-        labels = [name for v in self.vertices for term in v.labels for name in term]
-        labels += self.tested_labels
-        types = [name for edge in self.edges for name in edge.types] + self.tested_types
-        for test in self.tests:
-            of_node = isinstance(test.subject, Element) and test.subject.kind == "vertex"
-            (labels if of_node else types).extend(name for term in test.labels for name in term)
-        self._warn_unknown(labels, self.snapshot.labels, "no node has the label")
-        self._warn_named_as_labels()
-        known = [type_.name for type_ in self.snapshot.edge_types]
-        self._warn_unknown(types, known, "no relationship has the type")
-
-    def _warn_named_as_labels(self) -> None:
-        """Of (Person), where a colon is missing: a variable that has the name of a label, and no label."""
-        for vertex in self.vertices:
-            if vertex.name in self.snapshot.labels and not vertex.labels:
-                self.warn(
-                    vertex.place,
-                    f"the node variable {vertex.name} is named as a label, and any node matches. "
-                    f"If it is the label, write (:{vertex.name}).",
-                )
-
-    def _warn_unknown(self, names: Iterable[Name], known: Sequence[str], message: str) -> None:
-        told = set(known)
-        for name in names:
-            if name.text not in told:
-                told.add(name.text)
-                hint = did_you_mean(name.text, known, ":")
-                self.warn(name.place, f"{message} :{name.text}. {hint}".rstrip())
 
 
 def has_labels(labels: Sequence[str], terms: Iterable[tuple[Name, ...]]) -> bool:

@@ -23,7 +23,7 @@ from gdb.language.refusals import check
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
-from gdb.language.syntax import Call, Element, Expression, HasLabels, walk
+from gdb.language.syntax import Call, Element, Expression
 from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
@@ -278,7 +278,6 @@ def _bind(
         tests += more
         written += others
     found = question.asked(scope, tests, written)
-    scope.warn_of_unknown_names()
     allowed = candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
     few = not asked.optional and question.soon_listed(scope, vertices)
@@ -295,7 +294,7 @@ def _bind(
 
         graph = with_optional(graph, made, asked, scope, default_mode)
     sources = Sources(asked, scope, found.pushed, found.rest, found.compared, default_mode)
-    return BoundQuery(graph, made, tuple(dict.fromkeys(scope.warnings)), sources)
+    return BoundQuery(graph, made, (), sources)
 
 
 def candidates(
@@ -375,13 +374,7 @@ def conditions_of(
                 tests.append(test)
                 continue
             resolved = resolve(part, scope.lookup)
-            _note(scope, resolved)
+            for name, place in parameters(resolved):
+                scope.parameter(name, place)  # refuses one that has no value
             found.append(resolved)
     return tests, found
-
-
-def _note(scope: Scope, condition: Expression) -> None:
-    """Note the labels that a condition tests, and look its parameters up."""
-    scope.tests += [part for part in walk(condition) if isinstance(part, HasLabels)]
-    for name, place in parameters(condition):
-        scope.parameter(name, place)

@@ -52,7 +52,7 @@ def with_optional(
 ) -> QueryGraph:
     """The query graph of the MATCHes with those of the OPTIONAL MATCHes.
 
-    tail : what is made of the rows. scope : of the MATCHes; gets the warnings of the others. default_mode : of a MATCH
+    tail : what is made of the rows. scope : of the MATCHes. default_mode : of a MATCH
     that names none.
 
     Raises
@@ -129,7 +129,6 @@ class _Wholes:
         scope = Scope(base.text, base.snapshot, base.parameters)
         scope.add(match)
         graph = self._own(scope, match, mode)
-        base.warnings += scope.warnings
         own = {name: one.index for name, one in scope.names.items() if one.kind == "vertex"}
         held = tuple((own[name], known[name]) for name in own if name in known)
         shared = {v for v, _ in held}
@@ -149,7 +148,6 @@ class _Wholes:
         """The query graph of an OPTIONAL MATCH by itself. Raises NotSupported where a condition is not in it."""
         where = [] if match.where is None else [match.where]
         found = question.asked(scope, *conditions_of(scope, where, self.default_mode))
-        scope.warn_of_unknown_names()
         allowed = candidates(scope, found.pushed, "vertex")
         vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
         found.compare(scope)

@@ -119,7 +119,7 @@ def answered(
             # all that can fail comes before the commit
             made = run(changes.view, changes)
     context = made.context
-    warnings = (*asked.warnings, *made.warnings, *context.options.lost)
+    warnings = (*asked.warnings, *context.options.lost)
     if context.handled > LARGE and not asked.writes:
         told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, told)
@@ -150,7 +150,6 @@ class _Made:
     context: Context
     choice: Choice
     why: str
-    warnings: tuple[str, ...] = ()
 
 
 class _Notes:
@@ -294,7 +293,7 @@ def _run(request: Request, asked: Planned, context: Context, choice: Choice, clo
         if not isinstance(found, GdbError):
             limits.check_rows(len(found))
             answer = ColumnAnswer(found, context.graph.snapshot)
-            return _Made(answer, context, choice, choice.why, chain.warnings)
+            return _Made(answer, context, choice, choice.why)
         choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice, request))

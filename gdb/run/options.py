@@ -162,12 +162,10 @@ def half_of_memory() -> int:
     return most // 2
 
 
-def query_text(text: object, device: object) -> None:
+def query_text(text: object) -> None:
     """Refuse what is no text. Raises TypeProblem."""
     if not isinstance(text, str):
         raise TypeProblem(f"a query is a text, not {type(text).__name__}.")
-    if not isinstance(device, str):
-        raise TypeProblem(f"device= takes a text, not {type(device).__name__}.")
 
 
 def byte_count(name: str, value: int | str) -> int:

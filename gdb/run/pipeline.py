@@ -23,6 +23,7 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.executor.choose_device import choose
+from gdb.executor.device_names import AUTO, CPU
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.request import Clock, Request
@@ -133,7 +134,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     ------
     GdbError : as `answer`; NotSupported where the answer is something else, TypeProblem where ids are strings.
     """
-    if request.device.lower() in ("auto", "cpu"):
+    if request.device in (AUTO, CPU):
         raise DeviceError(
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
@@ -154,7 +155,8 @@ def _on_device(
         understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
             raise NotSupported(
-                f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
+                f"the columns of this query cannot stay on a GPU: {understood.why}.",
+                "Use execute().",
             )
         bound, plan = understood
         if query.explain or query.profile:
@@ -258,8 +260,9 @@ def _understood(
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
+    told = (*_schema_warnings(request, query, snapshot), *told)
     if told:
-        bound = replace(bound, warnings=(*bound.warnings, *told))
+        bound = replace(bound, warnings=told)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -280,13 +283,16 @@ def _by_operators(
     from gdb.physical.rows.run import writes
     from gdb.run.by_operators import Planned, answered
 
-    warnings = _checked(request, query, statements, clock)
+    schema = _schema_warnings(request, query, snapshot)
+    if schema:  # they show what is written, and another graph may have the names
+        statements.texts.run_as_written(request.text)
+    warnings = (*schema, *_checked(request, query, statements, clock))
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
     patterns = statements.texts.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
     asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
-    if refusal.always:
+    if refusal.always and not schema:
         statements.texts.prepare(request, query, asked)
     elif refusal.lasting and not refusal.columns:
         statements.refuse(key_of(request), snapshot, refusal)
@@ -299,6 +305,13 @@ def _checked(
     """The warnings of a query. Raises what is wrong with it."""
     known = (query, request.parameters, request.procedures, clock.check)
     return clock.step("bind", lambda: statements.texts.checked(*known))
+
+
+def _schema_warnings(request: Request, query: Query, snapshot: Snapshot) -> tuple[str, ...]:
+    """What a query names beside what the graph has."""
+    from gdb.language.checks_schema import warnings_of
+
+    return warnings_of(query, snapshot, request.parameters)
 
 
 def _again(
@@ -368,7 +381,7 @@ def ran(
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
-    if request.device.lower() not in ("auto", "cpu"):
+    if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = request.options(clock.left(), profile)
 

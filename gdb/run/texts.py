@@ -85,6 +85,15 @@ class Texts:
         with self._lock:
             return self._shapes.get(found[0]) is not None
 
+    def run_as_written(self, text: str) -> None:
+        """See to it that a text which comes once more runs as it is written, not by its shape."""
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is not None:
+            with self._lock:
+                self._once.discard(found[0])
+
     def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
         """Find the shape of a text, and keep it."""
         from gdb.language import shapes

@@ -104,7 +104,7 @@ def test_functions_are_imported_when_one_is_called(repository: Path, ring: Path)
     assert "gdb.language.parser" in held
     assert not late.intersection(held)
     assert not [name for name in held if name.startswith("gdb.base.values.temporal")]
-    assert len(held) < 220
+    assert len(held) < 222
 
 
 def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path: Path) -> None:

@@ -87,11 +87,9 @@ def _compiled(builder: Builder, plan: Plan) -> Chain:
         sql, types = answer(found[0], plan.names)
     else:
         sql, types = _united(builder, plan, found)
-    builder.scope.warn_of_unknown_names()
-    warnings = tuple(builder.scope.warnings)
     made, text = outputs(plan.names, types), written(sql)
     steps, used = tuple(builder.steps), builder.used(text)
-    return Chain(steps, text, used, made, warnings, tuple(types), builder.ownership)
+    return Chain(steps, text, used, made, tuple(types), builder.ownership)
 
 
 def answer(relation: Relation, names: Names) -> tuple[exp.Query, list[Type]]:

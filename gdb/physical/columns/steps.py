@@ -187,13 +187,12 @@ class Ownership:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
-    warnings : of names that the store has not. ownership : where its plan is asked for."""
+    ownership : where its plan is asked for."""
 
     steps: tuple[Step, ...]
     sql: str
     parameters: Mapping[str, Value]
     outputs: tuple[Output, ...]
-    warnings: tuple[str, ...] = ()
     types: tuple[Type, ...] = ()
     ownership: Ownership | None = None
 

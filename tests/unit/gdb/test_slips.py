@@ -15,6 +15,7 @@ from gdb.errors import TypeProblem
 def db() -> Iterator[gdb.Database]:
     with gdb.connect() as db:
         db.execute("CREATE (:P {name: 'a', age: 3})-[:KNOWS {since: 1}]->(:P {name: 'b', age: 4})")
+        db.execute("CREATE (:Q {born: date('2000-01-01'), ok: true, tags: ['x']})")
         yield db
 
 
@@ -31,10 +32,30 @@ def db() -> Iterator[gdb.Database]:
         ("MATCH (a) WHERE a.name <> null RETURN a", r"never true\. Write IS NOT NULL"),
         ("MATCH (a) WITH a WHERE null = a.name RETURN a", r"never true\. Write IS NULL"),
         ("MATCH (a)-[*3..1]->(b) RETURN a", r"at least 3 and at most 1 .* Write \*1\.\.3"),
+        ("MATCH (a:Pp) WITH a, {x: a} AS m RETURN m", "no node has the label :Pp. Did you mean :P"),
+        ("MATCH (a:Pp) SET a.x = 1", "no node has the label :Pp"),
+        ("MATCH (a)-[:KNOW]->() DETACH DELETE a", "no relationship has the type :KNOW"),
+        ("MATCH (a:P) WHERE EXISTS { (a)-->(:Pp) } RETURN a", "no node has the label :Pp"),
+        ("MATCH (a:P) WHERE a.agee > 3 SET a.x = 1", r"property agee, .* Did you mean \.age"),
+        (
+            "MATCH (a:P) WHERE a.age > '30' RETURN a",
+            r"column 19: a\.age is an integer, and '30' a string: .* null in every row\. Write 30 with",
+        ),
+        ("MATCH (a:P) WITH a, rand() AS x WHERE '3' = a.age RETURN a", "equal in no row. Write 3 "),
+        ("MATCH (a:P {age: '3'}) RETURN a", "column 13: age is an integer, .* Write 3 without"),
+        ("MATCH (a:P) WHERE a.age <> 'x' SET a.y = 1", "differ in every row"),
+        ("MATCH (a:P) WHERE a.name = 3 RETURN a", "Write '3' in quotes"),
+        ("MATCH (a:Q) WHERE a.born > '2020-01-01' RETURN a", r"Write date\('2020-01-01'\)"),
+        ("MATCH (a:Q) WHERE a.ok = 'TRUE' RETURN a", "Write true without quotes"),
+        ("MATCH (a:Q) WHERE a.tags = 'x' RETURN a", r"Write 'x' IN a\.tags"),
+        ("MATCH (a) WHERE id(a) = '1' RETURN a", r"id\(a\) is an integer"),
+        ("MATCH (a)-[r]->(b:P) WHERE r.since = b.name RETURN a", "Compare values of one type"),
+        ("MATCH (a:P) WHERE a.age > $least RETURN a", r"Write toInteger\(\$least\)"),
     ],
 )
 def test_a_warning(db: gdb.Database, text: str, warning: str) -> None:
-    found = db.execute(text).warnings
+    with db.transaction() as changes:  # none of these changes anything
+        found = changes.execute(text, {"least": "30"} if "$least" in text else None).warnings
     assert [one for one in found if re.search(warning, one)]
 
 
@@ -54,6 +75,13 @@ def test_a_warning(db: gdb.Database, text: str, warning: str) -> None:
         "MATCH (n) RETURN n ORDER BY n.age",
         "MATCH (n) RETURN n AS n ORDER BY n.age",
         "MATCH (n) RETURN n.age AS age ORDER BY n.age",
+        "MATCH (a:Q) WITH a, {y: 1} AS m RETURN m.y",
+        "MATCH (a) WHERE a.age > 3.5 RETURN a",
+        "MATCH (a) RETURN [a IN [1] WHERE a = 'x'] AS x",
+        "MATCH (a:P) WHERE a.age IS NULL SET a.new = a.new, a:New",
+        "MATCH (a:P) WITH a.name AS a WHERE a > 'x' RETURN a",
+        "MATCH (a:P) WHERE toString(a.age) > '30' RETURN a",
+        "MERGE (b:Made {kind: 1}) WITH 1 AS x MATCH (b:Made) WHERE b.kind = 2 RETURN b",
     ],
 )
 def test_no_warning(db: gdb.Database, text: str) -> None:
@@ -71,7 +99,7 @@ def test_order_by_a_part_of_a_column(db: gdb.Database) -> None:
     text = "UNWIND [{born: date('2001-01-01')}, {born: date('2000-01-01')}] AS n "
     found = db.execute(text + "WITH n.born AS n ORDER BY n.year RETURN n.year").fetchall()
     assert found == [(2000,), (2001,)]
-    mapped = "MATCH (n) RETURN {age: -n.age} AS n ORDER BY n.age"
+    mapped = "MATCH (n:P) RETURN {age: -n.age} AS n ORDER BY n.age"
     assert db.execute(mapped).fetchall() == [({"age": -4},), ({"age": -3},)]
 
 

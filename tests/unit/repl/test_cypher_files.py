@@ -95,3 +95,35 @@ def test_under_an_import_root_it_is_refused(
     words = ["load", str(tmp_path / "s.gdb"), str(script), "--import-root", str(tmp_path)]
     assert main(words) == 1
     assert "statements of Cypher" in capsys.readouterr().err
+
+
+def test_load_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.cypher"
+    file.write_text(SCRIPT, encoding="utf-8")
+    assert main(["-c", f".load '{file}'", "-c", "MATCH (a) RETURN count(*) AS n;"]) == 0
+    told = capsys.readouterr().out
+    assert "3 statements (Cypher)" in told
+    assert "3" in told.splitlines()[-1]
+
+
+def test_load_while_a_transaction_is_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.cypher"
+    file.write_text(SCRIPT, encoding="utf-8")
+    assert main(["-c", f"BEGIN;\n.load '{file}'"]) == 1
+    assert "End it first: COMMIT or ROLLBACK" in capsys.readouterr().err
+
+
+def test_a_script_where_the_store_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.cypher"
+    file.write_text(SCRIPT, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["load", str(file)])
+    assert f"gdbsh load NEW.gdb {file}" in capsys.readouterr().err
+    assert main([str(file)]) == 1
+    told = capsys.readouterr().err
+    assert "is a file, and a store is a folder" in told
+    assert f"gdbsh STORE -f {file}" in told
