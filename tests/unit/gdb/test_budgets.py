@@ -160,6 +160,21 @@ def test_rows_behind_a_pattern_have_room_in_files(small: Path) -> None:
             db.execute(f"MATCH {SHAPES['diamond']} RETURN id(a), id(b), id(c)", memory=50_000)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UNWIND range(1, 300000) AS x RETURN x",
+        "UNWIND range(1, 100000) AS x RETURN toString(x) + ' of many' AS text",
+        "MATCH (a)--(b)--(c) RETURN id(a) + 1 AS a, id(b) + 1 AS b, id(c) + 1 AS c",
+    ],
+)
+def test_answers_of_duckdb_are_counted(small: Path, text: str) -> None:
+    with gdb.connect(small, read_only=True) as db:
+        with pytest.raises(OutOfBudget, match="its rows"):
+            db.execute(text, memory=100_000)
+        assert len(db.execute(text, memory="100MB").fetchall()) > 10_000
+
+
 _PEAK = """
 import sys, threading
 import gdb
