@@ -16,7 +16,11 @@ import numpy.typing as npt
 from gdb.storage.adjacency import I64, Adjacency, Direction, Shape
 
 Keys = npt.NDArray[np.int64]
-SIZES = {"rmat10m": (20, 10_000_000), "rmat100m": (23, 100_000_000)}  # scale, relationships
+SIZES = {
+    "rmat1m": (17, 1_000_000),
+    "rmat10m": (20, 10_000_000),
+    "rmat100m": (23, 100_000_000),
+}  # scale, relationships
 _CHUNK = (
     1 << 22
 )  # edges that one thread draws at once, of graphs too large for one stream of random numbers

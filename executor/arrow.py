@@ -14,6 +14,7 @@ import nanoarrow as na
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.budget import ROWS, Budget
 from gdb.storage.arrays import Shelf
 from gdb.storage.model import Column
 from gdb.storage.slices import Slice
@@ -196,10 +197,25 @@ def empty_chunk(array: Array) -> Array:
     return _array(na.c_array([], array.schema))
 
 
-def read_stream(source: ArrowStream) -> Array:
-    """Read a stream to its end; an empty one gives an array without chunks."""
-    made: Array = na.ArrayStream(source).read_all()
+def read_stream(source: ArrowStream, budget: Budget | None = None) -> Array:
+    """Read a stream to its end; an empty one gives an array without chunks.
+
+    budget : which the rows are taken from, chunk by chunk; None for no bound. Raises OutOfBudget.
+    """
+    stream, chunks = na.ArrayStream(source), []
+    if budget is not None and budget.limit is not None:
+        for chunk in stream.iter_chunks():
+            budget.take(_nbytes(na.c_array(chunk)), ROWS)
+            chunks.append(chunk)
+    made: Array = chunks_array(chunks) if chunks else stream.read_all()
     return made
+
+
+def _nbytes(array: _CArray) -> int:
+    """Bytes of the buffers of an array."""
+    view = array.view()
+    own = sum(memoryview(view.buffer(index)).nbytes for index in range(view.n_buffers))
+    return own + sum(map(_nbytes, array.children))
 
 
 def _array(c_array: object) -> Array:

@@ -22,6 +22,7 @@ import duckdb
 import numpy as np
 
 from gdb.base import forks, usage, waiting
+from gdb.base.budget import Budget
 from gdb.base.machine.cores import cores
 from gdb.base.once import PerProcess
 from gdb.base.sql import (
@@ -110,7 +111,8 @@ def query(
             functions.need(sql)
             for name, data in relations.items():
                 connection.register(name, data)
-            run = lambda: _read(connection.sql(sql, params=dict(parameters)))  # noqa: E731
+            budget = usage.budget(memory)
+            run = lambda: _read(connection.sql(sql, params=dict(parameters)), budget)  # noqa: E731
             return _stoppable(run, connection.interrupt, cancel, deadline)
     finally:
         _disconnect(connection, memory)
@@ -193,9 +195,9 @@ class Session:
 
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""
-        values = dict(parameters)
+        values, budget = dict(parameters), usage.budget(self._memory)
         self._functions.need(sql)
-        return self._run(lambda: _read(self._connection.sql(sql, params=values)))
+        return self._run(lambda: _read(self._connection.sql(sql, params=values), budget))
 
     def _run(self, work: Callable[[], T]) -> T:
         with _errors_of_ours(self._cancel):
@@ -271,10 +273,10 @@ def _open(config: Mapping[str, Setting]) -> duckdb.DuckDBPyConnection:
     return sandboxed({**fixed, **config})
 
 
-def _read(relation: duckdb.DuckDBPyRelation) -> Array:
-    """The answer of a SELECT."""
+def _read(relation: duckdb.DuckDBPyRelation, budget: Budget) -> Array:
+    """The answer of a SELECT, whose rows the budget of its query has room for, or it raises OutOfBudget."""
     with stream_errors():
-        return read_stream(_typed(relation))
+        return read_stream(_typed(relation), budget)
 
 
 class _Functions:

@@ -93,6 +93,9 @@ def _shell(words: Sequence[str]) -> int:
         metavar="SIZE",
         help="of each GPU that a query may hold, as in 2GB (a share of what is free)",
     )
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="that a query may hold, as in 512MB (no bound)"
+    )
     _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
     given, others = parser.parse_known_args(words)
@@ -124,6 +127,7 @@ def _shell(words: Sequence[str]) -> int:
         create=False,
         import_root=given.import_root,
         limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
+        memory=given.memory,
         gpu_memory=given.gpu_memory,
     ) as db:
         session = Session(db, sys.stdout, sys.stderr, import_root=given.import_root)

@@ -7,7 +7,7 @@ import re
 from gdb.errors import GdbError, ImportFailed
 from gdb.storage.load_options import respelt
 
-_ARGUMENTS = ("nodes", "edges", "timeout", "import_root", "read_only")
+_ARGUMENTS = ("nodes", "edges", "timeout", "gpu_memory", "import_root", "read_only")
 """Arguments of the library, beside the options of an import, that its errors name."""
 _TEXTS = (
     (r'Pass parameters=\{"(\w+)": \.\.\.\}', r"Give it a value: `.param \1 VALUE` or --param \1=VALUE"),
@@ -21,7 +21,8 @@ _FLAGS = {
 }
 _OF_A_QUERY = {
     "timeout": "--limit MAX_SECONDS=NUMBER when gdbsh is started",
-    "memory": "memory= of Database.execute, in Python",
+    "memory": "--memory SIZE when gdbsh is started",
+    "gpu_memory": "--gpu-memory SIZE when gdbsh is started",
 }
 """Arguments of a query that the shell has otherwise, or not."""
 

@@ -51,6 +51,7 @@ def connect(
     match: str = "DIFFERENT EDGES",
     import_root: PathLike | None = None,
     limits: Mapping[str, float] | None = None,
+    memory: int | str | None = None,
     gpu_memory: int | str | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
@@ -66,14 +67,15 @@ def connect(
         None: any file.
     limits : limits of `gdb.limits` by name that are others for the queries of this database, as in
         {"MAX_QUERY_CHARACTERS": 10_000_000}.
-    gpu_memory : bytes of each GPU that a query may hold which is given no `gpu_memory` of its own, or as in "2GB"; None
-        for a share of what is free when it runs.
+    memory, gpu_memory : bytes of the host and of each GPU that a query may hold which is given no budget of its own, or
+        as in "2GB"; None for no bound, and on a GPU for a share of what is free when it runs.
 
     Raises
     ------
     NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
         NotAStore : `import_root` is no folder.
-    NameProblem : there is no such match mode, or limit. TypeProblem, QueryError : a limit is no number from 1.
+    NameProblem : there is no such match mode, or limit. TypeProblem, QueryError : a limit is no number from 1, or a
+        budget no size. OutOfBudget : a budget is below what a query needs at least.
 
     Examples
     --------
@@ -89,6 +91,7 @@ def connect(
         match=match,
         import_root=import_root,
         limits=limits,
+        memory=memory,
         gpu_memory=gpu_memory,
     )
 
@@ -108,18 +111,19 @@ class Database(Queries):
         match: str = "DIFFERENT EDGES",
         import_root: PathLike | None = None,
         limits: Mapping[str, float] | None = None,
+        memory: int | str | None = None,
         gpu_memory: int | str | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
-        own, room = options.own_limits(limits), options.gpu_memory_bytes(gpu_memory, None)
+        own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
         mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
-        super().__init__(mode, root, Work(), limits=own, gpu_memory=room)
+        super().__init__(mode, root, Work(), limits=own, budgets=budgets)
 
     @property
     def path(self) -> Path | None:
@@ -351,7 +355,7 @@ class Database(Queries):
             self._work,
             self._procedures,
             self._limits,
-            self._gpu_memory,
+            self._budgets,
         )
 
     # ---- changes -----------------------------------------------------------------------------------

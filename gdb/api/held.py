@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.api.work import Work
+    from gdb.base.budget import Defaults
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.storage.snapshot import Snapshot
@@ -40,9 +41,9 @@ class HeldSnapshot(Queries):
         work: Work,
         procedures: Mapping[str, Procedure],
         limits: Mapping[str, float],
-        gpu_memory: int | None,
+        budgets: Defaults,
     ) -> None:
-        super().__init__(mode, import_root, work, procedures, limits, gpu_memory)
+        super().__init__(mode, import_root, work, procedures, limits, budgets)
         self._held: Snapshot | None = snapshot
         self._version = snapshot.version
 

@@ -16,6 +16,7 @@ from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, registered
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.api.work import Work, never_changes, no_load
+from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
 from gdb.limits import NONE
@@ -27,6 +28,7 @@ from gdb.run.statements import Statements
 if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
+    from gdb.base.budget import Defaults
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
@@ -48,7 +50,7 @@ class Queries(Closing):
 
     mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
     work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
-    gpu_memory : bytes of each GPU for a query that is given none.
+    budgets : of a query that is given none.
     """
 
     def __init__(
@@ -58,10 +60,10 @@ class Queries(Closing):
         work: Work,
         procedures: Mapping[str, Procedure] = ALWAYS,
         limits: Mapping[str, float] = NONE,
-        gpu_memory: int | None = None,
+        budgets: Defaults = UNBOUNDED,
     ) -> None:
         self._mode, self._import_root, self._work = mode, import_root, work
-        self._limits, self._gpu_memory = limits, gpu_memory
+        self._limits, self._budgets = limits, budgets
         self._statements = Statements()
         self._procedures = procedures
 
@@ -104,8 +106,8 @@ class Queries(Closing):
         parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
             of these.
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
-        memory : budget in bytes, or as in "8GB", at least 1 MiB; None for none. Arrays that have no room in it lie in
-            temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
+        memory : budget in bytes, or as in "8GB", at least 1 MiB; None for the database's. Arrays that have no room lie
+            in temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
         gpu_memory : bytes of each GPU that it may hold, from 64 MiB on, or as in "2GB"; None for the database's, or for
             a share of what is free there. What of the graph does not fit is read from the host's memory.
         timeout : seconds; None for none.
@@ -335,8 +337,8 @@ class Queries(Closing):
             Cancel(),
             device=checked_device(device),
             threads=options.thread_count(threads),
-            memory=None if memory is None else options.memory_bytes(memory),
-            gpu_memory=options.gpu_memory_bytes(gpu_memory, self._gpu_memory),
+            memory=options.memory_bytes(memory, self._budgets.memory),
+            gpu_memory=options.gpu_memory_bytes(gpu_memory, self._budgets.gpu_memory),
             timeout=options.timeout_seconds(timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,

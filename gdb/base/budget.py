@@ -20,6 +20,18 @@ ROWS = "its rows"
 """What stays when a run has ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """Budgets of a query that is given none of its own, in bytes. memory : of the host, None for no bound. gpu_memory :
+    of each GPU, None for a share of what is free there."""
+
+    memory: int | None = None
+    gpu_memory: int | None = None
+
+
+UNBOUNDED = Defaults()
+
+
 @dataclass(slots=True)
 class Budget:
     """Bytes that a query may hold; `take` accounts before anything is allocated.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from gdb import limits
-from gdb.base.budget import LEAST
+from gdb.base.budget import LEAST, Defaults
 from gdb.errors import NameProblem, NotAStore, OutOfBudget, QueryError, TypeProblem
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -110,15 +110,17 @@ def choice_or_none(name: str, value: bool | None) -> bool | None:
     return value
 
 
-def memory_bytes(memory: int | str | None) -> int | None:
-    """A memory budget of a query in bytes, see `byte_count`; None for no budget.
+def memory_bytes(memory: int | str | None, default: int | None = None) -> int | None:
+    """A memory budget of a query in bytes, see `byte_count`; the default where none is given, None for no budget.
 
     Raises
     ------
     OutOfBudget : it is below `gdb.base.budget.LEAST`.
     """
-    size = None if memory is None else byte_count("memory", memory)
-    if size is not None and size < LEAST:
+    if memory is None:
+        return default
+    size = byte_count("memory", memory)
+    if size < LEAST:
         raise OutOfBudget(
             f"memory={memory!r} is below the {LEAST >> 20} MiB that a query needs at least.",
             f'Give memory="{LEAST >> 20}MiB" or more.',
@@ -138,6 +140,11 @@ def gpu_memory_bytes(given: int | str | None, default: int | None) -> int | None
     from gdb.executor.gpu.residency import checked
 
     return checked(byte_count("gpu_memory", given))
+
+
+def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
+    """The budgets of a database's queries that are given none of their own. Raises as the two above."""
+    return Defaults(memory_bytes(memory), gpu_memory_bytes(gpu_memory, None))
 
 
 def cluster(on: object) -> Cluster:

@@ -160,14 +160,29 @@ def test_rows_behind_a_pattern_have_room_in_files(small: Path) -> None:
             db.execute(f"MATCH {SHAPES['diamond']} RETURN id(a), id(b), id(c)", memory=50_000)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UNWIND range(1, 300000) AS x RETURN x",
+        "UNWIND range(1, 100000) AS x RETURN toString(x) + ' of many' AS text",
+        "MATCH (a)--(b)--(c) RETURN id(a) + 1 AS a, id(b) + 1 AS b, id(c) + 1 AS c",
+    ],
+)
+def test_answers_of_duckdb_are_counted(small: Path, text: str) -> None:
+    with gdb.connect(small, read_only=True) as db:
+        with pytest.raises(OutOfBudget, match="its rows"):
+            db.execute(text, memory=100_000)
+        assert len(db.execute(text, memory="100MB").fetchall()) > 10_000
+
+
 _PEAK = """
-import sys, threading
+import resource, sys, threading
 import gdb
 
-def held():
+def held(what="RssAnon"):
     with open("/proc/self/status", encoding="ascii") as file:
         for line in file:
-            if line.startswith("RssAnon:"):
+            if line.startswith(what + ":"):
                 return int(line.split()[1]) * 1024
 
 store, memory = sys.argv[1:]
@@ -176,6 +191,9 @@ with gdb.connect() as db:  # what Python, NumPy and LLVM take
     db.execute("CREATE (:N)-[:R]->(:N)")
     db.execute(small, device="cpu").scalar()
 before = held()
+if memory:  # no allocation succeeds beyond the budget and 100 MB of its own
+    most = held("VmData") + 1_048_576 + 100_000_000 - before
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 with gdb.connect(store, read_only=True) as db:
     print(db.execute(small, device="cpu", memory=memory or None).scalar(), held() - before)
 """
@@ -183,7 +201,8 @@ with gdb.connect(store, read_only=True) as db:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_arrays_of_the_graph_are_not_the_memory_of_the_process(tmp_path: Path) -> None:
-    """1.2 million relationships: what stays of a query, with a budget of 1 MiB and without."""
+    """1.2 million relationships: what stays of a query, without a budget, and with one of 1 MiB under a limit of the
+    system of 100 MB above it."""
     lines, store = tmp_path / "edges.txt", tmp_path / "s.gdb"
     lines.write_text("".join(f"{k} {(k * 7919 + 1) % 300_007}\n" for k in range(1_200_000)))
     with gdb.connect(store) as db:

@@ -142,3 +142,29 @@ def test_a_budget_of_a_gpu_is_checked_when_a_database_is_opened() -> None:
             assert request.gpu_memory == request.options(None).gpu_memory == 2 << 30
             with pytest.raises(QueryError, match="at least 67,108,864"):
                 one.execute("RETURN 1", gpu_memory=1000)
+
+
+def test_a_budget_of_a_database_is_that_of_its_queries() -> None:
+    """Of its snapshots' and transactions' as well; a query's own is before it, and EXPLAIN shows the one that holds."""
+    with pytest.raises(OutOfBudget, match="1 MiB"):
+        gdb.connect(memory=1000)
+    with pytest.raises(QueryError, match="memory='much' is not a size"):
+        gdb.connect(memory="much")
+    text, rows = "MATCH (a)-->(b)-->(c) RETURN count(*)", "UNWIND range(1, 300000) AS x RETURN x"
+    with gdb.connect(memory="2MB") as db:
+        db.execute("CREATE (:N)-[:R]->(:N)-[:R]->(:N)")
+        with db.snapshot() as held:
+            for one in (db, held):
+                assert "memory: 2,000,000 bytes" in one.explain(text, device="cpu")
+                assert "memory: 3,000,000 bytes" in one.explain(text, device="cpu", memory="3MB")
+                (found,) = [
+                    line
+                    for (line,) in one.execute(f"PROFILE {text}", device="cpu")
+                    if line.startswith("memory: ")
+                ]
+                assert "of 2,000,000 bytes" in found
+                with pytest.raises(OutOfBudget, match="2,000,000"):
+                    one.execute(rows)
+                assert len(one.execute(rows, memory="1GB").fetchall()) == 300_000
+        with db.transaction() as tx, pytest.raises(OutOfBudget):
+            tx.execute(rows)
