@@ -53,7 +53,7 @@ from gdb.errors import (
 )
 from gdb.executor import python_functions
 from gdb.executor.arrow import Array, ArrowStream, read_stream
-from gdb.storage import scratch_folder
+from gdb.storage import arrays, scratch_folder
 from gdb.storage.engine import stream_errors
 from gdb.storage.sandbox import Setting, sandboxed
 
@@ -389,6 +389,7 @@ def _stoppable(
         except TimeoutError:
             if running.done():  # the error was the work's own
                 return running.result(0)
+            arrays.let_go()  # of rows in temporary files, those that DuckDB is through with
             if _stopped(cancel, deadline):
                 interrupt()  # repeated: one that comes before the query has begun is lost
 

@@ -5,7 +5,9 @@ import with a budget that was a third of its memory. Such an array is a map of i
 so it is for what stays a while.
 
 An array for which a query's budget has no room lies in a temporary file that is mapped (`placed`). Its pages are page
-cache: they are in memory as long as there is room in the machine, and cost the process none of its own.
+cache: they are in memory as long as there is room in the machine, and cost the process none of its own. Those of rows
+(`Shelf`) are unmapped again, as they are written and while they are read (`let_go`): as long as a process maps pages,
+they count as its resident memory, also where a container limits that.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import mmap
 from contextlib import suppress
 from typing import TypeVar
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base import waiting
 from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
@@ -27,6 +31,7 @@ GRAPH = "arrays of the graph"
 GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
 _BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
 _ALIGNED = 64  # to a multiple of which an array begins there
+_MAPPED = 1 << 24  # bytes of a shelf that are written before they are unmapped
 LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
 
@@ -72,7 +77,7 @@ def placed(
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
         return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
-    return _in_file(size, dtype, what, budget)
+    return np.frombuffer(_in_file(size, what, budget), dtype)
 
 
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
@@ -82,7 +87,7 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
         return array
     if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
         return array
-    found = _in_file(array.nbytes, array.dtype.type, what, budget)
+    found = np.frombuffer(_in_file(array.nbytes, what, budget), array.dtype.type)
     found[:] = array
     return found
 
@@ -96,22 +101,54 @@ class Shelf:
     def __init__(self, budget: Budget, what: str) -> None:
         self._budget, self._what = budget, what
         self._block, self._used = np.zeros(0, np.uint8), 0
+        self._map: mmap.mmap | None = None
+        self._mapped = (
+            0  # where the bytes of the block begin that were not unmapped since they were written
+        )
 
     def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         """A copy of the bytes. Raises as `placed`."""
         if self._used + len(data) > len(self._block):
+            if self._map is not None:
+                _unmap(self._map)
             # twice as large each time: a map holds its file open
             size = max(len(data), min(2 * len(self._block) or _BLOCKS[0], _BLOCKS[1]))
-            self._block, self._used = _in_file(size, np.uint8, self._what, self._budget), 0
+            self._map, self._used, self._mapped = _in_file(size, self._what, self._budget), 0, 0
+            with _lock:
+                _shelved.add(self._map)
+            self._block = np.frombuffer(self._map, np.uint8)
         begin, end = self._used, self._used + len(data)
         self._used = -(-end // _ALIGNED) * _ALIGNED
         self._block[begin:end] = data
+        if end - self._mapped > _MAPPED and self._map is not None:
+            first, last = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (self._mapped, end))
+            _unmap(self._map, first, last - first)
+            self._mapped = last
         return self._block[begin:end]
 
 
-def _in_file(size: int, dtype: type[Item], what: str, budget: Budget) -> npt.NDArray[Item]:
+_shelved: WeakSet[mmap.mmap] = WeakSet()
+_lock = waiting.Lock()
+
+
+def let_go() -> None:
+    """Unmap what shelves hold, so that it is page cache alone; who reads it maps it again, a page at a time."""
+    if _shelved:
+        with _lock:
+            maps = list(_shelved)
+        for each in maps:
+            _unmap(each)
+
+
+def _unmap(block: mmap.mmap, begin: int = 0, size: int | None = None) -> None:
+    """Take pages out of the process. They are of a file, shared: what was written stays in the page cache."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        block.madvise(mmap.MADV_DONTNEED, begin, len(block) - begin if size is None else size)
+
+
+def _in_file(size: int, what: str, budget: Budget) -> mmap.mmap:
     from gdb.storage import scratch  # of large graphs and small budgets alone
 
-    found = np.frombuffer(scratch.mapped(size, what), dtype)
+    found = scratch.mapped(size, what)
     budget.file(size, what)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,7 @@ def in_file(
     count: int, dtype: type[np.generic], what: str, budget: Budget
 ) -> npt.NDArray[np.generic]:
     """As `arrays.placed` where nothing has room."""
-    return arrays._in_file(count * np.dtype(dtype).itemsize, dtype, what, budget)
+    return np.frombuffer(arrays._in_file(count * np.dtype(dtype).itemsize, what, budget), dtype)
 
 
 def triangles(n: int = 40, *, counting: bool = True) -> Prepared:
@@ -227,3 +228,20 @@ def test_tables_in_files_are_the_same_tables() -> None:
     budget = Budget(1)
     assert arrow.filed(few, arrays.Shelf(budget, ROWS)).to_pylist() == few.to_pylist()
     assert not budget.filed  # a part of a longer column stays where it is
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says what is resident")
+def test_rows_in_files_are_not_resident() -> None:
+    def resident() -> int:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.partition("RssFile:")[2].split()[0]) << 10
+
+    before, shelf = resident(), arrays.Shelf(Budget(1), ROWS)
+    data = np.arange(1 << 20, dtype=np.uint8).repeat(3)
+    made = [shelf.put(data) for _ in range(32)]  # 96 MB
+    assert resident() - before < 48 << 20
+    assert all((one == data).all() for one in made)
+    assert resident() - before > 64 << 20  # read, they are
+    arrays.let_go()
+    assert resident() - before < 24 << 20
+    assert (made[7] == data).all()
