@@ -97,6 +97,7 @@ class Streamed:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all its elements."""
         return self.dtype.itemsize * self.length
 
 
@@ -140,6 +141,7 @@ class Inside:
 
     @property
     def bytes(self) -> bytes:
+        """The sections as a segment file has them, made when first asked for."""
         if not self._raw:
             out = io.BytesIO()
             write_sections(out.write, self._sections, None)
@@ -225,21 +227,27 @@ class SegmentFile:
     # memory is asked for; one that no count bounds is never packed. The length of a plain one speaks for itself.
 
     def u8(self, section: int, kind: SectionKind, most: int = 0) -> U8:
+        """A section of u8, at most so many where `most` is given. Raises CorruptStore, as the others."""
         return self._items(section, kind, 1, most)
 
     def u32(self, section: int, kind: SectionKind, most: int = 0) -> U32:
+        """A section of little-endian u32."""
         return self._items(section, kind, 4, most).view("<u4")
 
     def u64(self, section: int, kind: SectionKind, most: int = 0) -> U64:
+        """A section of little-endian u64."""
         return self._items(section, kind, 8, most).view("<u8")
 
     def i32(self, section: int, kind: SectionKind, most: int = 0) -> I32:
+        """A section of little-endian i32."""
         return self._items(section, kind, 4, most).view("<i4")
 
     def i64(self, section: int, kind: SectionKind, most: int = 0) -> I64:
+        """A section of little-endian i64."""
         return self._items(section, kind, 8, most).view("<i8")
 
     def f64(self, section: int, kind: SectionKind) -> F64:
+        """A section of little-endian f64."""
         return self._items(section, kind, 8, 0).view("<f8")
 
     def neighbours(self, section: int, offsets: I64, out: U32 | None = None) -> U32:

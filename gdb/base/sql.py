@@ -75,6 +75,7 @@ def column_of(name: str, of: str | None = None) -> exp.Column:
 
 def part_of(given: Part) -> exp.Expr:
     # a name alone is written in half the time of a Column
+    """An expression of SQL; a name becomes a column."""
     return name_of(given) if isinstance(given, str) else given
 
 
@@ -147,6 +148,7 @@ def operand(given: Part) -> exp.Expr:
 
 
 def call(function: str, *arguments: Part) -> exp.Expr:
+    """function(arguments...), as it stands."""
     return exp.Anonymous(this=function, expressions=[part_of(one) for one in arguments])
 
 
@@ -163,10 +165,12 @@ def type_of(name: str) -> exp.DataType:
 
 
 def is_null(sql: Part) -> exp.Expr:
+    """sql IS NULL."""
     return exp.Is(this=operand(sql), expression=exp.Null())
 
 
 def negated(sql: Part) -> exp.Expr:
+    """NOT sql."""
     return exp.Not(this=operand(sql))
 
 
@@ -193,10 +197,12 @@ def binary(node: type[exp.Binary], left: Part, *rights: Part) -> exp.Expr:
 
 
 def equal(left: Part, right: Part) -> exp.Expr:
+    """left = right."""
     return binary(exp.EQ, left, right)
 
 
 def unequal(left: Part, right: Part) -> exp.Expr:
+    """left <> right."""
     return binary(exp.NEQ, left, right)
 
 
@@ -386,14 +392,17 @@ def _create(of: exp.Expr, query: exp.Expr | None, replace: bool) -> exp.Expr:
 
 
 def inserted(table: str, query: exp.Expr) -> exp.Expr:
+    """INSERT INTO table query."""
     return exp.Insert(this=exp.Table(this=name_of(table)), expression=query)
 
 
 def deleted(table: str, where: exp.Expr) -> exp.Expr:
+    """DELETE FROM table WHERE where."""
     return exp.Delete(this=exp.Table(this=name_of(table)), where=exp.Where(this=where))
 
 
 def dropped(table: str) -> exp.Expr:
+    """DROP TABLE table."""
     return exp.Drop(tables=[exp.Table(this=name_of(table))], kind="TABLE")
 
 

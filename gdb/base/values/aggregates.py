@@ -36,7 +36,8 @@ class Gathering(Protocol):
         """The values of the arguments in one row; none for count(*)."""
         ...
 
-    def result(self) -> Value: ...
+    def result(self) -> Value:
+        """The value of all rows that were added."""
 
 
 class DistinctValues:
@@ -48,6 +49,7 @@ class DistinctValues:
         self._pile = Pile(here(), "DISTINCT values")
 
     def add(self, *values: Value) -> None:
+        """Add a row unless a value equal to its first was added before."""
         key = group_key(values[0])
         if key not in self._seen:
             self._pile.add(values[0], KEY)
@@ -73,6 +75,8 @@ class Count:
 
 
 class Collect:
+    """collect(): a list of the values that are not null, in the order in which they come."""
+
     def __init__(self) -> None:
         self._values: list[Value] = []
         self._pile = Pile(here(), "collect()")
@@ -170,6 +174,7 @@ class Numbers(list["int | float"]):
         self._pile = Pile(here(), what)
 
     def append(self, number: float) -> None:
+        """Add a number, and account for memory from time to time."""
         if not len(self) & 255:
             self._pile.count(256 * _NUMBER)
         super().append(number)

@@ -28,6 +28,7 @@ _NAMED = {"nan": math.nan, "infinity": math.inf, "+infinity": math.inf, "-infini
 
 
 def to_integer(value: Value) -> Value:
+    """toInteger() of a number or a text; null for a text that is no number."""
     match value:
         case bool():
             raise refusal("toInteger()", "a number or a string", value)
@@ -56,6 +57,7 @@ def _whole(number: float) -> Value:
 
 
 def to_float(value: Value) -> Value:
+    """toFloat() of a number or a text; null for a text that is no number."""
     match value:
         case bool():
             raise refusal("toFloat()", "a number or a string", value)
@@ -69,6 +71,7 @@ def to_float(value: Value) -> Value:
 
 
 def to_string(value: Value) -> Value:
+    """toString() of a number, a text, a boolean or a temporal value."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -81,6 +84,7 @@ def to_string(value: Value) -> Value:
 
 
 def to_boolean(value: Value) -> Value:
+    """toBoolean() of a boolean, a text or an integer; null for another text than true and false."""
     match value:
         case bool():
             return value

@@ -58,12 +58,14 @@ def entries(name: str, value: Value) -> Mapping[str, Value]:
 
 
 def id_of(value: Value) -> Value:
+    """id() of a node or a relationship."""
     if isinstance(value, (NodeValue, RelationshipValue)):
         return value.id
     raise refusal("id()", "a node or a relationship", value)
 
 
 def element_id(value: Value) -> Value:
+    """elementId(): the id as text, of a node with the id space it is of."""
     match value:
         case NodeValue(id_space=space) if space:
             return f"{space}:{value.id}"
@@ -74,24 +76,28 @@ def element_id(value: Value) -> Value:
 
 
 def labels(value: Value) -> Value:
+    """labels() of a node, in alphabetic order."""
     if isinstance(value, NodeValue):
         return [*sorted(labels_of(value))]
     raise refusal("labels()", "a node", value)
 
 
 def type_of(value: Value) -> Value:
+    """type() of a relationship."""
     if isinstance(value, RelationshipValue):
         return value.type  # part of its identity, so a deleted one has it too
     raise refusal("type()", "a relationship", value)
 
 
 def relationship(name: str, value: Value) -> RelationshipValue:
+    """The value, where it is a relationship. name : of the function that asks, for the error."""
     if isinstance(value, RelationshipValue):
         return value
     raise refusal(f"{name}()", "a relationship", value)
 
 
 def path_of(name: str, value: Value) -> PathValue:
+    """The value, where it is a path. name : of the function that asks, for the error."""
     if isinstance(value, PathValue):
         return value
     raise refusal(f"{name}()", "a path", value)
@@ -115,10 +121,12 @@ def _compared(name: str, values: tuple[Value, ...]) -> set[int] | None:
 
 
 def all_different(*values: Value) -> Value:
+    """ALL_DIFFERENT(): whether no two of the elements are the same; null where one is."""
     found = _compared("ALL_DIFFERENT", values)
     return None if found is None else len(found) == len(values)
 
 
 def same(*values: Value) -> Value:
+    """SAME(): whether all elements are the same; null where one is."""
     found = _compared("SAME", values)
     return None if found is None else len(found) == 1

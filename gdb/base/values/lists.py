@@ -15,38 +15,45 @@ if TYPE_CHECKING:
 
 
 def size(value: Value) -> Value:
+    """size(): elements of a list, or characters of a string."""
     if isinstance(value, (str, list)):
         return len(value)
     raise refusal("size()", "a list or a string", value)
 
 
 def is_empty(value: Value) -> Value:
+    """isEmpty(): whether a list, a string or a map has nothing in it."""
     if isinstance(value, (str, list, dict)):
         return not value
     raise refusal("isEmpty()", "a list, a string or a map", value)
 
 
 def head(value: Value) -> Value:
+    """head(): the first element of a list, null for an empty one."""
     found = items("head", value)
     return found[0] if found else None
 
 
 def last(value: Value) -> Value:
+    """last(): the last element of a list, null for an empty one."""
     found = items("last", value)
     return found[-1] if found else None
 
 
 def tail(value: Value) -> Value:
+    """tail(): all elements of a list but the first."""
     return items("tail", value)[1:]
 
 
 def reversed_(value: Value) -> Value:
+    """reverse(): a list or a string from its end to its beginning."""
     if isinstance(value, (str, list)):
         return value[::-1]
     raise refusal("reverse()", "a list or a string", value)
 
 
 def coalesce(*values: Value) -> Value:
+    """coalesce(): the first of the values that is not null; null where all are."""
     for value in values:
         if value is not None:
             return value
@@ -54,6 +61,7 @@ def coalesce(*values: Value) -> Value:
 
 
 def null_if(value: Value, other: Value) -> Value:
+    """nullIf(): the first value, null where it equals the second."""
     return None if equal(value, other) else value
 
 
@@ -63,4 +71,5 @@ def timestamp() -> Value:
 
 
 def random_uuid() -> Value:
+    """randomUUID(): a new random identifier (version 4) as text."""
     return str(uuid.uuid4())

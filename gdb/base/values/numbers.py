@@ -39,16 +39,19 @@ def of_float(name: str, compute: Callable[[float], float]) -> Callable[[Value], 
 
 
 def absolute(value: Value) -> Value:
+    """abs() of a number, of its own type. Raises ValueProblem for -2^63."""
     number = abs(_number("abs", value))
     return in_range(number) if isinstance(number, int) else number
 
 
 def sign(value: Value) -> Value:
+    """sign(): -1, 0 or 1."""
     number = _number("sign", value)
     return (number > 0) - (number < 0)
 
 
 def is_nan(value: Value) -> Value:
+    """isNaN() of a number."""
     return math.isnan(_number("isNaN", value))
 
 
@@ -58,10 +61,12 @@ def whole(round_: Callable[[float], int]) -> Callable[[float], float]:
 
 
 def logarithm(log: Callable[[float], float]) -> Callable[[float], float]:
+    """A logarithm that is -inf at 0, where the one of `math` raises."""
     return lambda number: log(number) if number else -math.inf
 
 
 def hyperbolic_sine(number: float) -> float:
+    """sinh() that is an infinity where the one of `math` raises."""
     try:
         return math.sinh(number)
     except OverflowError:
@@ -69,6 +74,7 @@ def hyperbolic_sine(number: float) -> float:
 
 
 def cotangent(number: float) -> float:
+    """cot() of an angle in radians; inf where the tangent is 0."""
     tangent = math.tan(number)
     return 1.0 / tangent if tangent else math.inf
 
@@ -88,6 +94,7 @@ _DIGITS = 400  # more than any float has on either side of the point
 
 
 def rounded(value: Value, precision: Value = 0, mode: Value = None) -> Value:
+    """round(): to so many digits after the point, a tie upwards where no mode is named."""
     number = float(_number("round", value))
     digits = integer("round", precision)
     if not math.isfinite(number) or digits > _DIGITS:
@@ -112,6 +119,7 @@ def _mode(mode: Value) -> str:
 
 
 def atan2(y: Value, x: Value) -> Value:
+    """atan2(): the angle of a point (x, y), in radians."""
     return math.atan2(_number("atan2", y), _number("atan2", x))
 
 

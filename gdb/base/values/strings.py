@@ -26,15 +26,18 @@ def of_string(name: str, compute: Callable[[str], Value]) -> Callable[[Value], V
 
 
 def left(text: Value, length: Value) -> Value:
+    """left(): the first characters of a text."""
     return string("left", text)[: natural("left", length)]
 
 
 def right(text: Value, length: Value) -> Value:
+    """right(): the last characters of a text."""
     characters, count = string("right", text), natural("right", length)
     return characters[max(0, len(characters) - count) :]
 
 
 def substring(text: Value, start: Value, length: Value = None) -> Value:
+    """substring(): from a character on, counted from 0; to the end where no length is given."""
     characters, first = string("substring", text), natural("substring", start)
     if length is None:
         return characters[first:]
@@ -42,6 +45,7 @@ def substring(text: Value, start: Value, length: Value = None) -> Value:
 
 
 def replace(text: Value, search: Value, by: Value) -> Value:
+    """replace(): each occurrence of one text by another. Raises OutOfBudget where that would be too long."""
     characters, old, new = (string("replace", one) for one in (text, search, by))
     if len(new) > len(old) and len(characters) * (len(new) + 1) > _LARGE:
         size = len(characters) + characters.count(old) * (len(new) - len(old))
@@ -84,6 +88,7 @@ _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 def normalize(text: Value, form: Value = "NFC") -> Value:
+    """normalize(): a text in one of the four Unicode forms."""
     characters, asked = string("normalize", text), string("normalize", form).upper()
     match asked:
         case "NFC" | "NFD" | "NFKC" | "NFKD":

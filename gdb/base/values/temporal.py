@@ -29,6 +29,7 @@ class Date(Ordered):
         _check_day(self.days)
 
     def key(self) -> tuple[int, ...]:
+        """Days since 1970-01-01."""
         return (self.days,)
 
     def __str__(self) -> str:
@@ -45,6 +46,7 @@ class LocalTime(Ordered):
         _check_time(self.nanoseconds)
 
     def key(self) -> tuple[int, ...]:
+        """Nanoseconds since midnight."""
         return (self.nanoseconds,)
 
     def __str__(self) -> str:
@@ -66,6 +68,7 @@ class Time(Ordered):
         checked_offset(self.offset)
 
     def key(self) -> tuple[int, ...]:
+        """Nanoseconds since midnight UTC."""
         return (self.nanoseconds - self.offset * SECOND,)
 
     def __str__(self) -> str:
@@ -84,6 +87,7 @@ class LocalDateTime(Ordered):
         _check_time(self.nanoseconds)
 
     def key(self) -> tuple[int, ...]:
+        """Days since 1970-01-01, and nanoseconds of the day."""
         return self.days, self.nanoseconds
 
     def __str__(self) -> str:
@@ -140,6 +144,7 @@ class DateTime(Ordered):
         return self.zone or self.offset
 
     def key(self) -> tuple[int, ...]:
+        """Nanoseconds since 1970-01-01 UTC."""
         return (self.instant,)
 
     def __str__(self) -> str:
