@@ -71,15 +71,19 @@ class Batch:
 
     @property
     def schema(self) -> object:
+        """The Arrow schema."""
         return self.array.schema
 
     def iter_chunks(self) -> Iterator[Array]:
+        """Its chunks as arrays of their own."""
         return self.array.iter_chunks()
 
     def child(self, index: int) -> Array:
+        """A column by its number."""
         return self.array.child(index)
 
     def to_pylist(self) -> list[Value]:
+        """The rows as Python values."""
         return self.array.to_pylist()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -24,27 +24,34 @@ class NamedType(Protocol):
     """An edge type of a snapshot."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the type."""
 
     @property
-    def directed(self) -> bool: ...
+    def directed(self) -> bool:
+        """Whether its edges have a direction."""
 
 
 class Numbered(Protocol):
     """What is renumbered: a snapshot."""
 
     @property
-    def edge_types(self) -> Sequence[NamedType]: ...
+    def edge_types(self) -> Sequence[NamedType]:
+        """The types of edges."""
 
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """Vids are below it."""
 
     @property
-    def edge_count(self) -> int: ...
+    def edge_count(self) -> int:
+        """Edge ids are below it."""
 
-    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency: ...
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """The neighbours of each vertex by edges of these types (none: of all) in a direction."""
 
-    def eids(self, types: tuple[str, ...], direction: Direction) -> I64: ...
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """The edge of each neighbour of that adjacency, i64."""
 
 
 class RankedGraph:

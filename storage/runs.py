@@ -44,7 +44,8 @@ _UNLIMITED = 1 << 62
 class Scratches(Protocol):
     """Who makes scratch files: `gdb.storage.files.Files`."""
 
-    def scratch(self) -> Scratch: ...
+    def scratch(self) -> Scratch:
+        """A new scratch file, gone when it is closed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,7 @@ class Piece:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of its keys and columns."""
         return self.keys.nbytes + sum(column.nbytes for column in self.columns.values())
 
     def part(self, begin: int, end: int) -> Piece:
@@ -152,6 +154,7 @@ class Pieces:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all pieces."""
         return self._nbytes
 
     def __len__(self) -> int:
@@ -197,6 +200,7 @@ class Pieces:
             yield _joined(some)
 
     def sample(self) -> U64:
+        """About SAMPLE of the keys, evenly from all pieces, in no order."""
         step = max(1, len(self) // SAMPLE)
         found = [np.zeros(0, np.uint64)]
         for piece in list(self._found):

@@ -65,6 +65,7 @@ from gdb.executor.cpu.address import (
 
 @compiled
 def level(p: Pointers, d: int, field: int) -> int:
+    """A field of a level."""
     return load_i64(load_i64(p, P_LEVELS), d * N_LEVEL + field)
 
 
@@ -82,6 +83,7 @@ def lower_bound(address: int, start: int, end: int, x: int) -> int:
 
 @compiled
 def has_bit(address: int, x: int) -> int:
+    """Bit x of the bits at an address, 0 or 1."""
     return (load_u8(address, x >> 3) >> (x & 7)) & 1
 
 
@@ -115,6 +117,7 @@ def find_row(p: Pointers, view: int, vid: int) -> tuple[int, int]:
 
 @compiled
 def neighbours(p: Pointers, view: int) -> int:
+    """The address of the neighbours of a view, u32."""
     return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_NEIGHBOURS)
 
 
@@ -197,6 +200,7 @@ def repeats(p: Pointers, row: int, field: int) -> bool:
 
 @compiled
 def fill(bytes_at: int, address: int, start: int, end: int, value: int) -> None:
+    """Set the bytes at the places that the u32 at [start, end) of a list name."""
     for at in range(start, end):
         store_u8(bytes_at, load_u32(address, at), value)
 

@@ -35,7 +35,8 @@ class Answer(Protocol):
     """The columns of a result, however they are kept."""
 
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
 
     def __len__(self) -> int: ...
 

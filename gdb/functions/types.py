@@ -100,14 +100,17 @@ class Typed:
 
     @property
     def kind(self) -> Kind:
+        """The kind of its type."""
         return self.type.kind
 
     @property
     def is_number(self) -> bool:
+        """Whether it is an integer or a float."""
         return self.kind in NUMBERS
 
     @property
     def is_null(self) -> bool:
+        """Whether it is null in every row."""
         return self.kind is Kind.NULL
 
 
@@ -185,5 +188,6 @@ def null_or_false(*operands: exp.Expr) -> exp.Expr:
 
 
 def null_or_true(*operands: exp.Expr) -> exp.Expr:
+    """SQL that is null where one of the operands is, else true."""
     test = joined(exp.Or, [is_null(sql) for sql in operands])
     return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())

@@ -67,6 +67,7 @@ class Frame:
         return Frame(self.told, names, self.around, dropped=frozenset(gone))
 
     def chain(self) -> Iterator[Frame]:
+        """This frame, and those around it from the inside to the outside."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
@@ -110,6 +111,7 @@ class Frame:
             raise self.problem(NameProblem, parameter.place, "MissingParameter", message, cure)
 
     def warn(self, place: Place, message: str) -> None:
+        """Tell the user of something that is allowed and surely not meant."""
         self.told.warnings.append(located(self.told.text, place, message))
 
     # ---- errors -----------------------------------------------------------------------------------
@@ -117,9 +119,11 @@ class Frame:
     def problem(
         self, kind: type[Problem], place: Place, detail: str, message: str, cure: str = ""
     ) -> Problem:
+        """An error with its place in the text. detail : the openCypher TCK's name of it."""
         return problem(kind, self.told.text, place, message, cure, detail=detail)
 
     def undefined(self, name: str, place: Place) -> NameProblem:
+        """The error of a variable that is not there."""
         known = [known for known in self.visible() if known.isidentifier()]  # no "count(*)"
         cure = ""
         if any(name in frame.dropped for frame in self.chain()):
@@ -133,10 +137,12 @@ class Frame:
         return self.problem(NameProblem, place, "UndefinedVariable", message, cure)
 
     def taken(self, name: Name, cure: str = "Give it a name of its own.") -> SyntaxProblem:
+        """The error of a name that is in use."""
         message = f"'{name.text}' is already the name of {self.shown(name.text)}."
         return self.problem(SyntaxProblem, name.place, "VariableAlreadyBound", message, cure)
 
     def conflict(self, name: Name, wanted: str) -> SyntaxProblem:
+        """The error of a variable that stands where another kind of element must."""
         message = f"'{name.text}' is {self.shown(name.text)}, and here it would be {wanted}."
         cure = "Give it a name of its own."
         return self.problem(SyntaxProblem, name.place, "VariableTypeConflict", message, cure)
@@ -146,5 +152,6 @@ class Frame:
         return self.problem(TypeProblem, place, "InvalidArgumentType", message, cure)
 
     def shown(self, name: str) -> str:
+        """What is known of a variable, to be read."""
         known = self.find(name)
         return str(known) if known is not None else str(Kind.VALUE)

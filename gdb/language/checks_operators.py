@@ -35,6 +35,7 @@ _OPEN = (Kind.VALUE, Kind.NULL)
 
 
 def boolean(known: Known, expression: Expression, frame: Frame) -> None:
+    """Refuse an operand that is surely no boolean."""
     if not known.may_be((Kind.BOOLEAN,)):
         raise frame.misfit(
             expression.place,
@@ -55,6 +56,7 @@ def warn_of_null(expression: Comparison, frame: Frame) -> None:
 
 
 def listed(known: Known, expression: Expression, frame: Frame) -> None:
+    """Refuse what stands behind IN and is surely no list."""
     if not known.may_be((Kind.LIST,)):
         raise frame.misfit(
             expression.place, f"behind IN stands a list, and this is {known}.", "Write it in [ ]."
@@ -62,6 +64,7 @@ def listed(known: Known, expression: Expression, frame: Frame) -> None:
 
 
 def labelled(known: Known, subject: Expression, frame: Frame) -> None:
+    """Refuse labels of what is surely no node and no relationship."""
     if not known.may_be(ELEMENTS):
         raise frame.misfit(subject.place, f"only nodes have labels, and this is {known}.")
 
@@ -82,6 +85,7 @@ def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) 
 
 
 def negative(known: Known, operand: Expression, frame: Frame) -> Known:
+    """The type of -operand. Refuses what is surely no number and no duration."""
     if not known.may_be((*NUMBERS, Kind.DURATION)):
         raise frame.misfit(operand.place, f"- stands before a number, and this is {known}.")
     return known

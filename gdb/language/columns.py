@@ -71,16 +71,20 @@ class Columns(Protocol):
     def element(self, element: Element) -> Typed:
         """The element itself, as a number."""
 
-    def property(self, element: Element, key: Name) -> Typed: ...
+    def property(self, element: Element, key: Name) -> Typed:
+        """A property of an element; null where no group or type that it may be of has it."""
 
     def identity(self, element: Element, place: Place) -> Typed:
         """id(element)"""
 
-    def labels(self, element: Element) -> Typed: ...
+    def labels(self, element: Element) -> Typed:
+        """The labels of a node, a list."""
 
-    def type(self, element: Element) -> Typed: ...
+    def type(self, element: Element) -> Typed:
+        """The type of a relationship."""
 
-    def has_labels(self, element: Element, labels: LabelTerms) -> Typed: ...
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+        """Whether an element has a label of each term."""
 
 
 class EmbeddingColumns:

@@ -112,6 +112,7 @@ class Cursor:
     # ---- words and signs -------------------------------------------------------------------------
 
     def is_sign(self, *signs: str, ahead: int = 0) -> bool:
+        """Whether one of the signs stands here, or so many tokens ahead."""
         return self.peek(ahead).sign in signs
 
     def accept_sign(self, *signs: str) -> bool:
@@ -147,6 +148,7 @@ class Cursor:
         return True
 
     def expect_sign(self, sign: str, where: str, cure: str = "") -> None:
+        """Pass a sign. Raises SyntaxProblem where it is not there; where : what it belongs to, for the error."""
         if self.tokens[self.at].sign != sign:
             if not cure and sign in (")", "]", "}"):
                 cure = f"Write {sign} before it."
@@ -176,6 +178,7 @@ class Cursor:
         return self.error(self.here, f"expected {expected}, found {shown(token)}.", cure)
 
     def error(self, place: Place, message: str, cure: str = "") -> SyntaxProblem:
+        """An error at a place in the text."""
         return problem(SyntaxProblem, self.text, place, message, cure)
 
     def not_supported(self, place: Place, what: str, instead: str) -> NotSupported:

@@ -111,6 +111,7 @@ def dotted_text(name: str) -> str:
 
 
 def value_text(value: int | float | bool | str | None) -> str:
+    """A value as Cypher writes it."""
     match value:
         case None:
             return "null"
@@ -310,10 +311,12 @@ def _scoped(expression: Expression) -> str:
 
 
 def in_text(variable: Name, of: Expression) -> str:
+    """variable IN list."""
     return f"{name_text(variable.text)} IN {expression_text(of)}"
 
 
 def where_text(where: Expression | None) -> str:
+    """A WHERE with a space before it; nothing where there is none."""
     return f" WHERE {expression_text(where)}" if where else ""
 
 
@@ -321,10 +324,12 @@ def where_text(where: Expression | None) -> str:
 
 
 def patterns_text(patterns: Sequence[PathPattern]) -> str:
+    """Patterns with commas between them."""
     return ", ".join(map(path_text, patterns))
 
 
 def path_text(path: PathPattern) -> str:
+    """A pattern with its name, selector and mode."""
     begin = f"{name_text(path.name.text)} = " if path.name else ""
     if path.selector is not None:
         kind = path.selector.kind

@@ -73,6 +73,7 @@ class ReadingClauses(PatternReader):
     # ---- MATCH -----------------------------------------------------------------------------------
 
     def match(self, start: int, optional: bool) -> Match:
+        """MATCH, behind its word. start : the token that the clause begins with; and so in the others."""
         mode = self._mode()
         patterns = self.patterns()
         where = self.where()
@@ -83,6 +84,7 @@ class ReadingClauses(PatternReader):
         return self.match(self.cursor.at, optional=False)
 
     def where(self) -> Expression | None:
+        """The condition of a WHERE, None where there is none."""
         return self.read() if self.cursor.accept_word("WHERE") else None
 
     def _mode(self) -> MatchMode | None:
@@ -117,10 +119,12 @@ class ReadingClauses(PatternReader):
     # ---- UNWIND, LOAD CSV ------------------------------------------------------------------------
 
     def unwind(self, start: int) -> Unwind:
+        """UNWIND."""
         of = self.read()
         return Unwind(of, self._alias("UNWIND list"), self.cursor.since(start))
 
     def load_csv(self, start: int) -> LoadCsv:
+        """LOAD CSV."""
         cursor = self.cursor
         headers = cursor.accept_word("WITH HEADERS")
         if not cursor.accept_word("FROM"):
@@ -145,6 +149,7 @@ class ReadingClauses(PatternReader):
     # ---- WITH, RETURN ----------------------------------------------------------------------------
 
     def with_(self, start: int) -> With:
+        """WITH and its WHERE."""
         carried = self.carried(self.returned(start))
         return With(carried.projection, self.where(), self.cursor.since(start))
 
@@ -255,6 +260,7 @@ class ReadingClauses(PatternReader):
     # ---- CALL ------------------------------------------------------------------------------------
 
     def call_clause(self, start: int, optional: bool) -> CallSubquery | CallProcedure:
+        """CALL of a subquery or of a procedure."""
         cursor = self.cursor
         if cursor.is_sign("{", "("):
             return self._call_subquery(start, optional)

@@ -49,12 +49,16 @@ class Name:
 
 
 class Connective(StrEnum):
+    """What joins two conditions."""
+
     AND = "AND"
     OR = "OR"
     XOR = "XOR"
 
 
 class Comparator(StrEnum):
+    """What compares two values."""
+
     EQUAL = "="
     UNEQUAL = "<>"
     LESS = "<"
@@ -64,6 +68,8 @@ class Comparator(StrEnum):
 
 
 class StringOperator(StrEnum):
+    """What compares two texts."""
+
     STARTS_WITH = "STARTS WITH"
     ENDS_WITH = "ENDS WITH"
     CONTAINS = "CONTAINS"

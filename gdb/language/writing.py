@@ -46,6 +46,7 @@ class WritingClauses(ReadingClauses):
         """A clause that may stand in FOREACH."""
 
     def create(self, start: int) -> Create:
+        """CREATE, behind its word. start : the token that the clause begins with; and so in the others."""
         cursor = self.cursor
         refused = dialects.CREATED.get(cursor.tokens[cursor.at].word)
         if refused is not None and not cursor.is_sign("=", ahead=1):
@@ -53,6 +54,7 @@ class WritingClauses(ReadingClauses):
         return Create(tuple(map(_created, self.patterns())), cursor.since(start))
 
     def merge(self, start: int) -> Merge:
+        """MERGE with its ON CREATE and ON MATCH."""
         cursor, pattern = self.cursor, self.path()
         parts: tuple[NodePattern | RelationshipPattern, ...]
         parts = (*pattern.nodes, *pattern.relationships)
@@ -76,6 +78,7 @@ class WritingClauses(ReadingClauses):
     # ---- SET, REMOVE -----------------------------------------------------------------------------
 
     def set_(self, start: int) -> Set:
+        """SET."""
         items = self._set_items()
         return Set(items, self.cursor.since(start))
 
@@ -124,6 +127,7 @@ class WritingClauses(ReadingClauses):
         return tuple(labels), named
 
     def remove(self, start: int) -> Remove:
+        """REMOVE."""
         found: list[Property | Index | HasLabels | HasNamed] = []
         while not found or self.cursor.accept_sign(","):
             target = self.operand()
@@ -142,12 +146,14 @@ class WritingClauses(ReadingClauses):
     # ---- DELETE, FOREACH -------------------------------------------------------------------------
 
     def delete(self, start: int, detach: bool) -> Delete:
+        """DELETE. detach : and the relationships of a node with it."""
         targets: list[Expression] = [self.read()]
         while self.cursor.accept_sign(","):
             targets.append(self.read())
         return Delete(tuple(targets), detach, self.cursor.since(start))
 
     def foreach(self, start: int) -> Foreach:
+        """FOREACH with the clauses in it."""
         cursor, opening = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
         self.awaiting.add(opening)

@@ -20,17 +20,20 @@ class Group(Protocol):
     """A vertex group of a snapshot: the vertices with exactly these labels."""
 
     @property
-    def labels(self) -> tuple[str, ...]: ...
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its vertices."""
 
     @property
-    def ranges(self) -> tuple[tuple[int, int], ...]: ...
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Its vids as half-open ranges, ascending."""
 
 
 class PlannerSource(GraphSource, Protocol):
     """A snapshot, as the planner sees it."""
 
     @property
-    def groups(self) -> tuple[Group, ...]: ...
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of vertices with the same labels."""
 
     def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
         """How large the adjacency of these types is."""
@@ -65,6 +68,7 @@ class Edge:
         return self._specs[0] if vertex == self.source else self._specs[1]
 
     def other(self, vertex: int) -> int:
+        """The end that is not this vertex."""
         return self.target if vertex == self.source else self.source
 
 
@@ -111,6 +115,7 @@ class Resolved:
         object.__setattr__(self, "_near", [frozenset(u - {v}) for v, u in enumerate(near)])
 
     def view(self, spec: ViewSpec) -> Adjacency:
+        """The adjacency of a view, kept."""
         if spec not in self._views:
             self._views[spec] = self.source.adjacency(spec.types, spec.direction)
         return self._views[spec]

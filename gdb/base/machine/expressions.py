@@ -56,7 +56,8 @@ def wider(a: Any, b: Any) -> Any:
 class Callees(Protocol):
     """Gives the LLVM function of a Python function, and sees to it that it is translated."""
 
-    def declare(self, function: Function) -> Any: ...
+    def declare(self, function: Function) -> Any:
+        """What the LLVM module calls a function by."""
 
 
 class Expressions:
@@ -110,6 +111,7 @@ class Expressions:
     # ---- values ----------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Value:
+        """The value of an expression. Raises InternalError with the place of what cannot be compiled."""
         match node:
             case ast.Constant(value=bool() | int() | float() as found):
                 return TYPES[type(found)](found)
@@ -149,6 +151,7 @@ class Expressions:
                 self.refuse(node, "neither assigned before nor a constant")
 
     def arithmetic(self, op: ast.operator, a: Value, b: Value, node: ast.expr) -> Value:
+        """a op b, both of the common type of the two; `/` is of floats."""
         a, b = self.common(a, b, node)
         if a.type == BOOL:
             a, b = self.convert(a, I64, node), self.convert(b, I64, node)
@@ -171,10 +174,12 @@ class Expressions:
         return self.builder.sub(self.builder.sdiv(a, b), self.builder.zext(off, I64))
 
     def comparison(self, sign: str, left: ast.expr, right: ast.expr) -> Value:
+        """The comparison of two expressions, a boolean."""
         a, b = self.common(self.value(left), self.value(right), left)
         return self.compared(sign, a, b)
 
     def compared(self, sign: str, a: Value, b: Value) -> Value:
+        """The comparison of two values of one type, a boolean."""
         if a.type == F64:
             unordered = sign == "!="  # what is not a number differs from everything
             compare = self.builder.fcmp_unordered if unordered else self.builder.fcmp_ordered
@@ -185,6 +190,7 @@ class Expressions:
     # ---- calls -----------------------------------------------------------------------------------
 
     def call(self, name: str, nodes: list[ast.expr], node: ast.expr) -> Value:
+        """A call of a function of the kernel, of what reads or writes memory, or of a builtin."""
         arguments = [self.value(a) for a in nodes]
         function = self.function.__globals__.get(name)
         match name, arguments:
@@ -245,6 +251,7 @@ class Expressions:
         return None
 
     def of_bits(self, function: Any, arguments: list[Value], node: ast.expr) -> Value:
+        """A function of `gdb.base.machine.bits`, one instruction."""
         value, *by = (self.convert(a, I64, node) for a in arguments)
         if function is shifted:
             return self.builder.lshr(value, by[0])

@@ -16,14 +16,17 @@ def load_u8(address: int, index: int) -> int:
 
 
 def load_u32(address: int, index: int) -> int:
+    """Element `index` of the u32 at an address."""
     return ctypes.c_uint32.from_address(address + 4 * index).value
 
 
 def load_i64(address: int, index: int) -> int:
+    """Element `index` of the i64 at an address."""
     return ctypes.c_int64.from_address(address + 8 * index).value
 
 
 def load_f64(address: int, index: int) -> float:
+    """Element `index` of the f64 at an address."""
     return ctypes.c_double.from_address(address + 8 * index).value
 
 
@@ -33,14 +36,17 @@ def store_u8(address: int, index: int, value: int) -> None:
 
 
 def store_u32(address: int, index: int, value: int) -> None:
+    """Set element `index` of the u32 at an address."""
     ctypes.c_uint32.from_address(address + 4 * index).value = value
 
 
 def store_i64(address: int, index: int, value: int) -> None:
+    """Set element `index` of the i64 at an address."""
     ctypes.c_int64.from_address(address + 8 * index).value = value
 
 
 def store_f64(address: int, index: int, value: float) -> None:
+    """Set element `index` of the f64 at an address."""
     ctypes.c_double.from_address(address + 8 * index).value = value
 
 

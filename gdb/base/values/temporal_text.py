@@ -62,10 +62,12 @@ def parse_date(text: str) -> Date:
 
 
 def parse_local_time(text: str) -> LocalTime:
+    """A time of day without an offset, as ISO 8601 writes it. Raises ValueProblem, as the next ones."""
     return LocalTime(_time(_matched(_LOCAL_TIME, text, text, "localtime")))
 
 
 def parse_time(text: str) -> Time:
+    """A time of day with its offset from UTC."""
     found = _matched(_TIME_AND_OFFSET, text, text, "time")
     offset = zone_of(found["offset"] or "Z")
     assert isinstance(offset, int)  # the pattern lets no name through
@@ -73,6 +75,7 @@ def parse_time(text: str) -> Time:
 
 
 def parse_local_datetime(text: str) -> LocalDateTime:
+    """A day and a time of day without an offset."""
     day, separator, time = text.partition("T")
     days = _day(day, text, "localdatetime")
     if not separator:
