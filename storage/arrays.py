@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -90,23 +91,38 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
 class Shelf:
     """Bytes that stay, one array behind the other in temporary files.
 
-    budget : where they are noted, as `what`.
+    budget : where they are noted, as `what`. folder : of the files, None for that of the process.
     """
 
-    def __init__(self, budget: Budget, what: str) -> None:
-        self._budget, self._what = budget, what
+    def __init__(self, budget: Budget, what: str, folder: Path | None = None) -> None:
+        self._budget, self._what, self._folder = budget, what, folder
         self._block, self._used = np.zeros(0, np.uint8), 0
+        self._maps: list[mmap.mmap] = []
 
     def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         """A copy of the bytes. Raises as `placed`."""
         if self._used + len(data) > len(self._block):
             # twice as large each time: a map holds its file open
             size = max(len(data), min(2 * len(self._block) or _BLOCKS[0], _BLOCKS[1]))
-            self._block, self._used = _in_file(size, np.uint8, self._what, self._budget), 0
+            from gdb.storage import scratch
+
+            self._maps.append(scratch.mapped(size, self._what, self._folder))
+            self._budget.file(size, self._what)
+            self._block, self._used = np.frombuffer(self._maps[-1], np.uint8), 0
         begin, end = self._used, self._used + len(data)
         self._used = -(-end // _ALIGNED) * _ALIGNED
         self._block[begin:end] = data
         return self._block[begin:end]
+
+    def cool(self) -> None:
+        """Let go of the pages that the process has of what lies here: they are page cache, and come back when they are
+        read."""
+        for block in self._maps:
+            block.madvise(mmap.MADV_DONTNEED)
+
+    def holds(self, array: npt.NDArray[np.generic]) -> bool:
+        """Whether an array lies here."""
+        return any(np.may_share_memory(array, np.frombuffer(one, np.uint8)) for one in self._maps)
 
 
 def _in_file(size: int, dtype: type[Item], what: str, budget: Budget) -> npt.NDArray[Item]:
