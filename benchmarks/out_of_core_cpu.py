@@ -28,6 +28,7 @@ import graphs
 import patterns
 import results
 import rmat
+from gdb.run import options
 from peers.report import figures
 
 SPARED = 100_000_000
@@ -51,7 +52,7 @@ class Cell:
 
 def measured(store: Path, text: str, memory: int, runs: int, timeout: float) -> Cell:
     """Ask a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
-    setattr(gdb.run.options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
         db.execute(_FIRST, device="cpu")

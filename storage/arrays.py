@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import mmap
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
 
@@ -95,36 +96,45 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
 class Shelf:
     """Bytes that stay, one array behind the other in temporary files.
 
-    budget : where they are noted, as `what`.
+    budget : where they are noted, as `what`. folder : of the files, None for that of the process.
     """
 
-    def __init__(self, budget: Budget, what: str) -> None:
-        self._budget, self._what = budget, what
+    def __init__(self, budget: Budget, what: str, folder: Path | None = None) -> None:
+        self._budget, self._what, self._folder = budget, what, folder
         self._block, self._used = np.zeros(0, np.uint8), 0
-        self._map: mmap.mmap | None = None
-        self._mapped = (
-            0  # where the bytes of the block begin that were not unmapped since they were written
-        )
+        self._maps: list[mmap.mmap] = []
+        self._mapped = 0  # from where on bytes of the last one were written and not unmapped since
 
     def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         """A copy of the bytes. Raises as `placed`."""
         if self._used + len(data) > len(self._block):
-            if self._map is not None:
-                _unmap(self._map)
+            for last in self._maps[-1:]:
+                _unmap(last)
             # twice as large each time: a map holds its file open
             size = max(len(data), min(2 * len(self._block) or _BLOCKS[0], _BLOCKS[1]))
-            self._map, self._used, self._mapped = _in_file(size, self._what, self._budget), 0, 0
+            made = _in_file(size, self._what, self._budget, self._folder)
+            self._maps.append(made)
             with _lock:
-                _shelved.add(self._map)
-            self._block = np.frombuffer(self._map, np.uint8)
+                _shelved.add(made)
+            self._block, self._used, self._mapped = np.frombuffer(made, np.uint8), 0, 0
         begin, end = self._used, self._used + len(data)
         self._used = -(-end // _ALIGNED) * _ALIGNED
         self._block[begin:end] = data
-        if end - self._mapped > _MAPPED and self._map is not None:
-            first, last = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (self._mapped, end))
-            _unmap(self._map, first, last - first)
-            self._mapped = last
+        if end - self._mapped > _MAPPED:
+            first, until = (at // mmap.PAGESIZE * mmap.PAGESIZE for at in (self._mapped, end))
+            _unmap(self._maps[-1], first, until - first)
+            self._mapped = until
         return self._block[begin:end]
+
+    def cool(self) -> None:
+        """Let go of the pages that the process has of what lies here: they are page cache, and come back when they are
+        read."""
+        for block in self._maps:
+            _unmap(block)
+
+    def holds(self, array: npt.NDArray[np.generic]) -> bool:
+        """Whether an array lies here."""
+        return any(np.may_share_memory(array, np.frombuffer(one, np.uint8)) for one in self._maps)
 
 
 _shelved: WeakSet[mmap.mmap] = WeakSet()
@@ -146,9 +156,9 @@ def _unmap(block: mmap.mmap, begin: int = 0, size: int | None = None) -> None:
         block.madvise(mmap.MADV_DONTNEED, begin, len(block) - begin if size is None else size)
 
 
-def _in_file(size: int, what: str, budget: Budget) -> mmap.mmap:
+def _in_file(size: int, what: str, budget: Budget, folder: Path | None = None) -> mmap.mmap:
     from gdb.storage import scratch  # of large graphs and small budgets alone
 
-    found = scratch.mapped(size, what)
+    found = scratch.mapped(size, what, folder)
     budget.file(size, what)
     return found

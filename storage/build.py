@@ -26,7 +26,7 @@ from gdb.storage.manifest import (
     TypeRecord,
 )
 from gdb.storage.manifest_head import next_version
-from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
+from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_edges, read_vertices
 from gdb.storage.renumber import Numbering, genmap
 from gdb.storage.runs import PIECE, Piece, Room
@@ -77,6 +77,7 @@ def write_graph(
         progress=progress,
         segment_edges=segment_edges,
         packed=packed,
+        room=room,
     )
 
 
@@ -90,14 +91,14 @@ def rewrite(
     """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
     with store.writer():
         snapshot.look()
-        room = Room(store.files, budget)
+        room = Room(store.files, budget, folder=store.path)
         vertices, rows = read_vertices(snapshot)
         spools = dict[str, Spool]()
         for table in read_edges(snapshot, rows, PIECE):
             if progress is not None:
                 progress("reading", 0.0)
             spool_table(spools, table, room)
-        return write_spools(store, vertices, spools, progress=progress, packed=packed)
+        return write_spools(store, vertices, spools, progress=progress, packed=packed, room=room)
 
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
@@ -127,11 +128,13 @@ def write_spools(
     segment_edges: int = pcsr.SEGMENT_EDGES,
     written: Callable[[Mapping[str, int]], None] | None = None,
     packed: bool | None = None,
+    room: Room | None = None,
 ) -> Snapshot:
     """As `write_graph`, for edges that are spooled already, by type; they are used up.
 
     written : called before the commit with the number of edges of each type that join the same two vertices as another
     one, the first of which does not count. What it raises aborts the write.
+    room : of the columns of vertices; None for enough.
 
     Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes
     for each vertex, beside the tables, and for the edges what their room says; with room for all of them that is about
@@ -155,7 +158,8 @@ def write_spools(
         packed = current.packed if packed is None else packed
         version = next_version(current.version)
         with written_or_removed(store, version, packed=packed) as writer:
-            builder = _Builder(vertices, types, writer, report, segment_edges, stack)
+            room = room or Room(store.files)
+            builder = _Builder(vertices, types, writer, report, segment_edges, stack, room)
             manifest = replace(builder.run(version), packed=packed)
             if written is not None:
                 written(builder.repeats)
@@ -187,7 +191,7 @@ def written_or_removed(
 class _Builder:
     """One run of `write_spools`: the tables, their numbering, and the writer.
 
-    later : what is to be closed when all is written. repeats : see `write_spools`.
+    room : of columns. later : what is to be closed when all is written. repeats : see `write_spools`.
     """
 
     def __init__(
@@ -198,8 +202,9 @@ class _Builder:
         report: Progress,
         segment_edges: int,
         later: ExitStack,
+        room: Room,
     ) -> None:
-        self._vertices, self._types, self._later = vertices, types, later
+        self._vertices, self._types, self._later, self._room = vertices, types, later, room
         self.repeats: dict[str, int] = {}
         self._begun = list[Sorts]()
         self._done, self._slots = (
@@ -312,8 +317,13 @@ class _Builder:
             labels, space = self._keys[number]
             own = _concat_ids([ids.column_of(t.ids) for t in tables], space).take(rows)
             spaces.setdefault(space, []).append((own, vids[rows]))
-            columns = _append([t.columns for t in tables], [len(t) for t in tables], str(labels))
-            taken = {key: column.take(rows) for key, column in columns.items()}
+            columns, counts = [t.columns for t in tables], [len(t) for t in tables]
+            taken = dict[str, Column]()
+            for key in _appended(columns, counts, str(labels)):
+                # one after the other: all of them may be more than there is room for
+                column = _stacked(columns, counts, key, str(labels)).take(rows)
+                taken[key] = self._room.filed(column)
+                self._room.cool()
             file, (own_record, *_), records = self._place_columns(own, taken)
             groups.append(GroupRecord(labels, space, ranges, file, own_record, records))
         return tuple(groups), tuple(self._write_space(n, spaces[n]) for n in sorted(spaces))
@@ -413,25 +423,25 @@ def check_text(*texts: str) -> None:
             ) from None
 
 
-def _append(tables: list[dict[str, Column]], counts: list[int], owner: str) -> dict[str, Column]:
-    """The columns of several tables, one under the other; null where a table lacks one."""
-    kinds: dict[str, Kind] = {}
+def _appended(tables: list[dict[str, Column]], counts: list[int], owner: str) -> list[str]:
+    """The properties of several tables, by name."""
     for table, count in zip(tables, counts, strict=True):
         for key, column in table.items():
-            kinds.setdefault(key, column.kind)
             if len(column) != count:
                 raise ImportFailed(
                     f"the property {key!r} of {owner} has {len(column)} values for {count} rows"
                 )
-    found: dict[str, Column] = {}
-    for key, kind in sorted(kinds.items()):
-        try:
-            found[key] = Column.stacked([table.get(key) for table in tables], counts, kind)
-        except ImportFailed as error:
-            raise ImportFailed(
-                f"the property {key!r} of {owner}: {error.reason}", error.cure
-            ) from None
-    return found
+    return sorted({key for table in tables for key in table})
+
+
+def _stacked(tables: list[dict[str, Column]], counts: list[int], key: str, owner: str) -> Column:
+    """A column of several tables, one under the other; null where a table lacks it."""
+    columns = [table.get(key) for table in tables]
+    kind = next(column.kind for column in columns if column is not None)
+    try:
+        return Column.stacked(columns, counts, kind)
+    except ImportFailed as error:
+        raise ImportFailed(f"the property {key!r} of {owner}: {error.reason}", error.cure) from None
 
 
 def _concat_ids(columns: list[Column], space: str) -> Column:

@@ -34,6 +34,7 @@ from gdb.storage import pins
 from gdb.storage.checksum import Buffer
 from gdb.storage.growing import HEAD_BYTES, Bound, Growing, read_on
 from gdb.storage.identity import Identity, identity, identity_in, links
+from gdb.storage.lost_pages import mapped
 from gdb.storage.model import U8
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import gone, translated
@@ -310,7 +311,7 @@ class PosixFiles:
                 found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
                 if found != length or not length:
                     raise wrong_length(self.where, name, found, length)
-                return np.frombuffer(mmap.mmap(fd, length, prot=mmap.PROT_READ), np.uint8)
+                return mapped(mmap.mmap(fd, length, prot=mmap.PROT_READ))
             finally:
                 os.close(fd)
 

@@ -49,7 +49,7 @@ class LoadOptions:
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
         CSV file for them (file, line, column, reason, text), written also where the import fails.
     max_unpacked : bytes that a compressed or Parquet file may unpack to, if they are more than 200 times its size.
-    memory : bytes that the import may take beside what it keeps of each vertex; None for no bound. With less than the
+    memory : bytes that the import may take beside the ids of vertices; None for no bound. With less than the
         edges need, they are sorted through scratch files in the store's folder (see `gdb.storage.runs`).
     packed : write the store in packed sections, now and later; None as it is (see docs/IMPORT.md).
     """

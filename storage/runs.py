@@ -13,15 +13,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import waiting
+from gdb.base.budget import Budget
 from gdb.records import dataclass, field
 from gdb.storage import pcsr
-from gdb.storage.arrays import joined, unset
+from gdb.storage.arrays import LEAST_FILED, Shelf, joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values
 from gdb.storage.pcsr import U64
 from gdb.storage.scratch import Scratch
@@ -93,6 +95,7 @@ class Room:
     files : who makes scratch files.
     budget : bytes that the whole work may take; None for no bound.
     check : called before each piece that is dealt out, also in other threads; what it raises stops the work.
+    folder : of the files that columns lie in which have no room; None where all have.
 
     `pending` bytes are for pieces that wait, `bucket` for the keys and values that are sorted at once: sorting and
     writing them, while the next ones are sorted, takes about ten times as much.
@@ -103,8 +106,11 @@ class Room:
         files: Scratches,
         budget: int | None = None,
         check: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
     ) -> None:
         self.files, self.check = files, check
+        self._columns = _UNLIMITED if budget is None or folder is None else budget // 16
+        self._shelf = Shelf(Budget(), "columns of nodes", folder)
         self.pending = _UNLIMITED if budget is None else budget // 10
         self.bucket = _UNLIMITED if budget is None else max(budget // 32, LEAST_BUCKET)
         self.lock = waiting.Lock()
@@ -118,6 +124,36 @@ class Room:
         if self._held > self.pending:
             for each in list(self._holders):
                 each.lay_down()
+
+    def filed(self, column: Column) -> Column:
+        """A column of nodes, which stays: itself as long as there is room, else its arrays are in a temporary file.
+
+        Raises
+        ------
+        OutOfBudget, StorePermissionError, StoreError : the disk is full, for one.
+        """
+        if column.nbytes < LEAST_FILED or self._shelf.holds(column.values):
+            return column
+        if column.nbytes <= self._columns:
+            self._columns -= column.nbytes
+            return column
+        values, offsets, valid, inner = (a if a is None else self._put(a) for a in column.arrays)
+        self.cool()
+        return Column(
+            column.kind,
+            cast(Values, values),
+            cast(I64 | None, offsets),
+            cast(Bools | None, valid),
+            cast(I64 | None, inner),
+        )
+
+    def _put(self, array: Array) -> Array:
+        whole = np.ascontiguousarray(array)
+        return self._shelf.put(whole.view(np.uint8)).view(whole.dtype)
+
+    def cool(self) -> None:
+        """Columns in temporary files were read, and the next one needs the memory."""
+        self._shelf.cool()
 
     def release(self, size: int) -> None:
         """So many bytes wait no more."""

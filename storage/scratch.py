@@ -88,26 +88,28 @@ class PosixScratch:
         self.close()
 
 
-def mapped(size: int, what: str) -> mmap.mmap:
+def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
     """So many zeros in a temporary file of this process, mapped to be written; they go when nothing refers to the map.
     After a fork both processes have them: what a child may change must not lie here.
+
+    folder : None for the one of this process, which queries use.
 
     Raises
     ------
     OutOfBudget : the system has no folder for temporary files. StorePermissionError, StoreError : the disk is full, for
     one.
     """
-    folder = scratch_folder.of_process()
+    folder = folder or scratch_folder.of_process()
     if folder is None:
         raise OutOfBudget(
-            f"The query needs {size:,} bytes for {what} in a temporary file, and there is no folder for one.",
+            f"{size:,} bytes are needed for {what} in a temporary file, and there is no folder for one.",
             "Raise memory=, or name a folder in the environment variable TMPDIR.",
         )
     disk = os.statvfs(folder)
     free, whole = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
     if size > free - whole // KEPT_FREE:
         raise OutOfBudget(
-            f"The query needs {size:,} bytes for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
+            f"{size:,} bytes are needed for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
             "Raise memory=, ask for less, or name a folder on another disk in the environment variable TMPDIR.",
         )
     path = folder / f"scratch-{secrets.token_hex(8)}.tmp"

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gdb.base import usage, waiting
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.records import dataclass
+from gdb.storage import lost_pages
 from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
@@ -280,13 +281,15 @@ class SegmentFile:
         return own
 
     def look(self) -> None:
-        """Raise CorruptStore where the file was cut short since it was mapped: to read it would end the process.
+        """Raise CorruptStore where the file was cut short since it was mapped, or pages of it could not be read.
 
         Cost: half a microsecond.
         """
         wanted = self._bytes.shape[0]
         if (found := mapped_length(self._bytes)) < wanted:
             raise wrong_length(self._where, self.name, found, wanted)
+        if (begin := lost_pages.lost(self._bytes)) is not None:
+            raise damaged(self._where, self.name, f"cannot be read from byte {begin:,} on")
 
     @property
     def sections(self) -> int:
@@ -420,11 +423,11 @@ class Segments:
                 self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
         self._lock = waiting.Lock()
 
-    def look(self) -> None:
-        """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn. Raises
-        CorruptStore."""
+    def look(self, *, every: bool = False) -> None:
+        """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn, or
+        all. Raises CorruptStore."""
         files = list(self._opened.values())  # one step: another thread may open more
-        if len(files) > MOST_LOOKS:
+        if len(files) > MOST_LOOKS and not every:
             begin = self._turn = (self._turn + MOST_LOOKS) % len(files)
             files = (files[begin:] + files[:begin])[:MOST_LOOKS]
         for file in files:

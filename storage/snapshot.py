@@ -15,7 +15,7 @@ from gdb.base import usage, waiting
 from gdb.errors import StoreError
 from gdb.records import dataclass
 from gdb.storage import delta as deltas
-from gdb.storage import incidence, intervals
+from gdb.storage import incidence, intervals, lost_pages
 from gdb.storage.adjacency import Adjacency, Direction, Shape
 from gdb.storage.delta import Delta
 from gdb.storage.edge_stream import EdgePiece
@@ -150,9 +150,23 @@ class Snapshot:
 
         Raises
         ------
-        CorruptStore : one was. What is cut short while a query reads it ends the process by SIGBUS.
+        CorruptStore : one was.
         """
         self._segments.look()
+
+    def reading(self) -> lost_pages.watched:
+        """A block around the work of a query.
+
+        Raises
+        ------
+        CorruptStore : at its begin as `look`; at its end, if pages of files that it reads could not be had meanwhile.
+        """
+        self._segments.look()
+        return lost_pages.watched(self.look_at_all)
+
+    def look_at_all(self) -> None:
+        """As `look`, at all files that are mapped, also at pages that could not be read."""
+        self._segments.look(every=True)
 
     # ---- edges ----------------------------------------------------------------------------------
 

@@ -218,8 +218,8 @@ class Database(Queries):
         max_unpacked : bytes, or as in "8GB", that a compressed or Parquet file may unpack to if they are more than
             200 times its size.
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
-            that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
-            about 60 bytes each, and are not counted: see docs/IMPORT.md.
+            and properties of nodes that have no room in it lie in temporary files in the store's folder. Ids of nodes
+            stay in memory, about 60 bytes each, and are not counted: see docs/IMPORT.md.
         cancel : stops the import when another thread sets it.
         packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
             touches first. False undoes that, None leaves it.

@@ -71,8 +71,7 @@ def answer(
     """
     clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     statements = Statements() if statements is None else statements
-    snapshot.look()
-    with clock:
+    with snapshot.reading(), clock:
         known = snapshot, statements, change, clock, run or ran
         if not request.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
@@ -140,8 +139,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
     clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
-    snapshot.look()
-    with clock:
+    with snapshot.reading(), clock:
         return _on_device(request, snapshot, statements, clock)
 
 
@@ -222,8 +220,8 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    snapshot.look()
-    with Clock(request.cancel, request.timeout, request.limits, request.memory) as clock:
+    own = Clock(request.cancel, request.timeout, request.limits, request.memory)
+    with snapshot.reading(), own as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")

@@ -30,6 +30,7 @@ from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.outcome import Outcome
 from gdb.run.pipeline import answer, ran
+from gdb.storage import lost_pages
 
 if TYPE_CHECKING:
     from gdb.answer.row import Row
@@ -307,6 +308,8 @@ def _by_part(
             with lock:
                 rows += len(made)
             limits.check_rows(rows, most)
+            if lost_pages.happened():
+                snapshot.look_at_all()  # before they are given out
             pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)

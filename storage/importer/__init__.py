@@ -107,7 +107,9 @@ def load(
         store.writer(meter.check),
         ScratchFolder(store.path) as scratch,
         closing(Engine(memory, scratch, files=files)) as engine,
-        closing(Assembly(options, rejects, Room(store.files, memory, meter.check))) as assembly,
+        closing(
+            Assembly(options, rejects, Room(store.files, memory, meter.check, store.path))
+        ) as assembly,
     ):
         if scratch.left and store.path is not None:
             report.warnings.append(_KILLED)
@@ -135,6 +137,7 @@ def load(
             progress=meter.step,
             written=written,
             packed=options.packed,
+            room=assembly.room,
         )
     report.seconds = time.monotonic() - began
     return report

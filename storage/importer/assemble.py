@@ -107,6 +107,8 @@ class Assembly:
         tables = [table for table, _ in found]
         for table, source in found:
             self.properties.add_vertices(table, source)
+            for key, column in table.columns.items():
+                table.columns[key] = self.room.filed(column)
         self._register(tables, report)
         self.added_vertices += sum(map(len, tables))
 

@@ -163,10 +163,13 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         table.reject_missing(at, "the id")
         kinds = _kinds_of_properties(table)  # finding them may reject rows
         ids = _new_ids(table, at, space, assembly)
-        columns = {fields[i].name: table.column(i, kind) for i, kind in kinds.items()}
+        filed = (
+            assembly.room.filed
+        )  # one after the other: all of them may be more than there is room for
+        columns = {fields[i].name: filed(table.column(i, kind)) for i, kind in kinds.items()}
         if field.name:
             own = from_strings(ids) if isinstance(ids, list) else Column("int64", ids)
-            columns = {field.name: own, **columns}
+            columns = {field.name: filed(own), **columns}
         labels = _labels(table, sheet.naming)
         _finish(table, warnings)
         found: list[tuple[VertexTable, Source]] = []
@@ -174,7 +177,7 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         for names, rows in labels:
             made = VertexTable(names, space, ids, columns)
             if rows is not None:
-                taken = {k: c.take(rows) for k, c in columns.items()}
+                taken = {k: filed(c.take(rows)) for k, c in columns.items()}
                 made = VertexTable(names, space, _some(ids, rows), taken)
             found.append((made, _source(table, records, rows)))
         if found:

@@ -241,6 +241,41 @@ def test_an_import_under_a_budget(tmp_path: Path, budget: int | None, drop: bool
     agree(Naive(read_tables(few)), again)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_columns_of_nodes_lie_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    """Of several labels and files, with nulls, texts and lists: the same bytes as in memory."""
+    monkeypatch.setattr(runs, "LEAST_FILED", 1)
+    for part in range(2):
+        rows = (
+            f"{k},L{k % 3};M,{'' if k % 5 else k * 7},{k / 3},text {k},a{k};b,{k % 2 == 0}\n"
+            for k in range(part * 300, part * 300 + 300)
+        )
+        head = "id:ID,:LABEL,i:int,f:double,s:string,l:string[],b:boolean\n"
+        (tmp_path / f"n{part}.csv").write_text(head + "".join(rows))
+    put, found = runs.Shelf.put, list[int]()
+
+    def counted(self: runs.Shelf, data: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        found.append(len(data))
+        return put(self, data)
+
+    monkeypatch.setattr(runs.Shelf, "put", counted)
+    stores = []
+    for name, memory in (("whole", None), ("few", 1)):
+        store = Store.open(tmp_path / name, create=True)
+        nodes = [tmp_path / f"n{part}.csv" for part in range(2)]
+        load(store, nodes=nodes, memory=memory, packed=packed)
+        assert bool(found) == (memory is not None)
+        stores.append(store.snapshot())
+        names = {record.name for record in stores[-1].manifest.files}
+        assert set(os.listdir(tmp_path / name)) - names == {"MANIFEST", "writer.lock"}
+    assert contents(stores[0]) == contents(stores[1])
+    assert len(found) > 50
+    again = rewrite(Store.open(tmp_path / "few", create=False), stores[1], None, 1)
+    assert read_tables(again).vertices[0].columns["s"].to_list()[0] is not None
+
+
 def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("source,target\n" + "".join(f"{k % 17},{k % 13}\n" for k in range(500)))
