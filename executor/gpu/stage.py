@@ -99,6 +99,7 @@ class Stage:
         self._turn, self._turned, self._before = 0, False, 0
         self.asked: int | None = None
         self.most = residency.MOST
+        self.far = False  # buffers and scratch of its warps are in page-locked memory
         self.seconds = 0.0
         self.special: special.Kernel | None = None
         self.bits: bits.Bits | None = None
@@ -168,7 +169,7 @@ class Stage:
             self._place(budget, room)
 
     def _place(self, budget: Budget, room: Room) -> None:
-        tables, prepared = self.tables, self.prepared
+        prepared = self.prepared
         each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR
         self.shape(each - RESERVED)
         before = budget.used, room.used
@@ -188,10 +189,7 @@ class Stage:
         self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
-        self.warps = self._warps(
-            len(unit_roots), memory.evict(self._warp_bytes(), self.ordinal), room
-        )
-        room.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
+        self._place_warps(len(unit_roots), budget, room)
         self.accounted = budget.used - before[0], room.used - before[1]
         units = len(range(self.share.index, len(unit_roots), self.share.of))
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
@@ -199,12 +197,7 @@ class Stage:
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = self.warps
         self.job[Job.PASS_LEVEL] = self.graph.split.level
-        self._allocate(Job.STATES, (self.warps, self.words), np.int64)
-        words = len(layout.Task) + len(tables.levels)
-        self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
         self.idle = self._allocate(Job.IDLE, (-(-self.warps // 32),), np.uint32)
-        self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
-        self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
@@ -261,20 +254,45 @@ class Stage:
         return made
 
     def _warp_bytes(self) -> int:
-        own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
-        return 4 * self._buffer() + own + self.scratch
+        return self._state_bytes() + 4 * self._buffer() + self.scratch
+
+    def _state_bytes(self) -> int:
+        """Of a warp, beside its buffer and its scratch, which grow with the graph."""
+        return 8 * (self.words + len(layout.Task) + len(self.tables.levels))
 
     def _buffer(self) -> int:
         """u32 of a warp's buffer: its sets, then the pairs of a local graph."""
         return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
 
-    def _warps(self, units: int, free: int, room: Room) -> int:
+    def _place_warps(self, units: int, budget: Budget, room: Room) -> None:
         """As many warps as the device holds at once, if there are so many units (those of other devices count: warps
-        split what they have) and memory for them; at least one."""
+        split what they have) and memory for them; at least one. Where not even one has room, because its buffer and its
+        scratch grow with the graph, these of all warps are in page-locked memory, which kernels write in place."""
+        free = memory.evict(self._warp_bytes(), self.ordinal)
         resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
         most = free // 2  # the rest is for what other queries and the pool's rounding need
         most = min(most, room.left // 2 if room.asked is None else room.left)
-        return max(1, min(resident * _WARPS_IN_BLOCK, units, most // self._warp_bytes()))
+        each, what = self._warp_bytes(), "the candidate sets of its warps"
+        wanted = min(resident * _WARPS_IN_BLOCK, units)
+        self.far = each > most
+        if self.far:
+            host = residency.FAR if budget.left is None else min(residency.FAR, budget.left // 2)
+            wanted = min(wanted, max(host // (each - self._state_bytes()), 1))
+            each = self._state_bytes()
+        self.warps = max(1, min(wanted, most // each))
+        room.take(self.warps * each, what)
+        self._allocate(Job.STATES, (self.warps, self.words), np.int64)
+        words = len(layout.Task) + len(self.tables.levels)
+        self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
+        buffer, scratch = self.warps * self._buffer(), self.warps * max(self.scratch, 1)
+        if not self.far:
+            self._allocate(Job.BUFFERS, (buffer,), np.uint32)
+            self._allocate(Job.SCRATCH, (scratch,), np.uint8, zero=True)
+            return
+        self.job[Job.BUFFERS] = self.own.zeros(buffer, np.uint32, what).address
+        cleared = self.own.zeros(scratch, np.uint8, what)
+        self.job[Job.SCRATCH] = cleared.address
+        cleared.clear()
 
     def _place_lists(self) -> tuple[I64, I64]:
         """The tables of lists and bitsets, whose arrays are placed."""
