@@ -133,7 +133,9 @@ def main(words: list[str] | None = None) -> int:
     add("--runs", type=int, default=3, help="(default: 3)")
     arguments = parser.parse_args(words)
     if arguments.device == "cpu":
-        return out_of_core_cpu.main(arguments, {name: PATTERNS[name] for name in arguments.pattern})
+        return out_of_core_cpu.tabulate(
+            arguments, {name: PATTERNS[name] for name in arguments.pattern}
+        )
     missing = device.absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)

@@ -127,10 +127,11 @@ def _queries(
             yield pattern, shape.cypher(MODE), None
         return
     for known in graphs.known(name):
-        yield known.name, known.cypher(MODE), known.counts.get(MODE)
+        for mode, count in known.counts.items():
+            yield f"{known.name}, {mode}", known.cypher(mode), count
 
 
-def main(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]) -> int:
+def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]) -> int:
     """Make the stores, ask, print. Returns 1 if an answer differs from the one in memory, or there is none."""
     table, wrong = list[tuple[object, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:

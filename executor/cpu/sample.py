@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.prepare import Prepared
@@ -21,6 +22,7 @@ from gdb.storage.adjacency import I64
 
 SECONDS_A_STEP = 1.5e-8  # on one thread, about
 CAPACITY = 1 << 12
+AT_ONCE = 1 << 20  # steps between two looks at whether the query goes on, some 15 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,20 @@ def _pair(worker: Worker, root: int, random: np.random.Generator, longest: int) 
     return _Pair(above, int(control[address.SPENT]), length, worker.bound, whole)
 
 
+def _launched(worker: Worker, steps: int) -> int:
+    """Run for so many steps, between which the query looks at whether it is to go on; the status."""
+    status = address.YIELDED
+    while steps > 0 and status == address.YIELDED:
+        usage.pulse()
+        status = worker.run(min(steps, AT_ONCE))
+        steps -= AT_ONCE
+    return status
+
+
 def _walk(worker: Worker, longest: int) -> bool:
     """Run until everything below is done, or for too long: then False."""
     while int(worker.control[address.SPENT]) < longest:
-        status = worker.run(longest // 4)
+        status = _launched(worker, longest // 4)
         if status == address.FULL:
             worker.taken()
         elif status != address.YIELDED:

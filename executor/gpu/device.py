@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from gdb.base import forks, waiting
 from gdb.errors import DeviceError
 
 MOST_POOLED = 256 << 20  # bytes that CuPy's pool may hold unused while no query runs
+_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+_NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _NO_CUPY = "CuPy is not installed"
 _FORKED = "CUDA was begun in the process that this one was forked from"
 _CURE = 'Install a driver and gdb-embedded[cuda13] (or [cuda12]), or use device="cpu".'
@@ -42,6 +47,10 @@ def absence() -> str | None:
     """Why no GPU can be used, or None where one can."""
     if _driver.lost:
         return _FORKED
+    if "cupy" not in sys.modules and find_spec("cupy") is not None:
+        none = _no_driver()
+        if none is not None:  # CuPy, which takes most of a second to import, would say the same
+            return none
     try:
         import cupy
     except ImportError as error:
@@ -52,6 +61,20 @@ def absence() -> str | None:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return f"no CUDA device answers: {error}"
     return None if found else "there is no CUDA device"
+
+
+def _no_driver() -> str | None:
+    """Why CUDA's driver knows no device, or None where it knows some."""
+    try:
+        driver = ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return "no CUDA driver is installed"
+    _driver.begun = True
+    code, found = int(driver.cuInit(0)), ctypes.c_int()
+    code = code or int(driver.cuDeviceGetCount(ctypes.byref(found)))
+    if code not in (0, _NO_DEVICE):
+        return f"no CUDA device answers: error {code} of the driver"
+    return None if found.value else "there is no CUDA device"
 
 
 def require(ordinal: int = 0) -> None:

@@ -36,6 +36,7 @@ WARP_SHARE = 4  # and this part is held back for its warps, before views are spl
 OFFSETS_SHARE = (
     2  # the offsets of all rows are resident where they take at most this part of a view's room
 )
+FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
 MOST_PASSES = 64
 GAIN = 0.8  # a stage runs in passes where that costs less than this part of the visits through the link that it spares

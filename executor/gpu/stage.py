@@ -3,8 +3,6 @@ the stage use them again."""
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from gdb.errors import LimitExceeded
@@ -30,6 +28,7 @@ from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
 from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.rows import Out
 from gdb.executor.gpu.units import at_most, cut_level, cut_node, work_units
+from gdb.executor.gpu.warps import IN_BLOCK, Warps
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
@@ -41,10 +40,6 @@ DRAWS = 16  # a warp draws work about so often; each time it draws several units
 MOST_AT_ONCE = 16
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
 SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
-ALIGNED = 256  # bytes; where arrays begin
-NOBODY = -1  # no stage: memory that it left is not as a run leaves it
-_numbers = itertools.count()
-_WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 
 
 def check_size(tables: Tables, views: int) -> None:
@@ -103,7 +98,6 @@ class Stage:
         self._turn, self._turned, self._before = 0, False, 0
         self.asked: int | None = None
         self.most = residency.MOST
-        self.number = next(_numbers)
         self.special: special.Kernel | None = None
         self.race = special.Race(prepared.runs, (share, wanted, tallied))
         self.bits: bits.Bits | None = None
@@ -127,8 +121,8 @@ class Stage:
         self.packs = self.packs and (self.marks > 0 or self.local is not None)
         if self.local is None:
             room = min(shared, SHARED) - self._shared_bytes()
-            self.bits = bits.find(prepared, room // _WARPS_IN_BLOCK)
-        room = (min(shared, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
+            self.bits = bits.find(prepared, room // IN_BLOCK)
+        room = (min(shared, SHARED) - self._shared_bytes()) // IN_BLOCK
         self.filter_words = filter_words(self.marks, self.filter_words * self.marks + room // 4)
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
@@ -143,6 +137,13 @@ class Stage:
             Job.FILTER_AT: filters.astype(np.int64),
             Job.SIMPLE: np.array([int(v.simple) for v in prepared.views], np.int64),
         }
+        self.warps = Warps(
+            self.ordinal,
+            state=8 * self.words,
+            task=8 * (len(layout.Task) + len(tables.levels)),
+            buffer=4 * self._buffer(),
+            scratch=self.scratch,
+        )
         self.job[Job.LEVEL_COUNT] = len(tables.levels)
         self.job[Job.LOOPS] = tables.loops
         self.job[Job.COUNTING] = tables.counting
@@ -193,19 +194,16 @@ class Stage:
         self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
-        self.warps = self._warps(
-            len(unit_roots), memory.evict(self._warp_bytes(), self.ordinal), room
-        )
-        room.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
+        self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         units = len(range(self.share.index, len(unit_roots), self.share.of))
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
-        draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
+        warps = self.warps.number
+        draws = min(max(units // (warps * DRAWS), 1), MOST_AT_ONCE)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
-        self.job[Job.WARPS] = self.warps
+        self.job[Job.WARPS] = warps
         self.job[Job.PASS_LEVEL] = self.graph.split.level
-        self._lay_out()
-        self.idle = self._allocate(Job.IDLE, (-(-self.warps // 32),), np.uint32)
+        self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
@@ -216,34 +214,9 @@ class Stage:
         self.turns = self.graph.turns(views)
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
 
-    def _lay_out(self) -> None:
-        """Where in a block of memory the warps have what. The first arrays must be zero where a run begins, and are
-        again where it has ended."""
-        task = len(layout.Task) + len(self.tables.levels)
-        sizes = {
-            Job.TASKS: 8 * task,
-            Job.SCRATCH: max(self.scratch, 1),
-            Job.STATES: 8 * self.words,
-            Job.BUFFERS: 4 * self._buffer(),
-        }
-        rounded = [-(-self.warps * size // ALIGNED) * ALIGNED for size in sizes.values()]
-        *starts, self.arena_bytes = itertools.accumulate(rounded, initial=0)
-        self._at = dict(zip(sizes, starts, strict=True))
-
     def enter(self) -> None:
         """Get memory for the warps, until `leave`."""
-        take = memory.ARENAS.take
-        self._arena, as_left = take(self.arena_bytes, self.number, self.ordinal)
-        if not as_left:
-            self._arena.data.memset_async(0, self._at[Job.STATES])
-        numbers, address = self.call.parameters[0], self._arena.data.ptr
-        for job, at in self._at.items():
-            numbers[job] = address + at
-
-    def leave(self, *, done: bool) -> None:
-        """Let others have the warps' memory. done : the run came to its end."""
-        memory.ARENAS.give(self._arena, self.number if done else NOBODY, self.ordinal)
-        del self._arena
+        self.warps.enter(self.call.parameters[0])
 
     @property
     def waiting_bytes(self) -> int:
@@ -268,8 +241,7 @@ class Stage:
         own = 4 * at_most(prepared, self.share.of) + 8 * len(prepared.roots)
         lists: list[HostArray] = [*prepared.lists, *prepared.bit_sets]
         own += sum(a.nbytes for a in lists)
-        resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
-        warps = resident * _WARPS_IN_BLOCK * self._warp_bytes()
+        warps = self.warps.resident * self.warps.bytes
         return min(own, room.limit // residency.OWN_SHARE), min(
             warps, room.limit // residency.WARP_SHARE
         )
@@ -295,21 +267,9 @@ class Stage:
         self.job[place] = made.address
         return made
 
-    def _warp_bytes(self) -> int:
-        own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
-        return 4 * self._buffer() + own + self.scratch
-
     def _buffer(self) -> int:
         """u32 of a warp's buffer: its sets, then the pairs of a local graph."""
         return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
-
-    def _warps(self, units: int, free: int, room: Room) -> int:
-        """As many warps as the device holds at once, if there are so many units (those of other devices count: warps
-        split what they have) and memory for them; at least one."""
-        resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
-        most = free // 2  # the rest is for what other queries and the pool's rounding need
-        most = min(most, room.left // 2 if room.asked is None else room.left)
-        return max(1, min(resident * _WARPS_IN_BLOCK, units, most // self._warp_bytes()))
 
     def _place_lists(self) -> tuple[I64, I64]:
         """The tables of lists and bitsets, whose arrays are placed."""
@@ -427,7 +387,7 @@ class Stage:
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
-        function, blocks = self.function(begins=begins), -(-self.warps // _WARPS_IN_BLOCK)
+        function, blocks = self.function(begins=begins), -(-self.warps.number // IN_BLOCK)
         self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
         self.call.launch(function, blocks, self.shared)
@@ -488,7 +448,7 @@ class Stage:
             own += 4 * layout.LOCAL_WORDS
         if self.bits is not None:
             own += 4 * self.bits.own_words
-        return own * _WARPS_IN_BLOCK
+        return own * IN_BLOCK
 
 
 def filter_words(marks: int, room: int) -> int:

@@ -34,12 +34,14 @@ class Usage:
 
     compile_seconds : for which its own thread waited for machine code, to be made or to be loaded from the cache.
     budget : the memory that it may hold (`memory=`).
+    check : raises where the query is to go no further; None where nothing can stop it.
     """
 
-    __slots__ = ("_before", "_owner", "_quiet", "_read", "budget", "compile_seconds")
+    __slots__ = ("_before", "_owner", "_quiet", "_read", "budget", "check", "compile_seconds")
 
     def __init__(self, memory: int | None = None) -> None:
         self.budget = Budget(memory)
+        self.check: Callable[[], object] | None = None
         self.compile_seconds = 0.0
         self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
         self._quiet = False
@@ -71,6 +73,18 @@ def budget(limit: int | None) -> Budget:
     """The memory that the query of this thread may hold; of a limit of its own, in bytes, where no query runs."""
     usage = _here.usage
     return Budget(limit) if usage is None or usage.budget.limit != limit else usage.budget
+
+
+def pulse() -> None:
+    """To be called in work that takes long before anything runs, as planning does.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout : the query of this thread is to go no further.
+    """
+    usage = _here.usage
+    if usage is not None and usage.check is not None:
+        usage.check()
 
 
 def room() -> Budget | None:

@@ -99,6 +99,7 @@ class Clock:
 
     def __enter__(self) -> Self:
         self.usage.__enter__()
+        self.usage.check = self.check
         self._around = OF_DATABASE.set(self.limits or NONE)
         return self
 
@@ -108,6 +109,7 @@ class Clock:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.usage.check = None  # or both would be garbage that only a collection finds
         OF_DATABASE.reset(self._around)
         self.usage.__exit__(kind, error, traceback)
         if isinstance(error, QueryTimeout) and self.timeout is not None:

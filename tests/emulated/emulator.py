@@ -20,7 +20,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from gdb.executor.gpu import compiler, device, memory, pinned, render, special
+from gdb.executor.gpu import compiler, device, memory, pinned, placing, render, special
 
 HERE = Path(__file__).parent
 ALIGNED = 256  # bytes, as CuPy's pool does
@@ -213,7 +213,8 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(device, "on", lambda ordinal: nullcontext())
         patch.setattr(compiler, "generic", _generic)
         patch.setattr(device.PRESENCE, "trim", lambda ordinal: None)
-        patch.setattr(pinned, "Block", Block)
+        for where in (pinned, placing):
+            patch.setattr(where, "Block", Block)
         patch.setattr(pinned, "CACHE", pinned.Cache())
         patch.setattr(compiler.Call, "launch", _launch)
         patch.setattr(special, "Kernel", Kernel)

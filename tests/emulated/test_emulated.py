@@ -16,7 +16,17 @@ import pytest
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.embeddings import NO_COLUMNS
-from gdb.executor.gpu import compiler, launch, layout, matrices, memory, render, residency, stage
+from gdb.executor.gpu import (
+    compiler,
+    launch,
+    layout,
+    matrices,
+    memory,
+    render,
+    residency,
+    stage,
+    warps,
+)
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -158,6 +168,35 @@ def test_rows_in_two_memories(pairs: Pairs, most: int, monkeypatch: pytest.Monke
     counts_whichever_way(prepared, monkeypatch, lambda made: made.cold)
 
 
+@pytest.mark.parametrize("spare", [100_000, 1_000])
+@pytest.mark.parametrize(
+    ("pairs", "mode"),
+    [
+        (HOUSE, REPEATABLE_ELEMENTS),
+        (DIAMOND, REPEATABLE_ELEMENTS),
+        (((0, 1), (1, 2), (2, 3), (3, 0)), SUBGRAPHS),
+    ],
+    ids=["house", "diamond", "rectangle"],
+)
+def test_warps_that_have_no_room_on_the_device(
+    pairs: Pairs, mode: MatchMode, spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a warp needs grows with the graph, a plan that pushes has a number for each vertex: it is in page-locked
+    memory, and the count is right with a budget that not even one warp fits."""
+    prepared = staged(pairs, mode, hubs())
+    known = on_the_cpu(prepared)
+    with emulated():
+        monkeypatch.setattr(
+            launch, "room_on", lambda ordinal, asked: residency.Room(20_000 + spare, 1)
+        )
+        monkeypatch.setattr(residency, "MOST", 0)
+        monkeypatch.setattr(warps.Warps, "bytes", 1 << 40)
+        assert count(prepared) == known > 0
+        made = memory.KEPT.take(prepared.idle["gpu"], lambda one: True)
+        assert isinstance(made, stage.Stage)
+        assert made.warps.far
+
+
 def test_optional_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a path those that go on to a triangle count each of them, the others one."""
     path = question(((0, 1), (1, 2)), REPEATABLE_ELEMENTS)
@@ -259,5 +298,5 @@ def test_shares_of_several_devices_add_up() -> None:
                     placed.enter()
                     launch._run(placed, Watch(None, None, None), None)
                     found += placed.total
-                    placed.leave(done=True)
+                    placed.warps.leave(done=True)
                 assert found == on_the_cpu(prepared)

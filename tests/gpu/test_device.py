@@ -44,6 +44,15 @@ def test_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.absence() == "there is no CUDA device"
 
 
+def test_without_a_driver_cupy_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its import takes most of a second."""
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(device, "find_spec", lambda name: name)
+    monkeypatch.setattr(device, "_LIBRARY", "libcuda-of-nobody.so")
+    assert device.absence() == "no CUDA driver is installed"
+    assert "cupy" not in sys.modules
+
+
 def test_beyond_the_last_device(monkeypatch: pytest.MonkeyPatch) -> None:
     _cupy(monkeypatch, 2)
     assert device.absence() is None

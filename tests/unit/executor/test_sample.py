@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from gdb import planner
+from gdb.base.usage import Usage
+from gdb.errors import Cancelled
 from gdb.executor.cpu import address
 from gdb.executor.cpu.sample import estimate
 from gdb.executor.cpu.workers import Worker
@@ -41,6 +43,22 @@ def steps(prepared: Prepared) -> int:
             worker.reset()
         worker.reset()
     return int(worker.control[address.SPENT])
+
+
+def test_a_long_estimate_can_be_stopped() -> None:
+    """Between parts of a walk it looks at whether the query goes on."""
+    prepared, looked = stage("house", counting=True), list[int]()
+
+    def check() -> None:
+        looked.append(1)
+        if len(looked) > 2:
+            raise Cancelled("while it was planned")
+
+    with Usage() as used:
+        used.check = check
+        with pytest.raises(Cancelled, match="planned"):
+            estimate(prepared, 10, 1 << 30)
+    assert len(looked) == 3
 
 
 # not the rows of one edge: the kernel writes those of a root all at once, a sample one by one
