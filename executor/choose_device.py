@@ -83,11 +83,13 @@ def choose(
     *,
     limit: int | None = None,
     runs: bool = False,
+    gpu_memory: int | None = None,
 ) -> Choice:
     """Where a plan runs.
 
     graph : which it runs over; None where that does not matter, the device having been chosen. limit : of rows.
-    runs : it is to run now; else (EXPLAIN) no other device is tried to learn what it takes.
+    runs : it is to run now; else (EXPLAIN) no other device is tried to learn what it takes. gpu_memory : bytes that it
+        may take of a GPU, None for what there is.
 
     Raises
     ------
@@ -106,14 +108,16 @@ def choose(
         return _OPTIONAL
     if runs and plan.runs.last.get("cpu", 1.0) < (LAUNCH if cuda_begun() else BEGIN):
         return _SHORT  # most runs, and the quickest, come here
-    return _quicker(plan, graph, runs=runs)
+    return _quicker(plan, graph, runs, gpu_memory)
 
 
-def shown(plan: Plan, device: str, graph: GraphSource, *, ran: bool) -> Choice:
+def shown(
+    plan: Plan, device: str, graph: GraphSource, *, ran: bool, gpu_memory: int | None = None
+) -> Choice:
     """As `choose`, for people; where a plan `ran`, the device of its last run."""
     if ran and plan.runs.latest is not None:
         return Choice(plan.runs.latest, "where it ran")
-    return choose(plan, device, graph)
+    return choose(plan, device, graph, gpu_memory=gpu_memory)
 
 
 def _named(name: str) -> Choice:
@@ -125,13 +129,13 @@ def _named(name: str) -> Choice:
     return choice
 
 
-def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
+def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None) -> Choice:
     """The device that "auto" means."""
     prepared = stage(plan, graph, windows=True)
     work = expected(plan, prepared)
     known = plan.runs.last
     cpu = known.get("cpu")
-    guard = None if cpu is not None else _guard(plan, graph, prepared)
+    guard = None if cpu is not None else _guard(plan, graph, prepared, gpu_memory)
     if cpu is None:
         cpu = cpu_seconds(plan, prepared, work)
     late = 0.0 if cuda_begun() else BEGIN
@@ -148,7 +152,7 @@ def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
         return Choice("cpu", missing)
     if _has_windows(plan):
         return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
-    gpu = late + _first_gpu(plan, graph, work)
+    gpu = late + _first_gpu(plan, graph, work, gpu_memory)
     seconds = {"cpu": cpu, "cuda": gpu}
     device, other = (
         ("cuda", "cpu") if gpu * (1.0 if "cuda" in known else CLEARLY) < cpu else ("cpu", "cuda")
@@ -214,21 +218,26 @@ def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
     return LAUNCH * (1 + len(plan.terms)) + seconds
 
 
-def _first_gpu(plan: Plan, graph: GraphSource, work: Work) -> float:
-    """Seconds of a run on it, with what it has to wait for before."""
+def _first_gpu(plan: Plan, graph: GraphSource, work: Work, gpu_memory: int | None) -> float:
+    """Seconds of a run on it, with what it has to wait for before. What has no room in its memory comes through the
+    link in every run."""
     from gdb.executor.gpu.device import multiprocessors
     from gdb.executor.gpu.placing import missing_bytes
 
     prepared = stage(plan, graph)
+    room = prepared.bytes if gpu_memory is None else gpu_memory
     seconds = plan.runs.last.get("cuda")
     if seconds is None:
         seconds = gpu_seconds(plan, prepared, work, multiprocessors(0) * WARPS)
+        seconds += max(prepared.bytes - room, 0) / LINK
     if not prepared.idle["gpu"]:
-        seconds += PLACE * (1 + len(plan.terms)) + missing_bytes(prepared, 0) / LINK
+        seconds += PLACE * (1 + len(plan.terms)) + min(missing_bytes(prepared, 0), room) / LINK
     return seconds
 
 
-def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
+def _guard(
+    plan: Plan, graph: GraphSource, prepared: Prepared, gpu_memory: int | None
+) -> Guard | None:
     """Of a run that begins on the CPU."""
     if not plan.counting or _has_windows(plan):
         return None
@@ -241,7 +250,7 @@ def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
             return None
         work = expected(plan, prepared)
         more = whole * _threads(prepared, work) / STEP / max(work.steps, 1.0)
-        return late + _first_gpu(plan, graph, work.times(more))
+        return late + _first_gpu(plan, graph, work.times(more), gpu_memory)
 
     return Guard(there, max(SURE, late))
 

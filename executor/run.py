@@ -135,7 +135,8 @@ def _on_device(
 ) -> Part:
     """What `run` makes on the device that is chosen; where that is the CPU, and it turns out that a GPU would be done
     sooner, on the GPU."""
-    choice, deadline = choose(plan, options.device, graph, runs=True), options.timeout
+    choice = choose(plan, options.device, graph, runs=True, gpu_memory=options.gpu_memory)
+    deadline = options.timeout
     first = time.perf_counter()
     while True:
         begun = time.perf_counter()
@@ -340,7 +341,9 @@ def _deliver(
     given: Given | None,
 ) -> None:
     """Hand over what a device finds, a part at a time."""
-    choice = choose(plan, options.device, graph, limit=watch.limit, runs=True)
+    choice = choose(
+        plan, options.device, graph, limit=watch.limit, runs=True, gpu_memory=options.gpu_memory
+    )
     options.ran = choice.device
     if options.profile is None and choice.device != "cpu":
         options.profile = Profile()

@@ -28,9 +28,8 @@ from gdb.storage.arrays import placed
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
-SHARED_STEPS = (
-    100_000  # of the first launch of a run to its end: what is left then is worth a second thread
-)
+# steps of a run whose roots have kept counts in common before a second thread, which knows none of them, is worth it
+ALONE = 8 * STEPS
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and nobody waits longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
@@ -47,7 +46,8 @@ class _Run:
 
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
-    size : of its workers. active : how many are at work or called. helpers : calls of those beside the first.
+    size : of its workers. units : that it began with. active : how many are at work or called. helpers : calls of those
+        beside the first.
     total : what was counted. once : the distinct values that each worker found.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     """
@@ -64,6 +64,7 @@ class _Run:
     total: int = 0
     once: list[U32] = field(default_factory=list)
     threads: int = 1
+    units: int = 1
     active: int = 1
     helpers: list[Future[None]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -178,7 +179,7 @@ def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
     """Of so many threads those that a run to its end of `steps` has work for."""
     if prepared.tables.loops == 0:
         return 1
-    return max(1, min(threads, int(steps) // SHARED_STEPS))
+    return max(1, min(threads, int(steps) // STEPS))
 
 
 def _run(
@@ -224,6 +225,7 @@ def _ran(
     run = _Run(
         *(prepared, watch, budget, turns, size, wanted, deliver, counts, tallies),
         threads=size.threads,
+        units=len(ranges),
     )
     if not early and watch.start is None:
         run.call_helpers(len(ranges) - 1)
@@ -307,10 +309,9 @@ def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
     what others can go on with is given to them."""
     turn = worker.spent + unit.steps
     while True:
+        steps = STEPS
         if run.early:
             steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
-        else:
-            steps = min(STEPS, max(SHARED_STEPS, worker.spent))
         done = _launch(worker, steps)
         if worker.rows >= run.due:
             _drain(run, worker, once)
@@ -335,11 +336,18 @@ def _give(run: _Run, worker: Worker) -> None:
             with run.lock:
                 run.watch.rest.append(place)
     elif run.active < run.threads and not run.turns.waiting and not worker.filed:
+        if run.units == 1 and worker.spent < ALONE and _keeps_for_all(run.prepared):
+            return
         # two must not count for one vertex of the first loop at a time
         place = worker.give(half=True, roots=run.tallies is not None)
         if place is not None:
             run.turns.give(place)
             run.call_helper()
+
+
+def _keeps_for_all(prepared: Prepared) -> bool:
+    """Whether loops count what is kept whatever the first loop is bound to: who takes half of it counts it again."""
+    return any(not cache.tail and 0 not in cache.keys for cache in prepared.nest.caches)
 
 
 def _idle(run: _Run) -> Worker:

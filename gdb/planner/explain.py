@@ -62,7 +62,9 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         marked by ~, what was counted by =.
     """
     notes, name = plan.notes, plan.names
-    choice = shown(plan, options.device, graph, ran=bound is not None)
+    choice = shown(
+        plan, options.device, graph, ran=bound is not None, gpu_memory=options.gpu_memory
+    )
     bound = bound or {}
     lines = [
         f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "

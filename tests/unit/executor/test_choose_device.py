@@ -96,6 +96,18 @@ def test_what_has_to_be_moved_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose(plan, "auto", GRAPH).device == "cpu"
 
 
+@pytest.mark.usefixtures("some_gpu")
+def test_what_has_no_room_is_moved_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose_device, "LINK", 1e5)
+    plan, size = counting(1e9), stage(counting(None), GRAPH).bytes
+    assert 0 < size / 1e5 < 0.2
+    assert choose(plan, "auto", GRAPH).device == "cuda:0"
+    stage(plan, GRAPH).idle["gpu"].append(object())  # it lies there, as far as there is room
+    choices = [choose(plan, "auto", GRAPH, gpu_memory=room) for room in (size, 0)]
+    seconds = [float(choice.why.split("about ")[-1].split(" ms")[0]) for choice in choices]
+    assert seconds[1] - seconds[0] == pytest.approx(1e3 * size / 1e5, rel=0.05)
+
+
 @pytest.mark.usefixtures("quick_gpu")
 def test_rows_with_a_limit_stay_on_the_cpu() -> None:
     plan = planner.plan(question(TRIANGLE), GRAPH, counting=False)
