@@ -152,10 +152,10 @@ class Worker:
         """Zeros in memory, or in a temporary file where the budget has no room for them."""
         return placed(count, dtype, WORKERS, self._budget)
 
-    @property
-    def made_for(self) -> tuple[int, Wanted, int, int]:
-        """What a worker must be that takes its place: capacity, wanted, slots and room."""
-        return self.capacity, self.wanted, self.slots, self.room
+    def is_for(self, capacity: int, wanted: Wanted, slots: int, room: int) -> bool:
+        """Whether it is of this capacity, so many slots and so much room, and writes what is wanted."""
+        own = self.capacity == capacity and self.slots == slots and self.room == room
+        return own and (self.wanted is wanted or self.wanted == wanted)
 
     @property
     def bytes(self) -> int:

@@ -76,7 +76,9 @@ class Statement:
         values: Mapping[str, Value],
         make_plan: Callable[[BoundQuery], Plan],
     ) -> Statement:
-        """The statement for other values of its parameters; its plan is kept where that will do."""
+        """The statement for these values of its parameters; its plan is kept where that will do."""
+        if self.has(values):
+            return self
         changed = self.bound.changed(values)
         if not changed:
             return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
@@ -99,7 +101,10 @@ class Statement:
         from gdb.executor.tail import same
 
         known = self.values
-        return all(same(value, known[name]) for name, value in values.items())
+        for name, value in values.items():
+            if not same(value, known[name]):
+                return False
+        return True
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
