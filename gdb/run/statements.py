@@ -101,10 +101,7 @@ class Statement:
         from gdb.executor.tail import same
 
         known = self.values
-        for name, value in values.items():
-            if not same(value, known[name]):
-                return False
-        return True
+        return all(same(value, known[name]) for name, value in values.items())
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
