@@ -194,6 +194,8 @@ def _run(
     counts: bool = False,
     tallies: I64 | None = None,
 ) -> _Run:
+    if not _accounts(watch, budget):
+        return _ran(prepared, watch, budget, threads, capacity, wanted, deliver, counts, tallies)
     with budget.part() as own:
         return _ran(prepared, watch, own, threads, capacity, wanted, deliver, counts, tallies)
 
@@ -243,7 +245,8 @@ def _ran(
                 waiting.ended(helper)
         raise
     watch.check()
-    watch.rest += turns.rest(len(prepared.tables.levels))
+    if turns.waiting:
+        watch.rest += turns.rest(len(prepared.tables.levels))
     return run
 
 
@@ -350,6 +353,11 @@ def _keeps_for_all(prepared: Prepared) -> bool:
     return any(not cache.tail and 0 not in cache.keys for cache in prepared.nest.caches)
 
 
+def _accounts(watch: Watch, budget: Budget) -> bool:
+    """Whether anybody asks what a run holds: it has a budget, or is measured. Of a small run this is a tenth."""
+    return budget.limit is not None or watch.bound is not None
+
+
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
     capacity = 1 if run.prepared.tables.counting else run.size.capacity
@@ -357,7 +365,7 @@ def _idle(run: _Run) -> Worker:
     if worker is None:
         rest = run.size.slots, run.size.room
         worker = Worker(run.prepared, capacity, run.wanted, *rest, budget=run.budget)
-    else:
+    elif _accounts(run.watch, run.budget):
         run.budget.fits(worker.bytes, WORKERS)
     worker.control[address.SPENT] = 0
     worker.count_into(run.tallies)
@@ -371,8 +379,9 @@ def _waiting(run: _Run, capacity: int) -> Worker | None:
             worker = idle.pop()
         except IndexError:  # another thread took it
             return None
-        own = capacity, run.wanted, run.size.slots, run.size.room
-        if isinstance(worker, Worker) and worker.made_for == own:
+        if isinstance(worker, Worker) and worker.is_for(
+            capacity, run.wanted, run.size.slots, run.size.room
+        ):
             worker.attach(run.prepared)
             worker.reset()
             return worker

@@ -56,7 +56,7 @@ def split(view: Adjacency) -> I64:
 
 def _made_split(view: Adjacency) -> I64:
     found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    kernel.fill_split(*_lists_of(view), found.ctypes.data)
+    kernel.fill_split(*_lists_of(view), _address(found))
     return found
 
 
@@ -141,21 +141,21 @@ class Worker:
         self.filed = self._budget is not None and bool(self._budget.filed)
         self._budget = None
         state = (self.address, self.position, self.start, self.end)
-        a, b, c, d, e = (x.ctypes.data for x in (self.control, *state))
+        a, b, c, d, e = (_address(x) for x in (self.control, *state))
         self.state = (a, b, c, d, e)
-        self.out = (self.out_vids.ctypes.data, self.out_eids.ctypes.data, self.capacity)
-        self.fixed = (self.pointers.ctypes.data, tables.loops, len(tables.nodes), tables.counting)
-        self.own = self.distinct = (self.once, self.seen.ctypes.data)
-        self.root_address = prepared.roots.ctypes.data
+        self.out = (_address(self.out_vids), _address(self.out_eids), self.capacity)
+        self.fixed = (_address(self.pointers), tables.loops, len(tables.nodes), tables.counting)
+        self.own = self.distinct = (self.once, _address(self.seen))
+        self.root_address = _address(prepared.roots)
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
         """Zeros in memory, or in a temporary file where the budget has no room for them."""
         return placed(count, dtype, WORKERS, self._budget)
 
-    @property
-    def made_for(self) -> tuple[int, Wanted, int, int]:
-        """What a worker must be that takes its place: capacity, wanted, slots and room."""
-        return self.capacity, self.wanted, self.slots, self.room
+    def is_for(self, capacity: int, wanted: Wanted, slots: int, room: int) -> bool:
+        """Whether it is of this capacity, so many slots and so much room, and writes what is wanted."""
+        own = self.capacity == capacity and self.slots == slots and self.room == room
+        return own and (self.wanted is wanted or self.wanted == wanted)
 
     @property
     def bytes(self) -> int:
@@ -191,8 +191,8 @@ class Worker:
         for i, view in enumerate(prepared.views):
             views[i] = view_row(view, prepared.eids[i], restricted=prepared.restricted)
         simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
-        lists = [(x.ctypes.data, len(x)) for x in prepared.lists]
-        bits = [b.ctypes.data for b in prepared.bit_sets]
+        lists = [(_address(x), len(x)) for x in prepared.lists]
+        bits = [_address(b) for b in prepared.bit_sets]
         return (
             views,
             simple,
@@ -382,7 +382,7 @@ class Worker:
         self.loops[:KEPT] = place.loops
         self.address[0] = self.root_address
         self.caches[:, address.K_SLOT] = 0  # loops that are open were entered elsewhere
-        kernel.rebind(*self.fixed[:1], *self.state[:2], self.start.ctypes.data)
+        kernel.rebind(*self.fixed[:1], *self.state[:2], _address(self.start))
 
     def run(self, budget: int) -> int:
         """Launch for a step budget; the status."""
@@ -471,8 +471,8 @@ def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int
     has = len(view.first) > 0
     return [
         *_lists_of(view),
-        0 if eids is None else eids.ctypes.data,
+        0 if eids is None else _address(eids),
         *((int(view.first[0]), int(view.length[0]), int(view.row[0])) if has else (0, 0, 0)),
-        split(view).ctypes.data if restricted and has else 0,
+        _address(split(view)) if restricted and has else 0,
         0,  # all of it lies in one memory
     ]

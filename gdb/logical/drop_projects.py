@@ -21,6 +21,8 @@ from gdb.logical.operators import (
 
 def drop_projects(operators: Operators, _: Names) -> Operators:
     """See the module."""
+    if not any(isinstance(one, Project) and one.narrows for one in operators):
+        return operators
     found: list[Operator] = []
     known: Names | None = None  # the names here, from the first operator on that says all of them
     for operator, after in zip(operators, (*operators[1:], None), strict=True):

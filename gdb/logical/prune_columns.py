@@ -14,6 +14,10 @@ from gdb.records import replace
 
 def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
     """See the module. What is computed stays: it may fail. The operators themselves where all is asked for."""
+    if not any(
+        isinstance(one, Project) or (isinstance(one, Aggregate) and one.rest) for one in operators
+    ):
+        return operators  # no name is passed on
     found = []
     for operator, demand in zip(operators, demands(operators, names), strict=True):
         match operator:

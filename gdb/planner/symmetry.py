@@ -226,6 +226,8 @@ def break_symmetry(
     short ones). An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
     instead): an embedding that maps two of them alike would satisfy no strict order. fixed : vertices of which
     each embedding keeps its own, so that only the symmetry of the others is broken."""
+    if group is None and _all_unlike(query):
+        return Symmetry((), 1, fixed, ())
     group = group or Automorphisms(query)
     left_alone: list[int] = [*fixed]
     while True:
@@ -235,6 +237,13 @@ def break_symmetry(
         # start again in the subgroup that fixes it, so that what is broken is a group and twins can
         # be listed
         left_alone.append(found)
+
+
+def _all_unlike(query: Resolved) -> bool:
+    """Whether no two query vertices have the same labels and predicate, so that the identity is all there is."""
+    vertices = query.graph.vertices
+    kinds = {(frozenset(map(frozenset, one.labels)), one.predicate) for one in vertices}
+    return len(kinds) == len(vertices)
 
 
 def _chain(

@@ -350,7 +350,7 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
 
 def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
     """The kept statement, for the values of this request."""
-    if not request.parameters or known.has(request.parameters):
+    if not request.parameters:
         return known
 
     def plan(changed: BoundQuery) -> Plan:

@@ -76,7 +76,9 @@ class Statement:
         values: Mapping[str, Value],
         make_plan: Callable[[BoundQuery], Plan],
     ) -> Statement:
-        """The statement for other values of its parameters; its plan is kept where that will do."""
+        """The statement for these values of its parameters; its plan is kept where that will do."""
+        if self.has(values):
+            return self
         changed = self.bound.changed(values)
         if not changed:
             return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from gdb.answer.entities import Node, Path, Relationship
+from gdb.base.allowance import paced
 from gdb.base.values.duration import Duration
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.temporal_python import from_python, to_python
@@ -14,6 +15,9 @@ from gdb.base.values.temporal_python import from_python, to_python
 if TYPE_CHECKING:
     from gdb.answer.entities import Cell, PropertyValue
     from gdb.base.values.kinds import Value
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+"""What the user gets as it is; nearly all values are."""
 
 
 class Given:
@@ -24,7 +28,9 @@ class Given:
         self._relationships: dict[RelationshipValue, Relationship] = {}
 
     def cell(self, value: Value) -> Cell:
-        """The value for the user."""
+        """The value for the user. Raises Cancelled, QueryTimeout: a list may be long."""
+        if type(value) in _PLAIN:
+            return cast("Cell", value)
         match value:
             case NodeValue():
                 return self._node(value)
@@ -35,9 +41,10 @@ class Given:
                     tuple(map(self._node, nodes)), tuple(map(self._relationship, relationships))
                 )
             case list():
-                return [self.cell(item) for item in value]
+                return [self.cell(item) for item in paced(value, len(value))]
             case dict():
-                return {key: self.cell(item) for key, item in value.items()}
+                items = paced(value.items(), len(value))
+                return {key: self.cell(item) for key, item in items}
             case None | bool() | int() | float() | str():
                 return value
             case _:

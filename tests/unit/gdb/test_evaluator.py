@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from gdb.base.allowance import Allowance
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import (
@@ -13,11 +14,13 @@ from gdb.errors import (
     DeletedProblem,
     InternalError,
     NameProblem,
+    QueryTimeout,
     SyntaxProblem,
     TypeProblem,
 )
 from gdb.language.parser import parse
 from gdb.physical.evaluator import Evaluator
+from gdb.physical.rows.values import Given
 
 ANN, BOB = NodeValue(1, frozenset({"Person", "A"}), {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
@@ -332,3 +335,9 @@ def test_comprehensions_variables_reach_subqueries():
 def test_patterns_without_an_answer_are_our_fault():
     with pytest.raises(InternalError):
         value("EXISTS { (n)-->(b) }")
+
+
+def test_a_long_list_is_handed_out_in_steps() -> None:
+    with Allowance(deadline=0.0), pytest.raises(QueryTimeout):
+        Given().cell([*range(1000)])
+    assert Given().cell([1, [None, {"a": 2.5}]]) == [1, [None, {"a": 2.5}]]

@@ -6,15 +6,17 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gdb import planner
 from gdb.executor import reference, run
 from gdb.executor.run import Options
+from gdb.planner import symmetry
 from gdb.planner.distinct import conditions
 from gdb.planner.problem import Problem, problem_of, quotients
-from gdb.planner.resolve import resolve
+from gdb.planner.resolve import Resolved, resolve
 from gdb.planner.structure import Effort, Search, Solution
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -166,3 +168,24 @@ def test_a_clique_begins_at_low_degrees_and_few_rows_of_it_at_hubs() -> None:
     assert all(u == first for u, v in plan.notes.restrictions if first in (u, v))  # the largest vid
     assert all(v == first for u, v in few.notes.restrictions if first in (u, v))  # the smallest
     assert len(reference.rows(few, graph)) == len(reference.rows(plan, graph))
+
+
+def test_automorphisms_are_searched_only_among_like_vertices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[int] = []
+    real = symmetry.Automorphisms.__init__
+
+    def counted(self: symmetry.Automorphisms, query: Resolved, *rest: Any) -> None:
+        searched.append(len(query.candidates))
+        real(self, query, *rest)
+
+    monkeypatch.setattr(symmetry.Automorphisms, "__init__", counted)
+    graph = SmallGraph([("A",), ("B",)], [("E", 0, 1)], frozenset())
+    edge = QueryEdge(0, 1, ("E",))
+    for labels, times in ((("A", "B"), 0), (("A", "A"), 1)):
+        vertices = tuple(QueryVertex(None, ((label,),)) for label in labels)
+        query = resolve(QueryGraph(vertices, (edge,)), graph)
+        searched.clear()
+        assert symmetry.break_symmetry(query, (0, 1), lambda *_: True).multiplicity == 1
+        assert len(searched) == times
