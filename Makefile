@@ -15,7 +15,7 @@ RUN_SECONDS ?= 60
 WAY ?= chosen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
+.PHONY: help demo test docs wheel crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
 	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
@@ -39,6 +39,11 @@ $(DOCS_STAMP): $(STAMP)
 
 docs: $(DOCS_STAMP) ## the documentation as a site in site/ (then: python -m http.server -d site)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+wheel: $(STAMP) ## the wheel and the source archive, in dist/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist .
 
 crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
 	$(BIN)/python -m tests.crash.enumerate --images 100000
@@ -87,6 +92,7 @@ format: $(STAMP) ## put the code into the project's format
 
 bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
 	$(BIN)/python benchmarks/import_time.py --save
+	$(BIN)/python benchmarks/install_size.py --save
 	$(BIN)/python benchmarks/storage.py --save
 	$(BIN)/python benchmarks/transactions.py --save
 	$(BIN)/python benchmarks/statements.py --save $(if $(PEERS),--peer-python $(PEERS))

@@ -38,8 +38,10 @@ from gdb.language.syntax import (
     Comparison,
     Expression,
     HasLabels,
+    In,
     LabelTerms,
     ListComprehension,
+    ListLiteral,
     Literal,
     Name,
     Negative,
@@ -53,6 +55,7 @@ from gdb.language.syntax import (
     Quantified,
     Reduce,
     RelationshipPattern,
+    StringTest,
     Subquery,
     Variable,
     children,
@@ -181,6 +184,7 @@ class _Reader:
                 self._read(where, names)
             case Create(patterns=patterns):
                 for pattern in patterns:
+                    self._created(pattern, names)
                     self._forget(pattern, names)
             case Merge(pattern=pattern):
                 self._forget(pattern, names)
@@ -283,14 +287,21 @@ class _Reader:
             self._read(value, names)
         self._read(part.where, names)
 
-    def _named_as_label(self, node: NodePattern) -> None:
+    def _named_as_label(self, node: NodePattern, what: str = "any node matches") -> None:
         assert node.variable is not None
         name = node.variable.text
         self.warn(
             node.place,
-            f"the node variable {name} is named as a label, and any node matches. "
+            f"the node variable {name} is named as a label, and {what}. "
             f"If it is the label, write (:{name}).",
         )
+
+    def _created(self, pattern: PathPattern, names: _Names) -> None:
+        for node in pattern.nodes:
+            if node.variable is None or node.labels or node.named or not node.properties:
+                continue
+            if node.variable.text in self.labels and node.variable.text not in names:
+                self._named_as_label(node, "the new node has no label")
 
     # ---- expressions -----------------------------------------------------------------------------
 
@@ -305,6 +316,10 @@ class _Reader:
                     self._key(_shown(seen[name], name), seen[name], key)
                 case Comparison(left=left, right=right):
                     self._compared(part, self._kind(left, seen), self._kind(right, seen))
+                case StringTest(left=left, operator=operator):
+                    self._tested(part.place, left, self._kind(left, seen), operator)
+                case In(item=item, list=ListLiteral(items=items)) if items:
+                    self._listed(part.place, item, items, seen)
                 case HasLabels(subject=Variable(name=name), labels=labels) if name in seen:
                     if seen[name].node:
                         self._labels(labels)
@@ -344,6 +359,33 @@ class _Reader:
         from gdb.language.unlike import unlike  # most queries have no such comparison
 
         self.warn(part.place, unlike(part, left, right, self.text, name))
+
+    def _tested(self, place: Place, left: Expression, kind: Type | None, operator: str) -> None:
+        if kind is None or kind.kind in (Kind.STRING, Kind.NULL):
+            return
+        from gdb.language.unlike import written
+
+        what = written(left, self.text)
+        self.warn(
+            place,
+            f"{what} is {kind.kind}, and {operator} is null for all but strings. Write toString({what}).",
+        )
+
+    def _listed(
+        self, place: Place, item: Expression, items: Sequence[Expression], names: _Names
+    ) -> None:
+        """Of item IN [values], where no value can be equal to the item."""
+        kind = self._kind(item, names)
+        kinds = [self._kind(one, names) for one in items]
+        if kind is None or kind.kind in (Kind.NULL, Kind.LIST) or None in kinds:
+            return
+        others = [one for one in kinds if one is not None]
+        if any(one.kind is Kind.NULL or alike(kind.kind, one.kind, True) for one in others):
+            return
+        from gdb.language.unlike import unlike
+
+        first = Comparison(Comparator.EQUAL, item, items[0], place)
+        self.warn(place, unlike(first, kind, others[0], self.text))
 
     def _kind(self, expression: Expression, names: _Names) -> Type | None:
         """The type of a value, where it is known for every row."""

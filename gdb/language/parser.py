@@ -296,8 +296,13 @@ class _Parser(CopyStatement):
                     cursor.here, "RETURN ends a query.", "Write WITH where the query goes on."
                 )
             cure = "Columns are separated by commas; AS names one."
+            if cursor.tokens[cursor.at - 1].word == "DISTINCT":
+                cure = "DISTINCT stands once, behind RETURN: it is of whole rows."
+                return cursor.unexpected("the end of the query", cure=cure)
             return cursor.unexpected("the end of the query", _words_after(last), cure)
         cure = _ENDS_WITH_RETURN if token.kind is Kind.END else ""
+        if token.word in ("ORDER", "LIMIT", "SKIP", "OFFSET"):
+            cure = f"{token.word} stands behind RETURN or WITH and their columns."
         if token.sign == ";":
             cure = "A semicolon ends the query: leave it out here."
         if isinstance(last, Match) and cursor.tokens[cursor.at - 1].is_sign(")"):

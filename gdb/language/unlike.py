@@ -17,7 +17,7 @@ def unlike(part: Comparison, left: Type, right: Type, text: str, name: str = "")
     -----
     openCypher 9, "Comparability and equality": = of unlike values is false, <> true, and an order null.
     """
-    sides = [name or _written(part.left, text), _written(part.right, text)]
+    sides = [name or written(part.left, text), written(part.right, text)]
     match part.operator:
         case Comparator.EQUAL:
             follows = "they are equal in no row"
@@ -32,9 +32,10 @@ def unlike(part: Comparison, left: Type, right: Type, text: str, name: str = "")
     return f"{what} {cure or 'Compare values of one type.'}"
 
 
-def _written(side: Expression, text: str) -> str:
-    written = " ".join(text[side.place.start : side.place.end].split())
-    return written if len(written) <= 40 else f"{written[:37]}..."
+def written(side: Expression, text: str) -> str:
+    """An expression as it is written, in one line, cut where it is long."""
+    found = " ".join(text[side.place.start : side.place.end].split())
+    return found if len(found) <= 40 else f"{found[:37]}..."
 
 
 def _cure(kept: str, type_: Type, other: Expression, given: Type, written: str) -> str:

@@ -18,6 +18,7 @@ from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import is_parquet, open_input
 from gdb.storage.importer.documents import DOCUMENTS
 from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
+from gdb.storage.importer.kuzu_parquet import Mending
 from gdb.storage.importer.meter import LoadProgress, Meter, Progress
 from gdb.storage.importer.read import read
 from gdb.storage.importer.report import (
@@ -99,8 +100,26 @@ def load(
         if is_parquet(path):
             parquet.check(path, options.max_unpacked, memory, meter.check)
 
-    gathering = Gathering(Naming.of(options), options.format, check, import_root)
-    inputs = gathering.inputs(source, nodes, edges)
+    with Mending() as mending:
+        gathering = Gathering(
+            Naming.of(options), options.format, check, import_root, mending.mended
+        )
+        inputs = gathering.inputs(source, nodes, edges)
+        _load(store, inputs, options, report, rejects, meter)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _load(
+    store: Store,
+    inputs: list[Input],
+    options: LoadOptions,
+    report: LoadReport,
+    rejects: Rejects,
+    meter: Meter,
+) -> None:
+    """Read the inputs and commit what they hold."""
+    memory = options.memory
     files = [x.path for x in inputs if x.held is None]
     meter.measure(files)
     with (
@@ -139,8 +158,6 @@ def load(
             packed=options.packed,
             room=assembly.room,
         )
-    report.seconds = time.monotonic() - began
-    return report
 
 
 def _keep(snapshot: Snapshot, assembly: Assembly) -> None:

@@ -65,12 +65,14 @@ class Gathering:
 
     check : of every file before anything is read of it; it raises where the file is not to be read.
     root : the folder, resolved, in which all files must lie; None for any.
+    mended : gives a copy of a Parquet file of Kuzu that can be read, where the file itself cannot.
     """
 
     naming: Naming
     format: str
     check: Callable[[Path], None]
     root: Path | None = None
+    mended: Callable[[Path], Path] = lambda path: path
 
     def inputs(
         self,
@@ -137,14 +139,11 @@ class Gathering:
 
     def _of_kuzu(self, kind: str, given: Path, naming: Naming) -> Input:
         """A file of a folder that Kuzu wrote; the types of Parquet are those that it has."""
-        try:
-            path = self._checked(given)
-            kinds = parquet_kinds(path) if is_parquet(path) else None
-        except ImportFailed as error:
-            if given.suffix != ".parquet" or "cannot be read" not in error.reason:
-                raise
-            cure = "Export it as CSV: EXPORT DATABASE 'FOLDER' (format = 'csv', header = true)."
-            raise ImportFailed(error.reason, cure, file=error.file) from None
+        path = self._inside(given)
+        if path.is_file() and is_parquet(path):
+            path = self.mended(path)
+        self.check(path)
+        kinds = parquet_kinds(path) if is_parquet(path) else None
         layout = naming.layout
         if layout is not None and kinds is not None:
             if len(kinds) != len(layout.fields):

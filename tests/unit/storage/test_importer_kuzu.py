@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import gdb
 from gdb.errors import ImportFailed
 from gdb.repl.main import main
+from gdb.storage.importer.kuzu_parquet import faults_of
 
 SCHEMA = """\
 CREATE NODE TABLE `Person` (`id` INT64,`name` STRING,`age` INT16,`height` DOUBLE,`ok` BOOL,`born` DATE,\
@@ -258,3 +260,48 @@ def test_what_ladybug_writes(tmp_path: Path) -> None:
         db.load(tmp_path)
         assert rows(db, EDGES) == [(20, "LivesIn", {"y": 1}, "Rome")]
         assert db.execute("MATCH (p:Person {id: 10}) RETURN p.tags").scalar() == ["a", "b,c"]
+
+
+SERIAL = Path(__file__).parent / "kuzu_serial"
+"""What Kuzu 0.11.3 exported as Parquet: nodes whose key is a SERIAL, and one such property."""
+
+
+def test_parquet_with_serial_columns(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        db.load(SERIAL)
+        assert rows(db, "MATCH (p:Person) RETURN id(p), p.id, p.name, p.age, p.tags, p.born") == [
+            (0, 0, "Ada", 36, ["x", "y"], datetime.date(1815, 12, 10)),
+            (2, 2, "Cy", None, None, None),
+        ]
+        assert rows(db, "MATCH (c:City) RETURN c.name, c.n, c.x") == [
+            ("Oslo", 1, None),
+            ("Rome", 0, 1.5),
+        ]
+        assert rows(db, "MATCH (a)-[r:KNOWS]->(b) RETURN id(a), r.since, r.num, id(b)") == [
+            (0, 1, 0, 2)
+        ]
+        assert rows(db, "MATCH (a)-[r:LIVES]->(b) RETURN id(a), r.w, b.name") == [
+            (2, 0.5, "Oslo"),
+            (2, 0.5, "Rome"),
+        ]
+
+
+def test_mended_copies_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with gdb.connect(import_root=SERIAL) as db:
+        db.load(SERIAL)
+        assert db.stats().vertices == 4
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_footer_is_no_fault(tmp_path: Path) -> None:
+    """Wherever it is cut or changed, the file is left to its reader."""
+    whole = (SERIAL / "Person.parquet").read_bytes()
+    assert len(faults_of(SERIAL / "Person.parquet")) == 1
+    assert not faults_of(SERIAL / "schema.cypher")
+    file = tmp_path / "a.parquet"
+    begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for at in range(begin, len(whole)):
+        for byte in (0, 0x1C, 0x7F, 0xFF):
+            file.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            assert all(begin <= one < len(whole) for one in faults_of(file))
