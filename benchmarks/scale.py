@@ -252,16 +252,17 @@ def killed(
             seconds.append(time.perf_counter() - begin)
         for k in range(runs):
             watched.forget()
-            struck = 0
+            struck, dead = 0, set[int]()
 
-            def strike(number: int = victims) -> None:
+            def strike(number: int, dead: set[int]) -> None:
                 nonlocal struck
                 pids = [worker.pid for worker in local.workers.values() if worker.pid]
                 for pid in chance.sample(pids, min(number, len(pids))):
                     os.kill(pid, signal.SIGKILL)
+                    dead.add(pid)
                     struck += 1
 
-            timer = threading.Timer(chance.random() * seconds[k % 2], strike)
+            timer = threading.Timer(chance.random() * seconds[k % 2], strike, (victims, dead))
             timer.start()
             if k % 2:
                 found = sorted_rows(db.execute(LISTED, on=on))
@@ -276,15 +277,29 @@ def killed(
                 *(lost + cut, max(most, cut), strikes + struck, refetched + again),
             )
             wrong += cut > struck
-            while len(local.scheduler.workers) < arguments.workers:
-                time.sleep(0.05)
+            ready(local, dead)
     told = (
         f"{runs} runs of {seconds[0]:.1f} s (a count) and {seconds[1]:.1f} s ({len(rows):,} rows) with {victims} of "
         f"{arguments.workers} workers killed at a random moment: {strikes} kills, {wrong} wrong. {lost} tasks were "
-        f"lost, at most {most} in one run, and {refetched} that had ended were done again, because a worker died before "
-        "its answer was fetched."
+        f"lost, at most {most} in one run, and {refetched} that had ended were done again, because a worker died "
+        "before its answer was fetched."
     )
     return told, wrong
+
+
+def ready(local: Any, dead: set[int]) -> None:
+    """Wait until all workers are there again, none of which is one of the dead."""
+    end = time.monotonic() + 120
+    while True:
+        nannies = list(local.workers.values())
+        running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
+        if running and len(local.scheduler.workers) == len(nannies):
+            time.sleep(0.2)  # the scheduler may not have noticed yet
+            if len(local.scheduler.workers) == len(nannies):
+                return
+        if time.monotonic() > end:
+            raise SystemExit("A killed worker did not come back.")
+        time.sleep(0.05)
 
 
 def sorted_rows(result: gdb.Result) -> np.ndarray[Any, Any]:
