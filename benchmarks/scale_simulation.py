@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gdb.executor.cluster import AHEAD, GIVES_BACK, LATE, SHARE, tasks_for
+from gdb.executor.cluster import AHEAD, GIVES_BACK, LATE, SHARE, TASK, tasks_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,8 @@ def simulated(units: Sequence[Unit], work: float, workers: int, costs: Costs) ->
     scaled = [Unit(unit.expected * factor, unit.taken * factor) for unit in units]
     expected = sum(unit.expected for unit in scaled)
     first = tasks_of(scaled, tasks_for(expected, workers))
-    fair = LATE * expected / len(first)
-    # tasks to send: what is left of each, and its patience
-    queue = deque((u.taken, max(min(LATE * u.expected, fair), GIVES_BACK)) for u in first)
+    # tasks to send: what is left of each, and what was expected of it, None where it was given back
+    queue = deque[tuple[float, float | None]]((unit.taken, unit.expected) for unit in first)
     waiting: deque[tuple[float, float]] = deque()  # sent, not begun
     free, caller, sent = workers, 0.0, 0
     order = itertools.count()
@@ -98,7 +97,11 @@ def simulated(units: Sequence[Unit], work: float, workers: int, costs: Costs) ->
             queue and ahead and (not events or caller <= events[0][0])
         ):  # the caller sends when it can
             caller += costs.sent
-            waiting.append(queue.popleft())
+            left, hoped = queue.popleft()
+            patience = caller / SHARE
+            if hoped is not None:
+                patience = min(LATE * hoped, max(LATE * TASK, patience))
+            waiting.append((left, max(patience, GIVES_BACK)))
             sent += 1
             begin(caller)
             continue
@@ -108,6 +111,5 @@ def simulated(units: Sequence[Unit], work: float, workers: int, costs: Costs) ->
         caller = max(caller, end) + costs.received
         if left > 0:
             pieces = max(free - len(queue) - len(waiting), 1)
-            patience = max(caller / SHARE, GIVES_BACK)
-            queue.extend((left / pieces, patience) for _ in range(pieces))
+            queue.extend((left / pieces, None) for _ in range(pieces))
     return Simulated(caller, work, sent, workers)

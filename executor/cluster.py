@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 import time
 import uuid
 from collections import OrderedDict, deque
@@ -263,17 +264,15 @@ def ask(
         )
     parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
-    fair = sum(part.seconds for part in parts.values()) / len(ranges)
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
     names = count(1)
 
     def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
+        # others are idle for a small share of the time at most, however wrong the estimates are
+        patience = (time.monotonic() - begun) / SHARE
         if place is None:
-            # a root that is heavier than all else is known to be: it is shared before others wait for it
-            patience = LATE * min(part.expected(roots), fair)
-        else:  # nothing is known of it: others are idle for a small share of the time at most
-            patience = (time.monotonic() - begun) / SHARE
+            patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
         task = task_of(part, roots, state, options, what, wanted, given, patience, place)
         name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
         pending.add(_submitted(cluster, task, name))
@@ -399,7 +398,7 @@ def work(task: Task) -> Answer:
 
     Raises
     ------
-    ClusterError : this process cannot read the store, or has another version of gdb.
+    ClusterError : this process cannot read the store, has another version of gdb, or a full disk.
     DeviceError, OutOfBudget, CountOverflow : as of any run.
     """
     own = version.installed()
@@ -416,6 +415,18 @@ def work(task: Task) -> Answer:
             f"The worker on {socket.gethostname()} cannot read the store: {error}",
             "Keep the store where every worker sees it under the same path.",
         ) from error
+    try:
+        answer, rest = _run(task, plan, snapshot)
+    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} could not do its task: {error}",
+            f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
+        ) from error
+    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
+    """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
     device = task.device if task.place is None else "cpu"  # only there a search stands at a place
     choice = choose(plan, device, snapshot)
@@ -426,7 +437,7 @@ def work(task: Task) -> Answer:
     answer = _done(
         task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
     )
-    return replace(answer, rest=tuple(watch.rest), seconds=time.perf_counter() - begun)
+    return answer, tuple(watch.rest)
 
 
 def _done(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -242,6 +243,20 @@ def test_a_store_that_is_not_there_is_told(store: Path, tmp_path: Path) -> None:
     gone = replace(task, state=replace(task.state, folder=str(tmp_path / "no")))
     with pytest.raises(ClusterError, match="cannot read the store"):
         work(gone)
+
+
+def test_a_full_disk_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a worker that keeps in temporary files what has no room in its budget."""
+    tasks = Inline()
+    with gdb.connect(store, read_only=True) as db:
+        db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cluster, "between", full)
+    with pytest.raises(ClusterError, match=r"(?s)could not do its task: .*No space.*TMPDIR"):
+        work(tasks.tasks[0])
 
 
 def test_a_graph_in_memory_cannot_be_sent() -> None:
