@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -48,10 +49,16 @@ Key = TypeVar("Key")
 T = TypeVar("T")
 
 LEAST = 1.0  # seconds that a query is expected to take on one thread from which on it is sent
+TASK = 1.0  # seconds of expected work that a task has, where that makes 8 to 32 of them for each worker
+FEW, MANY = (
+    8,
+    32,
+)  # tasks for each worker: those which balance it, and those after which more do not
 SMALLEST = (
-    0.25  # seconds of expected work that a task has at least; to send one takes some milliseconds
+    0.25  # seconds that a task of the first 8 has at least: to send one takes some milliseconds
 )
-TASKS = 32  # for each worker, where there is so much work
+MOST = 4096  # tasks in all, unless there are more than 512 workers: a scheduler takes about 1 ms for each
+AHEAD = 2  # tasks for each worker that are sent at a time: one runs, one waits; Dask takes 20 KB for each
 LATE = 3.0  # times as long as expected, after which a task gives back what is left
 GIVES_BACK = 0.5  # seconds before which none does
 SHARE = 20  # what was given back is given back again after one part in so many of the time that the query has taken
@@ -84,15 +91,16 @@ class Cluster:
 class Task:
     """What one worker is asked: see the module.
 
-    state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. given :
-        candidates and bounds in place of the plan's (`Given`). roots : the range. what : "count", "tallies", "distinct"
-        or "rows". patience : seconds after which what is left is given back. version : of gdb. place : where to begin
-        among the roots, which another task gave back; None: before them.
+    state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
+        query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
+        range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
+        back. version : of gdb. place : where to begin among the roots, which another task gave back; None: before them.
     """
 
     state: State
     plan: Plan
     number: str
+    part: int
     given: Candidates | None
     roots: Range
     what: str
@@ -108,9 +116,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a worker found in a range: a number, numbers (of each vid; distinct vids), or rows. rest : where others
-    go on with what is left of the range. seconds : that it took."""
+    """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
+    others go on with what is left of the range. seconds : that it took."""
 
+    part: int
     roots: Range
     count: int = 0
     numbers: I64 | None = None
@@ -152,32 +161,97 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
 # ---- who asks ------------------------------------------------------------------------------------
 
 
-def shares(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
-    """Seconds that one worker is expected to take for all of a plan; None where it is better run here."""
+def shares(
+    plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, given: Given | None = None
+) -> list[float | None]:
+    """Seconds that one worker is expected to take for each of the plans that make a query; None where one is better run
+    here, which are all if together they take less than `cluster.least`."""
+    found = [_seconds(plan, graph, cluster, given) for plan in plans]
+    whole = sum(seconds for seconds in found if seconds is not None)
+    return found if whole >= cluster.least else [None for _ in found]
+
+
+def _seconds(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
     prepared = stage(plan, graph, given)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
     work = expected(plan, prepared)
     if cluster.device == "cpu":
-        seconds = STEP * work.steps / max(cluster.threads, 1)
-    else:
-        seconds = gpu_seconds(plan, prepared, work, MANY_WARPS)
-    return seconds if seconds >= cluster.least else None
+        return STEP * work.steps / max(cluster.threads, 1)
+    return gpu_seconds(plan, prepared, work, MANY_WARPS)
+
+
+class _Part:
+    """One of the plans that a query is made of, as tasks are cut from it.
+
+    seconds : that all of it is expected to take one worker.
+    """
+
+    def __init__(
+        self, number: int, plan: Plan, graph: GraphSource, given: Given | None, seconds: float
+    ) -> None:
+        prepared = stage(plan, graph, given)
+        self.number, self.seconds = number, seconds
+        self.plan, self.name = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
+        self.weights = prepared.weights
+        self._upto = np.concatenate([[0], np.cumsum(prepared.weights)])
+
+    def expected(self, roots: Range) -> float:
+        """Seconds of a range."""
+        start, end = roots
+        return (
+            float(self._upto[end] - self._upto[start]) / max(float(self._upto[-1]), 1.0)
+        ) * self.seconds
+
+
+def parts_of(
+    plans: Sequence[Plan], graph: GraphSource, seconds: Sequence[float | None], given: Given | None
+) -> list[_Part]:
+    """Those plans that other processes do, by what `shares` says of each."""
+    return [
+        _Part(number, plan, graph, given, expected)
+        for number, (plan, expected) in enumerate(zip(plans, seconds, strict=True))
+        if expected is not None
+    ]
+
+
+def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]:
+    """What each task does, those of all parts together, the longest first."""
+    whole = sum(part.seconds for part in parts)
+    wanted = tasks_for(whole, workers)
+    found = [
+        (part, roots)
+        for part in parts
+        for roots in cut(part.weights, round(wanted * part.seconds / whole) if whole else wanted)
+    ]
+    return sorted(found, key=lambda one: -one[0].expected(one[1]))
+
+
+def tasks_for(seconds: float, workers: int) -> int:
+    """Into how many tasks so many seconds of work are cut.
+
+    8 for each worker balance it (largest first, the last to end is late by a task), so down to 0.25 s each there are so
+    many. Beyond them, tasks take 1 s each until there are 32 for each worker: after that, only their size grows, and a
+    query of an hour costs the scheduler no more than one of a minute.
+    """
+    balanced = min(FEW * workers, seconds / SMALLEST)
+    most = max(FEW * workers, min(MANY * workers, MOST))
+    return max(int(min(max(seconds / TASK, balanced), most)), workers)
 
 
 def ask(
-    plan: Plan,
+    plans: Sequence[Plan],
     graph: GraphSource,
     options: Options,
-    seconds: float,
+    seconds: Sequence[float | None],
     what: str,
     wanted: Wanted,
     watch: Watch,
     given: Given | None,
 ) -> Iterator[Answer]:
-    """The answers of the workers, each once, as they come.
+    """The answers of the workers to the plans that a query is made of, each once, as they come.
 
-    seconds : as `shares` told.
+    seconds : as `shares` has them.
 
     Raises
     ------
@@ -192,41 +266,25 @@ def ask(
             "A graph that is not committed to a disk cannot be read by other processes.",
             "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
         )
-    prepared = stage(plan, graph, given)
-    sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
-    alone, number = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
-    ranges = cut(
-        prepared.weights,
-        min(TASKS * cluster.workers, int(seconds / SMALLEST)),
-        cluster,
-    )
-    total = max(float(prepared.work), 1.0)
-    upto = np.concatenate([[0], np.cumsum(prepared.weights)])
-
+    parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
+    ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
-
-    def task(roots: Range, place: Place | None) -> Task:
-        if place is None:
-            patience = LATE * float(upto[roots[1]] - upto[roots[0]]) / total * seconds
-        else:  # nothing is known of it: others are idle for a small share of the time at most
-            patience = (time.monotonic() - begun) / SHARE
-        return Task(
-            *(state, alone, number, sent, roots, what, wanted, cluster.device, cluster.threads),
-            *(options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
-            *(version.installed(), place),
-        )
-
     pending: set[Future[Answer]] = set()
     names = count(1)
 
-    def submit(roots: Range, place: Place | None = None) -> None:
-        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{number}-{next(names)}"
-        pending.add(_submitted(cluster, task(roots, place), name))
+    def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
+        # others are idle for a small share of the time at most, however wrong the estimates are
+        patience = (time.monotonic() - begun) / SHARE
+        if place is None:
+            patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
+        task = task_of(part, roots, state, options, what, wanted, given, patience, place)
+        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
+        pending.add(_submitted(cluster, task, name))
 
     try:
-        for roots in ranges:
-            submit(roots)
-        while pending:
+        while pending or ranges:
+            while ranges and len(pending) < AHEAD * cluster.workers:
+                submit(*ranges.popleft())
             done = waiting.first_of(pending, _LOOK)
             if not watch.going():
                 watch.check()
@@ -234,25 +292,45 @@ def ask(
             for future in done:
                 pending.discard(future)
                 answer = _result(future)
-                for rest in spread(answer.rest, cluster.workers - len(pending)):
-                    submit(answer.roots, rest)
+                for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
+                    submit(parts[answer.part], answer.roots, rest)
                 yield answer
     finally:
         for future in pending:
             future.cancel()
 
 
-def cut(weights: I64, tasks: int, cluster: Cluster) -> list[Range]:
-    """Ranges of about equal weight, the heaviest first; at least one for each worker where there are so many roots."""
+def task_of(
+    part: _Part,
+    roots: Range,
+    state: State,
+    options: Options,
+    what: str,
+    wanted: Wanted,
+    given: Given | None,
+    patience: float,
+    place: Place | None = None,
+) -> Task:
+    """The task of a range; the arguments are those of `Task`."""
+    on = options.on
+    assert on is not None
+    sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
+    return Task(
+        *(state, part.plan, part.name, part.number, sent, roots, what, wanted),
+        *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
+        *(version.installed(), place),
+    )
+
+
+def cut(weights: I64, tasks: int) -> list[Range]:
+    """About so many ranges of about equal weight, at least one, and none without roots."""
     n = len(weights)
-    tasks = max(min(max(tasks, cluster.workers), n), 1)
+    tasks = max(min(tasks, n), 1)
     total = np.cumsum(weights)
     marks = np.arange(1, tasks) * (int(total[-1]) / tasks)
     places = np.searchsorted(total, marks) + 1
     ends = np.unique(np.concatenate([[0], places, [n]]).clip(0, n)).tolist()
-    found = list(pairwise(ends))
-    heavy = {(a, b): int(total[b - 1] - (total[a - 1] if a else 0)) for a, b in found}
-    return sorted(found, key=lambda r: -heavy[r])
+    return list(pairwise(ends))
 
 
 def spread(rest: tuple[Place, ...], idle: int) -> list[Place]:
@@ -324,7 +402,7 @@ def work(task: Task) -> Answer:
 
     Raises
     ------
-    ClusterError : this process cannot read the store, or has another version of gdb.
+    ClusterError : this process cannot read the store, has another version of gdb, or a full disk.
     DeviceError, OutOfBudget, CountOverflow : as of any run.
     """
     own = version.installed()
@@ -341,6 +419,18 @@ def work(task: Task) -> Answer:
             f"The worker on {socket.gethostname()} cannot read the store: {error}",
             "Keep the store where every worker sees it under the same path.",
         ) from error
+    try:
+        answer, rest = _run(task, plan, snapshot)
+    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} could not do its task: {error}",
+            f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
+        ) from error
+    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
+    """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
     device = task.device if task.place is None else "cpu"  # only there a search stands at a place
     choice = choose(plan, device, snapshot)
@@ -351,7 +441,7 @@ def work(task: Task) -> Answer:
     answer = _done(
         task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
     )
-    return replace(answer, rest=tuple(watch.rest), seconds=time.perf_counter() - begun)
+    return answer, tuple(watch.rest)
 
 
 def _done(
@@ -369,34 +459,42 @@ def _done(
 
         match task.what:
             case "count":
-                return Answer(task.roots, cpu.count(prepared, watch, budget, task.threads))
+                return Answer(
+                    task.part, task.roots, cpu.count(prepared, watch, budget, task.threads)
+                )
             case "tallies":
-                return Answer(task.roots, 0, cpu.tallies(prepared, watch, budget, task.threads))
+                return Answer(
+                    task.part,
+                    task.roots,
+                    numbers=cpu.tallies(prepared, watch, budget, task.threads),
+                )
             case "distinct":
                 assert task.wanted.once is not None
                 found = cpu.distinct(prepared, watch, budget, task.wanted.once, task.threads)
-                return Answer(task.roots, 0, found.astype(np.int64))
+                return Answer(task.part, task.roots, numbers=found.astype(np.int64))
         watch.most_rows = MOST_ROWS
         cpu.deliver_rows(prepared, watch, budget, task.wanted, keep, task.threads)
-        return Answer(task.roots, rows=tuple(rows))
+        return Answer(task.part, task.roots, rows=tuple(rows))
     import gdb.executor.gpu.launch as gpu
 
     match task.what:
         case "count":
             (number,) = gpu.counts([prepared], watch, budget, ordinals, task.gpu_memory)
-            return Answer(task.roots, number)
+            return Answer(task.part, task.roots, number)
         case "tallies":
             return Answer(
-                task.roots, 0, gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory)
+                task.part,
+                task.roots,
+                numbers=gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory),
             )
         case "distinct":
             assert task.wanted.once is not None
             vids = gpu.distinct(
                 prepared, watch, budget, task.wanted.once, ordinals, task.gpu_memory
             )
-            return Answer(task.roots, 0, vids.astype(np.int64))
+            return Answer(task.part, task.roots, numbers=vids.astype(np.int64))
     gpu.deliver_rows(
         *(prepared, watch, budget, task.wanted, keep, ordinals, task.threads),
         gpu_memory=task.gpu_memory,
     )
-    return Answer(task.roots, rows=tuple(rows))
+    return Answer(task.part, task.roots, rows=tuple(rows))

@@ -80,15 +80,17 @@ def _too_many(plan: Plan) -> CountOverflow:
 def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
         total = 0
-        watch.parts = 1 + len(plan.terms)
+        terms = ((1, plan), *plan.terms)
+        watch.parts = len(terms)
+        shared = _shared([term for _, term in terms], graph, options, given, watch)
         here: list[tuple[int, Prepared]] = []
-        for watch.part, (factor, term) in enumerate(((1, plan), *plan.terms)):
+        for watch.part, (factor, term) in enumerate(terms):
             factor *= term.multiplicity
-            elsewhere = _elsewhere(term, graph, options, given, "count", watch)
+            if watch.part in shared:
+                total += factor * shared[watch.part]
+                continue
             prepared = stage(term, graph, given, windows=choice.windows)
-            if elsewhere is not None:
-                total += factor * sum(answer.count for answer in elsewhere)
-            elif choice.device == "cpu":
+            if choice.device == "cpu":
                 import gdb.executor.cpu.launch as cpu
 
                 _profile(term, prepared, options, watch)
@@ -106,6 +108,29 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
     return _on_device(plan, graph, options, run)
 
 
+def _shared(
+    plans: Sequence[Plan],
+    graph: GraphSource,
+    options: Options,
+    given: Given | None,
+    watch: Watch,
+) -> dict[int, int]:
+    """The counts of those of some plans that other processes do, all at once, by their numbers."""
+    if options.on is None:
+        return {}
+    from gdb.executor import cluster
+
+    seconds = cluster.shares(plans, graph, options.on, given)
+    found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
+    if found:
+        options.ran = "cluster"
+        for answer in cluster.ask(
+            plans, graph, options, seconds, "count", NO_COLUMNS, watch, given
+        ):
+            found[answer.part] += answer.count
+    return found
+
+
 def _elsewhere(
     plan: Plan,
     graph: GraphSource,
@@ -115,16 +140,16 @@ def _elsewhere(
     watch: Watch,
     wanted: Wanted = NO_COLUMNS,
 ) -> Iterator[Answer] | None:
-    """The answers of other processes to a plan; None where it is run here."""
+    """The answers of other processes to a plan by itself; None where it is run here."""
     if options.on is None or watch.limit is not None:
         return None
     from gdb.executor import cluster
 
-    seconds = cluster.shares(plan, graph, options.on, given)
-    if seconds is None:
+    seconds = cluster.shares([plan], graph, options.on, given)
+    if seconds == [None]:
         return None
     options.ran = "cluster"
-    return cluster.ask(plan, graph, options, seconds, what, wanted, watch, given)
+    return cluster.ask([plan], graph, options, seconds, what, wanted, watch, given)
 
 
 def _on_device(

@@ -1,4 +1,4 @@
-"""A folder that appears whole, or not at all: for copies and exports."""
+"""A folder, or a file, that appears whole, or not at all: for copies and exports."""
 
 from __future__ import annotations
 
@@ -80,3 +80,39 @@ def _taken(path: Path) -> FolderTaken:
         f"{path} exists and is not an empty folder.",
         "Name a new folder, or remove what is there first.",
     )
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[PosixFiles]:
+    """A file that appears under its name when the block ends well, whole and synced, or never.
+
+    The block writes it under that name into the folder that it gets, NAME.partial-XXXXXXXX beside its place.
+
+    Raises
+    ------
+    FolderTaken : there is something at `path`. StorePermissionError, StoreError : it cannot be made.
+    """
+    target = Path(os.path.abspath(path))
+    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
+    if os.path.lexists(target):
+        raise _file_taken(path)
+    if not target.parent.is_dir():
+        raise StoreError(f"The folder {target.parent} is not there.", "Make it first.")
+    born = forks.generation()
+    try:
+        yield (files := _made(partial, path))
+        with translated(str(path)):
+            files.sync(target.name)  # protects the bytes: the name must never stand for less
+            try:
+                os.link(partial / target.name, target)  # unlike a renaming it replaces nothing
+            except FileExistsError:
+                raise _file_taken(path) from None
+    finally:
+        if born == forks.generation():
+            shutil.rmtree(partial, ignore_errors=True)
+    with translated(str(path)):
+        fsync_path(target.parent)  # protects the new name
+
+
+def _file_taken(path: Path) -> FolderTaken:
+    return FolderTaken(f"{path} exists.", "Name a new file, or remove what is there first.")

@@ -302,6 +302,19 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyTo:
+    """COPY (query) TO target OPTIONS options
+
+    query : which gives the rows; its text has the place that it has in the whole. target : a file or a folder.
+    """
+
+    query: Query
+    target: Expression
+    options: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """[EXPLAIN | PROFILE] clauses UNION [ALL] clauses ...; `text` is the whole text, for errors.
 
@@ -314,7 +327,7 @@ class Query:
     all: tuple[bool, ...] = ()
     explain: bool = False
     profile: bool = False
-    copying: Copy | None = None
+    copying: Copy | CopyTo | None = None
 
     @property
     def alone(self) -> CallProcedure | None:

@@ -20,6 +20,8 @@ from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
     Clause,
+    Copy,
+    CopyTo,
     Delete,
     Finish,
     Match,
@@ -119,13 +121,14 @@ class _Parser(CopyStatement):
             )
         if cursor.peek().kind is Kind.END and self.begun is None:
             raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
-        copying, start = None, cursor.at
+        copying: Copy | CopyTo | None = None
+        start = cursor.at
         parts: tuple[tuple[Clause, ...], ...] = ()
         all_: tuple[bool, ...] = ()
         if cursor.accept_word("COPY"):
-            copying = self.copy(start)
-            if explain or profile:
-                message = "COPY has no plan."
+            copying = self._copy_to(start) if self._copies_a_query() else self.copy(start)
+            if profile or (explain and isinstance(copying, Copy)):
+                message = "COPY has no plan." if explain else "COPY is not profiled."
                 raise cursor.error(cursor.place(start), message, "Leave out EXPLAIN and PROFILE.")
         else:
             parts, all_ = self._parts()
@@ -138,6 +141,33 @@ class _Parser(CopyStatement):
                 raise cursor.unexpected("a comma, OPTIONS or the end", words, "COPY stands alone.")
             raise self._unexpected(parts[-1])
         return Query(cursor.text, parts, all_, explain, profile, copying)
+
+    # ---- COPY ... TO -----------------------------------------------------------------------------
+
+    def _copies_a_query(self) -> bool:
+        """Whether a query is in the parentheses that come next, not a node."""
+        cursor = self.cursor
+        begins = cursor.is_sign("(") and cursor.peek(1).word in _FIRST_WORDS
+        return begins and not cursor.is_sign(")", ":", ahead=2)
+
+    def _copy_to(self, start: int) -> CopyTo:
+        cursor = self.cursor
+        cursor.expect_sign("(", "before the query")
+        first = cursor.here.start
+        parts, all_ = self._parts()
+        last = cursor.last.end
+        cursor.expect_sign(")", "behind the query")
+        for clause in (clause for part in parts for clause in part):
+            if isinstance(clause, WRITING):
+                message, cure = "COPY ... TO takes a query that reads.", "Write the changes before."
+                raise cursor.error(clause.place, message, cure)
+        if not cursor.accept_word("TO"):
+            cure = "Write COPY (MATCH ... RETURN ...) TO 'folder'."
+            raise cursor.unexpected("TO", ["TO"], cure)
+        target = self.read()
+        options = self.read() if cursor.accept_word("OPTIONS") else None
+        text = _blank(cursor.text[:first]) + cursor.text[first:last]
+        return CopyTo(Query(text, parts, all_), target, options, cursor.since(start))
 
     # ---- UNION -----------------------------------------------------------------------------------
 
@@ -312,6 +342,11 @@ class _Parser(CopyStatement):
         if isinstance(last, With):
             words += _words_after(last.projection)
         return cursor.unexpected("RETURN or another clause", words, cure)
+
+
+def _blank(text: str) -> str:
+    """As many lines and characters, so that what is behind them keeps its place."""
+    return "".join(c if c in "\r\n" else " " for c in text)
 
 
 def _may_end(clause: Clause | None) -> bool:

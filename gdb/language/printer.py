@@ -9,6 +9,7 @@ from gdb.language.clauses import (
     CallSubquery,
     Clause,
     Copy,
+    CopyTo,
     Create,
     Delete,
     Finish,
@@ -55,9 +56,9 @@ def printed(query: Query) -> str:
     >>> printed(parse("match (a)-->(b:Person {name: 'x'}) return a.age+1 as n limit 3"))
     "MATCH (a)-->(b:Person {name: 'x'}) RETURN a.age + 1 AS n LIMIT 3"
     """
-    if query.copying is not None:
-        return _copy(query.copying)
     start = "EXPLAIN " * query.explain + "PROFILE " * query.profile
+    if query.copying is not None:
+        return start + _copy(query.copying)
     parts = [" ".join(map(clause_text, part)) for part in query.parts]
     text = parts[0]
     for all_, part in zip(query.all, parts[1:], strict=True):
@@ -65,12 +66,15 @@ def printed(query: Query) -> str:
     return start + text
 
 
-def _copy(copy: Copy) -> str:
+def _copy(copy: Copy | CopyTo) -> str:
+    options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
+    if isinstance(copy, CopyTo):
+        source, target = f"({printed(copy.query)})", expression_text(copy.target)
+        return f"COPY {source} TO {target}{options}"
     name = "" if copy.name is None else f":{name_text(copy.name.text)}"
     start, end = (f":{name_text(one.text)}" for one in copy.ends) if copy.ends else ("", "")
     arrow = f"({start})-[{name}]-{'>' * copy.directed}({end}) "
     target = {"nodes": f"({name}) ", "relationships": arrow, "graph": ""}[copy.what]
-    options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
     return f"COPY {target}FROM {', '.join(map(expression_text, copy.sources))}{options}"
 
 

@@ -126,10 +126,12 @@ def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
     """Whether other processes share the work."""
     from gdb.executor import cluster
 
-    seconds = cluster.shares(plan, graph, on, None)
-    if seconds is None:
+    plans = [plan, *(term for _, term in plan.terms)]
+    seconds = sum(each for each in cluster.shares(plans, graph, on) if each is not None)
+    if not seconds:
         return f"cluster: not asked, expected to take less than {on.least:g} s"
-    return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one"
+    tasks = cluster.tasks_for(seconds, on.workers)
+    return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one in {tasks} tasks"
 
 
 def _times(factor: int) -> str:

@@ -116,7 +116,7 @@ def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
 
 
 def _source(request: Request, query: Query, expression: Expression) -> str:
-    value = _value(request, query, expression)
+    value = value_of(request, query, expression)
     if not isinstance(value, str):
         message = f"FROM takes the path of a file, a string, and this is {str(value)[:40]!r}."
         raise problem(TypeProblem, query.text, expression.place, message)
@@ -124,7 +124,7 @@ def _source(request: Request, query: Query, expression: Expression) -> str:
 
 
 def _options(request: Request, query: Query, expression: Expression) -> dict[str, Given]:
-    value = _value(request, query, expression)
+    value = value_of(request, query, expression)
     if not isinstance(value, Mapping):
         message, cure = "OPTIONS takes a map.", "As in OPTIONS {delimiter: ';', header: true}."
         raise problem(TypeProblem, query.text, expression.place, message, cure)
@@ -155,7 +155,7 @@ def _of_texts(option: Given) -> bool:
     return not isinstance(option, list) or all(isinstance(item, str) for item in option)
 
 
-def _value(request: Request, query: Query, expression: Expression) -> Given:
+def value_of(request: Request, query: Query, expression: Expression) -> Given:
     """A value that is written out, or a parameter."""
     match expression:
         case Literal(value=value):
@@ -163,9 +163,9 @@ def _value(request: Request, query: Query, expression: Expression) -> Given:
         case Negative(operand=Literal(value=int() | float() as number)):
             return -number
         case ListLiteral(items=items):
-            return [_value(request, query, item) for item in items]
+            return [value_of(request, query, item) for item in items]
         case MapLiteral(entries=entries):
-            return {key.text: _value(request, query, value) for key, value in entries}
+            return {key.text: value_of(request, query, value) for key, value in entries}
         case Parameter(name=name, place=place):
             return _parameter(request, query, name, place)
     message, cure = "COPY takes values as they are.", "Calculate it before, and give a $parameter."

@@ -98,9 +98,7 @@ def _answer(
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
         if query.copying is not None:
-            from gdb.run.copying import copied
-
-            return copied(request, query, query.copying, clock)
+            return _copied(request, query, snapshot, statements, clock)
         refusal = statements.refusal(key, snapshot)
         if refusal is not None:
             return _by_operators(request, query, snapshot, clock, statements, refusal, change)
@@ -124,6 +122,23 @@ def _answer(
     if statement is not known:
         statements.keep(key, snapshot, statement)
     return result
+
+
+def _copied(
+    request: Request, query: Query, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> Result:
+    """COPY, in either direction."""
+    from gdb.language.clauses import Copy
+
+    if isinstance(query.copying, Copy):
+        from gdb.run.copying import copied
+
+        return copied(request, query, query.copying, clock)
+    from gdb.run import writing_files
+
+    if query.explain:
+        return Result.of_lines("plan", writing_files.plan_of(request, query, snapshot))
+    return writing_files.copied_to(request, query, snapshot, statements)
 
 
 def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
@@ -224,7 +239,9 @@ def explained(request: Request, snapshot: Snapshot) -> str:
     with snapshot.reading(), own as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
-            raise NotSupported("COPY has no plan.", "Run it with execute().")
+            from gdb.run.writing_files import plan_of
+
+            return "\n".join(plan_of(request, query, snapshot))
         statements = Statements()
         understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -16,10 +17,12 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb import Cluster, ClusterError
+from gdb import Cluster, ClusterError, planner
 from gdb.base import version
 from gdb.executor import cluster
 from gdb.executor.cluster import Answer, Task, cut, work
+from gdb.executor.plan import Plan
+from gdb.records import replace
 
 PEOPLE = 400
 
@@ -188,7 +191,7 @@ def test_a_task_that_takes_too_long_gives_back_the_rest(
     def patient(task: Task) -> Answer:
         """It has some launches' patience, and more when there were many."""
         patience = 1e-3 * 1.05 ** len(answers)
-        answers.append(work(gdb.records.replace(task, patience=patience)))
+        answers.append(work(replace(task, patience=patience)))
         return answers[-1]
 
     class Given(Inline):
@@ -237,11 +240,23 @@ def test_a_store_that_is_not_there_is_told(store: Path, tmp_path: Path) -> None:
     with gdb.connect(store, read_only=True) as db:
         db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
     task = tasks.tasks[0]
-    gone = gdb.records.replace(
-        task, state=gdb.records.replace(task.state, folder=str(tmp_path / "no"))
-    )
+    gone = replace(task, state=replace(task.state, folder=str(tmp_path / "no")))
     with pytest.raises(ClusterError, match="cannot read the store"):
         work(gone)
+
+
+def test_a_full_disk_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a worker that keeps in temporary files what has no room in its budget."""
+    tasks = Inline()
+    with gdb.connect(store, read_only=True) as db:
+        db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cluster, "between", full)
+    with pytest.raises(ClusterError, match=r"(?s)could not do its task: .*No space.*TMPDIR"):
+        work(tasks.tasks[0])
 
 
 def test_a_graph_in_memory_cannot_be_sent() -> None:
@@ -279,11 +294,59 @@ def test_a_timeout_ends_it(store: Path) -> None:
 
 def test_ranges_have_about_equal_weights() -> None:
     weights = np.random.default_rng(1).integers(1, 100, 1000)
-    found = cut(weights, 10, Cluster(Inline(), 2))
+    found = cut(weights, 10)
     assert sorted(k for a, b in found for k in range(a, b)) == list(range(1000))
     sums = [int(weights[a:b].sum()) for a, b in found]
-    assert sums == sorted(sums, reverse=True)
     assert max(sums) < 2 * min(sums)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "workers", "tasks"),
+    [
+        (0.1, 4, 4),  # one for each
+        (4.0, 4, 16),  # of 0.25 s
+        (10.0, 4, 32),  # 8 for each
+        (100.0, 4, 100),  # of 1 s
+        (3600.0, 4, 128),  # 32 for each
+        (1e7, 1000, 8000),  # 8 for each of very many
+        (1e7, 200, 4096),
+    ],
+)
+def test_how_many_tasks(seconds: float, workers: int, tasks: int) -> None:
+    assert cluster.tasks_for(seconds, workers) == tasks
+
+
+def test_terms_are_sent_together(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count that other patterns are added to has the tasks of all of them in one queue."""
+    honest = planner.plan
+
+    def twice(*arguments: Any, **options: Any) -> Plan:
+        plan, term = (honest(*arguments, **options) for _ in range(2))
+        return replace(plan, terms=((1, term),))
+
+    query = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
+    sent: list[Future[Answer]] = []
+
+    class Later(Inline):
+        """Does nothing before it has tasks of two parts."""
+
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            self.tasks.append(arguments[0])
+            sent.append(Future())
+            if len({task.part for task in self.tasks}) > 1:
+                for task, future in zip(self.tasks, sent, strict=True):
+                    if not future.done():
+                        future.set_result(function(task))
+            return sent[-1]
+
+    tasks = Later()
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(query, device="cpu").scalar()
+        monkeypatch.setattr(planner, "plan", twice)
+    with gdb.connect(store, read_only=True) as db:
+        on = Cluster(tasks, 2, least=0.0)
+        assert db.execute(query, on=on, timeout=60).scalar() == 2 * int(str(known))
+    assert len({task.part for task in tasks.tasks}) > 1
 
 
 def test_dask_shares_it(store: Path) -> None:
