@@ -9,44 +9,35 @@ go on with what is left, also below one root. The tasks are sized by the planner
 from __future__ import annotations
 
 import os
-import socket
-import tempfile
 import time
 import uuid
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.base import version, waiting
-from gdb.base.once import PerProcess
-from gdb.errors import ClusterError, GdbError, StoreError
-from gdb.executor.choose_device import STEP, choose, expected, gpu_seconds
+from gdb.errors import ClusterError, GdbError
+from gdb.executor.choose_device import STEP, expected, gpu_seconds
 from gdb.executor.device_names import checked_device
-from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.executor.embeddings import NO_COLUMNS, Wanted
 from gdb.executor.given import Given
 from gdb.executor.plan import Plan, Runs
-from gdb.executor.prepare import Prepared, between, stage
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.prepare import stage
+from gdb.executor.scheduler import Watch
+from gdb.executor.task import Answer, Range, Task, work
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.adjacency import I64
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.state import State, opened, state_of
+from gdb.storage.state import State, state_of
 
 if TYPE_CHECKING:
     from gdb.executor.place import Place
     from gdb.executor.run import Options
     from gdb.executor.source import GraphSource
-
-Range: TypeAlias = tuple[int, int]
-Candidates: TypeAlias = tuple[dict[int, U32], dict[int, I64], dict[int, Range]]
-"""What a `Given` holds."""
-
-Key = TypeVar("Key")
-T = TypeVar("T")
 
 LEAST = 1.0  # seconds that a query is expected to take on one thread from which on it is sent
 TASK = 1.0  # seconds of expected work that a task has, where that makes 8 to 32 of them for each worker
@@ -62,9 +53,8 @@ AHEAD = 2  # tasks for each worker that are sent at a time: one runs, one waits;
 LATE = 3.0  # times as long as expected, after which a task gives back what is left
 GIVES_BACK = 0.5  # seconds before which none does
 SHARE = 20  # what was given back is given back again after one part in so many of the time that the query has taken
-MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
 MANY_WARPS = 4096  # of a GPU of which nothing is known here
-KEPT = 4  # states and plans that a worker keeps for the next task
+DESERTED = 60.0  # seconds that a Dask cluster may be without a worker: those that died are begun anew meanwhile
 _LOOK = 0.05  # seconds between two looks at cancel and timeout
 
 
@@ -85,47 +75,6 @@ class Cluster:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", checked_device(self.device))
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What one worker is asked: see the module.
-
-    state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
-        query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
-        range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
-        back. version : of gdb. place : where to begin among the roots, which another task gave back; None: before them.
-    """
-
-    state: State
-    plan: Plan
-    number: str
-    part: int
-    given: Candidates | None
-    roots: Range
-    what: str
-    wanted: Wanted
-    device: str
-    threads: int
-    memory: int | None
-    gpu_memory: int | None
-    patience: float
-    version: str
-    place: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
-    others go on with what is left of the range. seconds : that it took."""
-
-    part: int
-    roots: Range
-    count: int = 0
-    numbers: I64 | None = None
-    rows: tuple[Embeddings, ...] = ()
-    rest: tuple[Place, ...] = ()
-    seconds: float = 0.0
 
 
 def cluster_of(on: object, least: float | None = None) -> Cluster:
@@ -271,6 +220,7 @@ def ask(
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
     names = count(1)
+    deserted = _Deserted(cluster)
 
     def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
         # others are idle for a small share of the time at most, however wrong the estimates are
@@ -289,6 +239,8 @@ def ask(
             if not watch.going():
                 watch.check()
                 return
+            if not done:
+                deserted.check()
             for future in done:
                 pending.discard(future)
                 answer = _result(future)
@@ -298,6 +250,42 @@ def ask(
     finally:
         for future in pending:
             future.cancel()
+
+
+def counts(
+    plans: Sequence[Plan], graph: GraphSource, options: Options, watch: Watch, given: Given | None
+) -> dict[int, int]:
+    """The counts of those of some plans that other processes do, all at once, by their numbers. Raises as `ask`."""
+    assert options.on is not None
+    seconds = shares(plans, graph, options.on, given)
+    found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
+    if found:
+        options.ran = "cluster"
+        for answer in ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, given):
+            found[answer.part] += answer.count
+    return found
+
+
+class _Deserted:
+    """Whether a Dask cluster has no workers left: it would wait for ever for some."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._client = getattr(cluster.executor, "_client", None)
+        self._seen = self._looked = time.monotonic()
+
+    def check(self) -> None:
+        """Look, once a second. Raises ClusterError after `DESERTED` seconds without a worker."""
+        now = time.monotonic()
+        if self._client is None or now - self._looked < min(1.0, DESERTED):
+            return
+        self._looked = now
+        if self._client.scheduler_info(n_workers=1)["workers"]:
+            self._seen = now
+        elif now - self._seen > DESERTED:
+            raise ClusterError(
+                f"The cluster has had no workers for {now - self._seen:.0f} seconds.",
+                "Start some, and ask again; their logs say why they ended.",
+            )
 
 
 def task_of(
@@ -365,136 +353,3 @@ def _result(future: Future[Answer]) -> Answer:
             f"A worker failed: {type(error).__name__}: {error}.",
             "See its log; a worker that is killed again and again may have too little memory.",
         ) from error
-
-
-# ---- who works -----------------------------------------------------------------------------------
-
-
-class _Known:
-    """Snapshots and plans that this worker was asked of last."""
-
-    def __init__(self) -> None:
-        self.lock = waiting.Lock()
-        self.snapshots: OrderedDict[State, Snapshot] = OrderedDict()
-        self.plans: OrderedDict[tuple[State, str], Plan] = OrderedDict()
-
-    def plan(self, task: Task) -> tuple[Plan, Snapshot]:
-        with self.lock:
-            snapshot = _kept(self.snapshots, task.state, lambda: opened(task.state))
-            plan = _kept(self.plans, (task.state, task.number), lambda: task.plan)
-        return plan, snapshot
-
-
-def _kept(known: OrderedDict[Key, T], key: Key, make: Callable[[], T]) -> T:
-    if key not in known:
-        known[key] = make()
-        while len(known) > KEPT:
-            known.popitem(last=False)
-    known.move_to_end(key)
-    return known[key]
-
-
-_known = PerProcess(_Known)
-
-
-def work(task: Task) -> Answer:
-    """Do a task, in the process that this is called in.
-
-    Raises
-    ------
-    ClusterError : this process cannot read the store, has another version of gdb, or a full disk.
-    DeviceError, OutOfBudget, CountOverflow : as of any run.
-    """
-    own = version.installed()
-    if own != task.version:
-        raise ClusterError(
-            f"The worker on {socket.gethostname()} has gdb {own}, and {task.version} asks.",
-            "Install the same version everywhere.",
-        )
-    begun = time.perf_counter()
-    try:
-        plan, snapshot = _known.get().plan(task)
-    except (StoreError, OSError) as error:
-        raise ClusterError(
-            f"The worker on {socket.gethostname()} cannot read the store: {error}",
-            "Keep the store where every worker sees it under the same path.",
-        ) from error
-    try:
-        answer, rest = _run(task, plan, snapshot)
-    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
-        raise ClusterError(
-            f"The worker on {socket.gethostname()} could not do its task: {error}",
-            f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
-        ) from error
-    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
-
-
-def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
-    """The answer, and where others go on."""
-    given = None if task.given is None else Given(*task.given)
-    device = task.device if task.place is None else "cpu"  # only there a search stands at a place
-    choice = choose(plan, device, snapshot)
-    whole = stage(plan, snapshot, given, windows=choice.windows)
-    prepared = between(whole, *task.roots)
-    watch, budget = Watch(None, None, None), Budget(task.memory)
-    watch.start, watch.until = task.place, time.monotonic() + task.patience
-    answer = _done(
-        task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
-    )
-    return answer, tuple(watch.rest)
-
-
-def _done(
-    task: Task, prepared: Prepared, ordinals: tuple[int, ...] | None, watch: Watch, budget: Budget
-) -> Answer:
-    """What the device finds: a GPU, or the CPU where `ordinals` is None."""
-    rows: list[Embeddings] = []
-
-    def keep(part: Embeddings) -> None:
-        watch.add_rows(len(part))
-        rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
-
-    if ordinals is None:
-        import gdb.executor.cpu.launch as cpu
-
-        match task.what:
-            case "count":
-                return Answer(
-                    task.part, task.roots, cpu.count(prepared, watch, budget, task.threads)
-                )
-            case "tallies":
-                return Answer(
-                    task.part,
-                    task.roots,
-                    numbers=cpu.tallies(prepared, watch, budget, task.threads),
-                )
-            case "distinct":
-                assert task.wanted.once is not None
-                found = cpu.distinct(prepared, watch, budget, task.wanted.once, task.threads)
-                return Answer(task.part, task.roots, numbers=found.astype(np.int64))
-        watch.most_rows = MOST_ROWS
-        cpu.deliver_rows(prepared, watch, budget, task.wanted, keep, task.threads)
-        return Answer(task.part, task.roots, rows=tuple(rows))
-    import gdb.executor.gpu.launch as gpu
-
-    match task.what:
-        case "count":
-            (number,) = gpu.counts([prepared], watch, budget, ordinals, task.gpu_memory)
-            return Answer(task.part, task.roots, number)
-        case "tallies":
-            return Answer(
-                task.part,
-                task.roots,
-                numbers=gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory),
-            )
-        case "distinct":
-            assert task.wanted.once is not None
-            vids = gpu.distinct(
-                prepared, watch, budget, task.wanted.once, ordinals, task.gpu_memory
-            )
-            return Answer(task.part, task.roots, numbers=vids.astype(np.int64))
-    gpu.deliver_rows(
-        *(prepared, watch, budget, task.wanted, keep, ordinals, task.threads),
-        gpu_memory=task.gpu_memory,
-    )
-    return Answer(task.part, task.roots, rows=tuple(rows))

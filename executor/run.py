@@ -32,9 +32,9 @@ from gdb.storage.adjacency import I64, U32
 from gdb.storage.arrays import Shelf
 
 if TYPE_CHECKING:
-    from gdb.executor.cluster import Answer
     from gdb.executor.gpu.memory import DeviceArray
     from gdb.executor.gpu.rows import Pick
+    from gdb.executor.task import Answer
 
 Part = TypeVar("Part")
 
@@ -82,7 +82,11 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         total = 0
         terms = ((1, plan), *plan.terms)
         watch.parts = len(terms)
-        shared = _shared([term for _, term in terms], graph, options, given, watch)
+        shared: dict[int, int] = {}
+        if options.on is not None:
+            from gdb.executor import cluster
+
+            shared = cluster.counts([term for _, term in terms], graph, options, watch, given)
         here: list[tuple[int, Prepared]] = []
         for watch.part, (factor, term) in enumerate(terms):
             factor *= term.multiplicity
@@ -106,29 +110,6 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         return total // plan.divisor
 
     return _on_device(plan, graph, options, run)
-
-
-def _shared(
-    plans: Sequence[Plan],
-    graph: GraphSource,
-    options: Options,
-    given: Given | None,
-    watch: Watch,
-) -> dict[int, int]:
-    """The counts of those of some plans that other processes do, all at once, by their numbers."""
-    if options.on is None:
-        return {}
-    from gdb.executor import cluster
-
-    seconds = cluster.shares(plans, graph, options.on, given)
-    found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
-    if found:
-        options.ran = "cluster"
-        for answer in cluster.ask(
-            plans, graph, options, seconds, "count", NO_COLUMNS, watch, given
-        ):
-            found[answer.part] += answer.count
-    return found
 
 
 def _elsewhere(

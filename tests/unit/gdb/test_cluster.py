@@ -19,9 +19,10 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
-from gdb.executor import cluster
-from gdb.executor.cluster import Answer, Task, cut, work
+from gdb.executor import cluster, task
+from gdb.executor.cluster import cut
 from gdb.executor.plan import Plan
+from gdb.executor.task import Answer, Task, work
 from gdb.records import replace
 
 PEOPLE = 400
@@ -166,7 +167,7 @@ def test_all_tasks_see_one_version(store: Path, tmp_path: Path) -> None:
                     "MATCH (a:Person {id: 5}) DETACH DELETE a CREATE (:Person {id: 1000})"
                 )
                 other.compact()
-            cluster._known.get().snapshots.clear()
+            task._known.get().snapshots.clear()
             return super().submit(function, *arguments, **options)
 
     query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
@@ -254,9 +255,36 @@ def test_a_full_disk_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(cluster, "between", full)
+    monkeypatch.setattr(task, "between", full)
     with pytest.raises(ClusterError, match=r"(?s)could not do its task: .*No space.*TMPDIR"):
         work(tasks.tasks[0])
+
+
+class Deserted(Inline):
+    """A Dask client's executor whose workers have all died."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._client = self
+        self.workers: dict[str, object] = {}
+
+    def scheduler_info(self, n_workers: int) -> dict[str, object]:
+        return {"workers": self.workers}
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        return Future()  # which waits for a worker
+
+
+def test_a_cluster_without_workers_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it has had none for a while; while there are some, a task may take as long as it takes."""
+    monkeypatch.setattr(cluster, "DESERTED", 0.2)
+    text, tasks = "MATCH (a)-->(b) RETURN count(*)", Deserted()
+    with gdb.connect(store, read_only=True) as db:
+        with pytest.raises(ClusterError, match="no workers for"):
+            db.execute(text, on=Cluster(tasks, 2, least=0.0), timeout=60)
+        tasks.workers["one"] = object()
+        with pytest.raises(gdb.QueryTimeout):
+            db.execute(text, on=Cluster(tasks, 2, least=0.0), timeout=1)
 
 
 def test_a_graph_in_memory_cannot_be_sent() -> None:
