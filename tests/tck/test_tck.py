@@ -27,13 +27,13 @@ def _outcomes() -> list[Outcome]:
 
 @pytest.mark.parametrize("way", ["columns", "rows"])
 def test_nothing_else_fails_whichever_way_queries_go(way: Way) -> None:
-    """A fourth of the scenarios; `make tck WAY=columns` runs all."""
+    """A sixth of the scenarios; `make tck WAY=columns` runs all."""
     why = scenarios.absent()
     if why:
         pytest.skip(why)
-    found = scenarios.run(way=way, each=4)
+    found = scenarios.run(way=way, each=6)
     assert scenarios.unlisted(found, scenarios.known()) == []
-    assert len(found) == 496
+    assert len(found) == 331
 
 
 def test_nothing_fails_that_is_not_listed(outcomes: list[Outcome]) -> None:

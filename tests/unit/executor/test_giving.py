@@ -47,7 +47,7 @@ def given_away(prepared: Prepared, steps: int, seed: int) -> tuple[int, int]:
     return sum(worker.total for worker in workers), gave
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(case=cases(), off=st.sampled_from(PASS_SETS), steps=st.sampled_from([0, 3, 20]))
 def test_a_count_is_given_away(
     case: tuple[SmallGraph, QueryGraph], off: frozenset[str], steps: int

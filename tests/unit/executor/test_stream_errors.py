@@ -11,6 +11,7 @@ import nanoarrow as na
 import pytest
 
 import gdb
+from gdb.base.budget import Budget
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -43,7 +44,7 @@ ANSWERS = pytest.mark.parametrize("answer", [of_query, of_session])
 
 
 def failing(text: str) -> Callable[[ArrowStream], Array]:
-    def read(_: ArrowStream) -> Array:
+    def read(_: ArrowStream, budget: object) -> Array:
         raise RuntimeError(f"ArrowArrayStream::get_next() failed (5): {text}")
 
     return read
@@ -98,7 +99,7 @@ def test_a_stream_that_is_interrupted_halfway(
 
         return stoppable(work, noting, *rest)  # type: ignore[arg-type]
 
-    def read(source: ArrowStream) -> Array:
+    def read(source: ArrowStream, budget: object) -> Array:
         chunks = iter(na.ArrayStream(source))
         first = next(chunks)
         if deadline is None:
@@ -122,9 +123,9 @@ def test_duckdbs_own_errors_pass() -> None:
 def test_a_database_that_is_closed_while_duckdb_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     reached, raised, read = threading.Event(), list[BaseException](), relational._read
 
-    def noted(relation: object) -> object:
+    def noted(relation: object, budget: Budget) -> object:
         reached.set()
-        return read(relation)  # type: ignore[arg-type]
+        return read(relation, budget)  # type: ignore[arg-type]
 
     monkeypatch.setattr(relational, "_read", noted)
     db = gdb.connect()

@@ -40,7 +40,7 @@ def cut_short(prepared: Prepared, limit: int, threads: int, capacity: int) -> Em
     return rows_on_cpu(prepared, Watch(None, None, limit), Budget(), threads, capacity)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     case=cases(),
     off=st.sampled_from(PASS_SETS),
@@ -70,7 +70,7 @@ def test_rows_of_short_turns_are_those_of_the_reference(
     assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     case=cases(),
     limit=st.sampled_from([1, 2, 7, 30]),
@@ -96,7 +96,7 @@ def test_a_limit_is_filled_with_rows_of_the_reference(
     assert some <= whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=cases(), capacity=st.sampled_from([1, 2, 1000]), data=st.data())
 def test_a_distinct_value_is_found_once(
     case: tuple[SmallGraph, QueryGraph], capacity: int, data: st.DataObject
@@ -114,7 +114,7 @@ def test_a_distinct_value_is_found_once(
             assert sorted(found.tolist()) == want
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=cases(), off=st.sampled_from(PASS_SETS), steps=st.sampled_from([0, 3]))
 def test_a_count_goes_from_worker_to_worker(
     case: tuple[SmallGraph, QueryGraph], off: frozenset[str], steps: int

@@ -16,7 +16,7 @@ from gdb.query_graph import DIFFERENT_EDGES
 from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
-SEEDS, QUERIES = 4, 25
+SEEDS, QUERIES = 3, 25
 REWRITES, PASSES = rewrites.REWRITES, planning.PASSES
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 

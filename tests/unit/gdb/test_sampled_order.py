@@ -59,7 +59,7 @@ def always(members: int = 2) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases(), st.sampled_from([2, 100]))
 def test_small_patterns_in_all_modes_are_brute_force(
     case: tuple[SmallGraph, QueryGraph], members: int
