@@ -6,8 +6,6 @@ STAMP := .venv/.installed
 DOCS_STAMP := .venv/.docs
 # On a machine whose own Python has CuPy and the other needs: make gpu-test GPU_PYTHON=python3
 GPU_PYTHON ?= $(BIN)/python
-# Of make test: one more than cores, for tests wait for disks and for processes of their own.
-WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 # Of make cycle.
 READERS ?= 8
 RUN_SECONDS ?= 60
@@ -31,7 +29,7 @@ demo: $(STAMP) ## the code graph of the Python standard library: import it, matc
 	$(BIN)/gdbsh demo
 
 test: $(STAMP) ## the whole test suite
-	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 $(DOCS_STAMP): $(STAMP)
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

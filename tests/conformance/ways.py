@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,11 +94,14 @@ class Runner:
         self.differing: list[str] = []
 
     def check(self, subject: Subject, everywhere: bool = True) -> None:
-        """Compare the ways with the definition: all of them, or one of those over columns, each in its turn."""
+        """Compare the ways with the definition: all of them, or one of those over columns, each in its turn; of such
+        subjects every second one, unless GDB_CONFORMANCE is "all"."""
+        self.turn += 1
+        if not everywhere and self.turn % 2 and os.environ.get("GDB_CONFORMANCE") != "all":
+            return
         meant = Definition(subject)
         everywhere = everywhere and any(value is not None for value in meant.values.values())
-        self.turn += 1
-        ways = ("", "WITH * ", "rows") if everywhere else ("", "WITH * ")[self.turn % 2 :][:1]
+        ways = ("", "WITH * ", "rows") if everywhere else ("", "WITH * ")[self.turn // 2 % 2 :][:1]
         before = self.by_columns
         for way in ways:
             self._returned(subject, meant, way)
