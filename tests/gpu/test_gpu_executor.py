@@ -20,7 +20,7 @@ from gdb import planner
 from gdb.errors import Cancelled, DeviceError, LimitExceeded, OutOfBudget, QueryTimeout, RunError
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.embeddings import Embeddings
-from gdb.executor.gpu import device, launch, layout, local, matrices, memory, special, stage
+from gdb.executor.gpu import device, launch, layout, local, matrices, memory, special, stage, units
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -169,7 +169,7 @@ def test_launches_that_stop_anywhere(
 ) -> None:
     """A step budget of nothing stops every warp wherever it can stop; small parts cut lists anywhere."""
     monkeypatch.setattr(launch, "STEPS", steps)
-    monkeypatch.setattr(stage, "PART", part)
+    monkeypatch.setattr(units, "PART", part)
     graph = hub_graph(9, 40, 40)
     for shape in ("wedge", "triangle", "parallel"):
         for off in (frozenset[str](), frozenset({"count_last"})):
