@@ -14,7 +14,7 @@ WAY ?= chosen
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test docs wheel crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
-	gpu-test gpu-sanitize gpu-bench clean
+	gpu-test gpu-emulated gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -119,6 +119,11 @@ bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
+
+gpu-emulated: $(STAMP) ## tests of the GPU without one: its kernels compiled by g++ (some ten minutes)
+	$(BIN)/python -m pytest -q -n auto -p tests.emulated.plugin tests/gpu/test_gpu_executor.py tests/gpu/test_gpu_compared.py \
+		tests/gpu/test_pairs.py tests/gpu/test_out_of_core.py \
+		-k "not at_once and not several and not such_device and not wiki and not front_door and not refused"
 
 gpu-sanitize: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## a part of those tests under compute-sanitizer
 	PYTHON=$(GPU_PYTHON) scripts/gpu_sanitize.sh
