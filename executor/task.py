@@ -1,6 +1,6 @@
 """A task of a query that other processes share (`gdb.executor.cluster`), and how a worker does it.
 
-A worker keeps the last snapshots and plans that it was asked of: tasks of one query follow one another.
+A worker keeps the snapshots and plans of its last tasks: those of one query follow one another.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Answer:
 
 
 class _Known:
-    """Snapshots and plans that this worker was asked of last."""
+    """Snapshots and plans of the last tasks of this worker."""
 
     def __init__(self) -> None:
         self.lock = waiting.Lock()

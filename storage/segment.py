@@ -142,7 +142,7 @@ class Inside:
 
     @property
     def bytes(self) -> bytes:
-        """The sections as a segment file has them, made when first asked for."""
+        """The sections as a segment file has them, made on first use."""
         if not self._raw:
             out = io.BytesIO()
             write_sections(out.write, self._sections, None)

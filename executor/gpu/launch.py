@@ -322,7 +322,7 @@ def _too_many() -> CountOverflow:
 
 
 def _keep(stage: Stage, done: bool) -> None:
-    """Have a stage wait to be used again, once nobody needs what it holds."""
+    """Keep a stage for the next run of its query, after its results were read."""
     stage.warps.leave(done=done)
     memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)
 

@@ -215,7 +215,7 @@ class Stage:
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
 
     def enter(self) -> None:
-        """Get memory for the warps, until `leave`."""
+        """Get memory for the warps, until `warps.leave`."""
         self.warps.enter(self.call.parameters[0])
 
     @property

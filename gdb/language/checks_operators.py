@@ -56,7 +56,7 @@ def warn_of_null(expression: Comparison, frame: Frame) -> None:
 
 
 def listed(known: Known, expression: Expression, frame: Frame) -> None:
-    """Refuse what stands behind IN and is surely no list."""
+    """Refuse a right operand of IN that is surely no list."""
     if not known.may_be((Kind.LIST,)):
         raise frame.misfit(
             expression.place, f"behind IN stands a list, and this is {known}.", "Write it in [ ]."

@@ -13,6 +13,7 @@ from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
 from gdb.executor.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
+from gdb.imports import deferred
 from gdb.language.hidden import is_hidden
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
@@ -35,7 +36,10 @@ from gdb.records import replace
 from gdb.storage.ranked import ranked
 
 if TYPE_CHECKING:
+    from gdb.planner import sampled_order as sampling
     from gdb.planner.sampled_order import Sampled
+else:
+    sampling = deferred("gdb.planner.sampled_order")
 
 PASSES = (
     "decompose",
@@ -92,8 +96,9 @@ def plan(
     held = conditions(query, parallel)
     tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
     sampled = None
-    if not {"order", "statistics"} & switched_off:
-        sampled = _sampled(
+    large = len(query.candidates) >= LEAST_SAMPLED
+    if large and not {"order", "statistics"} & switched_off:
+        sampled = sampling.sampled_order(
             query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
         )
     if sampled is not None:
@@ -199,24 +204,6 @@ def _with_terms(
     return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 
 
-def _sampled(
-    query: Resolved,
-    parts: Decomposition,
-    differs: frozenset[tuple[int, int]],
-    *,
-    counting: bool,
-    tails: bool,
-    few: bool,
-    root: int | None = None,
-) -> Sampled | None:
-    """The order of a large pattern (`sampled_order`); None for a small one."""
-    if len(query.candidates) < LEAST_SAMPLED:
-        return None
-    from gdb.planner.sampled_order import sampled_order  # small patterns do not wait for it
-
-    return sampled_order(query, parts, differs, counting=counting, tails=tails, few=few, root=root)
-
-
 def _is_plain(plan: Plan) -> bool:
     """Whether embeddings are what edges, candidates and differing vertices say: nothing else leaves any out."""
     return all(isinstance(phase, Scan | Extend | Eliminate) for phase in plan.phases)
@@ -229,7 +216,9 @@ def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
     query = resolve(graph, source)
     parts = decompose(query)
     held = conditions(query, {}).vertices
-    sampled = _sampled(query, parts, held, counting=False, tails=False, few=False)
+    sampled = None
+    if len(query.candidates) >= LEAST_SAMPLED:
+        sampled = sampling.sampled_order(query, parts, held, counting=False, tails=False, few=False)
     if sampled is not None:
         return sampled.estimates
     return cost.estimates(query, matching_order(query, parts))

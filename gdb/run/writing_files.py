@@ -132,7 +132,7 @@ class _Writer(Pipe):
 
         Raises
         ------
-        Cancelled : nobody wants it any more. duckdb.Error : it cannot be written.
+        Cancelled : the query was cancelled. duckdb.Error : it cannot be written.
         """
         for batch in piece.batches(min(_BATCH, self.target.part_rows)):
             with self._lock:
