@@ -23,7 +23,8 @@ from gdb.executor.gpu import device, layout, render
 LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 10
 # NVRTC 13.0 reads memory in its optimiser that it has given back: a kernel of its own for a 4-clique ended with a
-# segmentation fault 12 times of 22, and 0 of 18 where glibc does not hand such memory out again at once.
+# segmentation fault 12 times of 22, and 0 of 18 where glibc does not hand such memory out again at once. Another
+# query's kernel (hprd) ended so in all `TRIES`: every second try leaves the allocator as it is.
 _MALLOC = "glibc.malloc.tcache_count=0"
 AT_ONCE = 2  # compilers at work
 _PROGRAM = """
@@ -84,11 +85,11 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
     # -P: without it, -c imports from the folder where the user stands first, which may be a stranger's
     command = [sys.executable, "-P", "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
     problem = ""
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
         try:
             with _compilers.get():
                 ended = waiting.run(
-                    [*command, *render.OPTIONS], source.encode(), LONGEST, _environment()
+                    [*command, *render.OPTIONS], source.encode(), LONGEST, _environment(attempt)
                 )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise device.without_compiler(error) from error
@@ -103,8 +104,11 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
     raise device.without_compiler(RuntimeError(problem))
 
 
-def _environment() -> dict[str, str]:
-    """That of the compiler's process: this one's, and `_MALLOC`, beside which what a user has tuned stays."""
+def _environment(attempt: int) -> dict[str, str]:
+    """That of the compiler's process: this one's, and in even attempts `_MALLOC`, beside which what a user has tuned
+    stays."""
+    if attempt % 2:
+        return dict(os.environ)
     tuned = os.environ.get("GLIBC_TUNABLES")
     return {**os.environ, "GLIBC_TUNABLES": f"{tuned}:{_MALLOC}" if tuned else _MALLOC}
 

@@ -43,6 +43,17 @@ def test_the_compiler_never_gets_freed_memory_at_once(monkeypatch: pytest.Monkey
     assert compiler.compiled("", "sm_90")[0] == b"\x7fELF" + tuned
 
 
+def test_every_second_try_leaves_the_allocator_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import os, sys\n"
+        "if 'GLIBC_TUNABLES' in os.environ: os.abort()\n"
+        "sys.stdout.buffer.write(b'\\x7fELF')"
+    )
+    monkeypatch.setattr(compiler, "_PROGRAM", program)
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    assert compiler.compiled("", "sm_90")[0] == b"\x7fELF"
+
+
 def test_one_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_PROGRAM", "import os; os.abort()")
     with pytest.raises(DeviceError, match="NVRTC"):
