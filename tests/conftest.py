@@ -54,8 +54,10 @@ def shared_data() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests marked `gpu` where no CUDA device answers."""
+    from gdb.executor.gpu import device
+
     marked = [item for item in items if item.get_closest_marker("gpu")]
-    if marked and (reason := _no_device()):
+    if marked and (reason := device.absence()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=reason))
 
@@ -65,17 +67,3 @@ def pytest_collection_finish() -> None:
     second, each time."""
     gc.collect()
     gc.freeze()
-
-
-def _no_device() -> str:
-    """Why no GPU can be used, or nothing; `tests.emulated.plugin` stands for one."""
-    if "GDB_EMULATED_GPU" in os.environ:
-        return ""
-    try:
-        import cupy
-    except ImportError:
-        return "CuPy is not installed"
-    try:
-        return "" if cupy.cuda.runtime.getDeviceCount() else "there is no CUDA device"
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        return f"no CUDA device answers: {error}"

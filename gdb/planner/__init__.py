@@ -96,8 +96,7 @@ def plan(
     held = conditions(query, parallel)
     tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
     sampled = None
-    large = len(query.candidates) >= LEAST_SAMPLED
-    if large and not {"order", "statistics"} & switched_off:
+    if _is_large(query) and not {"order", "statistics"} & switched_off:
         sampled = sampling.sampled_order(
             query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
         )
@@ -204,6 +203,11 @@ def _with_terms(
     return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 
 
+def _is_large(query: Resolved) -> bool:
+    """Whether the order of a pattern is found by samples (`sampled_order`), not by degrees."""
+    return len(query.candidates) >= LEAST_SAMPLED
+
+
 def _is_plain(plan: Plan) -> bool:
     """Whether embeddings are what edges, candidates and differing vertices say: nothing else leaves any out."""
     return all(isinstance(phase, Scan | Extend | Eliminate) for phase in plan.phases)
@@ -217,7 +221,7 @@ def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
     parts = decompose(query)
     held = conditions(query, {}).vertices
     sampled = None
-    if len(query.candidates) >= LEAST_SAMPLED:
+    if _is_large(query):
         sampled = sampling.sampled_order(query, parts, held, counting=False, tails=False, few=False)
     if sampled is not None:
         return sampled.estimates

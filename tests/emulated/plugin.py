@@ -5,18 +5,21 @@ Threads cannot share the emulator, and what asks CuPy itself has no answer here:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from gdb.executor.gpu import device, special
 
-os.environ["GDB_TEST_BACKENDS"] = "cpu,gpu"
-os.environ["GDB_EMULATED_GPU"] = "1"
-setattr(device, "absence", lambda: None)  # noqa: B010
-setattr(device, "require", lambda ordinal=0: None)  # noqa: B010
-setattr(device, "total_bytes", lambda ordinal: 1 << 34)  # noqa: B010
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a device be there for this run, from before tests are collected: some are skipped by that."""
+    patches = pytest.MonkeyPatch()
+    config.add_cleanup(patches.undo)
+    patches.setenv("GDB_TEST_BACKENDS", "cpu,gpu")
+    patches.setattr(device, "absence", lambda: None)
+    patches.setattr(device, "require", lambda ordinal=0: None)
+    patches.setattr(device, "total_bytes", lambda ordinal: 1 << 34)
 
 
 @pytest.fixture(autouse=True)

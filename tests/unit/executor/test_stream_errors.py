@@ -123,9 +123,9 @@ def test_duckdbs_own_errors_pass() -> None:
 def test_a_database_that_is_closed_while_duckdb_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     reached, raised, read = threading.Event(), list[BaseException](), relational._read
 
-    def noted(relation: object, budget: Budget) -> object:
+    def noted(relation: duckdb.DuckDBPyRelation, budget: Budget) -> Array:
         reached.set()
-        return read(relation, budget)  # type: ignore[arg-type]
+        return read(relation, budget)
 
     monkeypatch.setattr(relational, "_read", noted)
     db = gdb.connect()
