@@ -27,7 +27,7 @@ import graphs
 import results
 from gdb import planner
 from gdb.errors import GdbError, QueryTimeout
-from gdb.executor.plan import Plan
+from gdb.executor.plan.plan import Plan
 from peers import data, ours, workload
 from peers.report import figures
 

@@ -34,8 +34,8 @@ from decomposition import PUBLISHED, measured_names, read_subjects
 from gdb.errors import CountOverflow, QueryTimeout
 from gdb.executor.gpu import memory, special
 from gdb.executor.gpu.device import absence
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared
+from gdb.executor.nest.prepare import Prepared
+from gdb.executor.plan.plan import Plan
 from peers.report import figures
 
 SETS = (*large_patterns.SETS, *gpu.GRAPHS)

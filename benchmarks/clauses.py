@@ -25,7 +25,7 @@ import numpy as np
 import gdb
 import results
 from gdb.errors import QueryTimeout
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from peers.report import figures
 
 SEED = 11

@@ -22,7 +22,7 @@ import results
 from ablation import switched_off
 from decomposition import PUBLISHED
 from gdb.executor.gpu import memory, special
-from gdb.executor.plan import Extend, Plan
+from gdb.executor.plan.plan import Extend, Plan
 from gpu import COMPILING, loaded, unready
 from peers.report import figures
 

@@ -33,7 +33,7 @@ from gdb.language.parser import parse
 from gdb.logical.planning import planned
 from gdb.physical.binder import bind, one_pattern
 from gdb.run import options
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from gpu import COMPILING, loaded, unready
 from peers.report import figures
 from rows import to_arrow

@@ -28,7 +28,7 @@ import numpy as np
 import results
 from gdb.executor.gpu import compiler, device, memory
 from gdb.executor.gpu.memory import DeviceArray
-from gdb.storage.adjacency import Adjacency
+from gdb.storage.graph.adjacency import Adjacency
 from index_kernels import (
     CROWDED,
     CSR,

@@ -10,8 +10,8 @@ import numpy as np
 
 from gdb.executor.gpu import memory, render
 from gdb.executor.gpu.memory import DeviceArray, HostArray
-from gdb.executor.tables import ViewField
-from gdb.storage.adjacency import Adjacency
+from gdb.executor.nest.tables import ViewField
+from gdb.storage.graph.adjacency import Adjacency
 from index_layouts import I64, SEED, csr, hash_pcsr
 
 SOURCE = Path(__file__).with_name("index_gpu.cu")

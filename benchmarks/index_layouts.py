@@ -1,10 +1,10 @@
 """Three layouts of an edge-label partition (ELP), and what a lookup of a vid finds in each: start and end of its
 neighbours.
 
-Interval index: `gdb.storage.adjacency.Adjacency`, as the product builds, stores and reads it. Hash-PCSR: as GSI lays it
-out (Zeng and others, SGSI, TKDE 2022, §4, definition 5 and algorithm 7; hash and seed are those of GSI's program).
-Plain CSR: row offsets for all vids in each ELP, the "basic representation" there. Everything is NumPy; `index_gpu.py`
-measures the same lookups on a GPU, and both sides make the same digest of the rows that they find.
+Interval index: `gdb.storage.graph.adjacency.Adjacency`, as the product builds, stores and reads it. Hash-PCSR: as GSI
+lays it out (Zeng and others, SGSI, TKDE 2022, §4, definition 5 and algorithm 7; hash and seed are those of GSI's
+program). Plain CSR: row offsets for all vids in each ELP, the "basic representation" there. Everything is NumPy;
+`index_gpu.py` measures the same lookups on a GPU, and both sides make the same digest of the rows that they find.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.build import write_graph
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import Adjacency
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]

@@ -31,7 +31,7 @@ import graphs
 import results
 from gdb import planner
 from gdb.errors import CountOverflow, QueryTimeout
-from gdb.executor.plan import Plan
+from gdb.executor.plan.plan import Plan
 from peers.report import figures
 
 ROWS = 100_000

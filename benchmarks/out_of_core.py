@@ -27,11 +27,11 @@ from gdb import planner
 from gdb.errors import OutOfBudget
 from gdb.executor import run
 from gdb.executor.gpu import device, memory, pinned, residency, special
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import stage
+from gdb.executor.nest.prepare import stage
+from gdb.executor.plan.plan import Plan
 from gdb.executor.run import Options, Profile
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from peers.report import figures
 
 PATTERNS: dict[str, tuple[tuple[int, int], ...]] = {

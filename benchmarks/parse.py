@@ -27,7 +27,7 @@ from gdb.logical.planning import planned
 from gdb.physical.binder import bind, one_pattern
 from gdb.planner import plan
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.snapshot import Snapshot
+from gdb.storage.graph.snapshot import Snapshot
 from peers.report import figures
 
 NODES, DEGREE = 2000, 4

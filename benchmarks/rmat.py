@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage.adjacency import I64, Adjacency, Direction, Shape
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, Adjacency, Shape
 
 Keys = npt.NDArray[np.int64]
 SIZES = {
@@ -61,7 +62,7 @@ class ArrayGraph:
         return self._view
 
     def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
-        """See `gdb.storage.adjacency.Shape`."""
+        """See `gdb.storage.graph.adjacency.Shape`."""
         return self._view.shape
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:

@@ -41,8 +41,8 @@ import gdb
 import graphs
 import results
 from decomposition import PUBLISHED, PUBLISHED_NAMES, Subject, absent, read_subjects
-from gdb.executor.cluster import AHEAD, LATE, tasks_for
-from gdb.executor.task import Answer, Task, work
+from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
+from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 from peers.report import figures
 from scale_simulation import Costs, Unit, simulated

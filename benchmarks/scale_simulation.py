@@ -1,10 +1,11 @@
-"""A query on workers that are not here: the rules of `gdb.executor.cluster`, played with measured costs of its units.
+"""A query on workers that are not here: the rules of `gdb.executor.cluster.cluster`, played with measured costs of its
+units.
 
 Each unit is a range of roots, with the seconds that the planner expected of it and those that it took. A query of more
 work has the same units, each as much longer; where there are more tasks than units, a unit is cut into equal tasks. The
 caller sends one task after another, the longest first, and receives one answer after another; a worker takes the next
 task when it has given back its last. A task that is late gives back what is left, which is divided among those who have
-nothing to do, as in `gdb.executor.cluster.ask`.
+nothing to do, as in `gdb.executor.cluster.cluster.ask`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gdb.executor.cluster import AHEAD, GIVES_BACK, LATE, SHARE, TASK, tasks_for
+from gdb.executor.cluster.cluster import AHEAD, GIVES_BACK, LATE, SHARE, TASK, tasks_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from gdb.query_graph import DIFFERENT_EDGES
 from gdb.repl.main import CHARACTERS
 from gdb.repl.session import Session
 from gdb.repl.statements import streamed
-from gdb.run.texts import Texts
+from gdb.run.query_cache import Texts
 from peers.report import figures
 
 NAMES = ("Anna", "Ben", "Chloe", "David", "Emma", "Finn", "Greta", "Hugo")

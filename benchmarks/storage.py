@@ -4,8 +4,8 @@
 
 email-Enron with 1, 3 and 12 edge labels (each undirected edge gets one at random, seed 0) and hprd with its vertex
 labels, without property columns: the comparison of geneva-tpds §8.2, table 2. Interval-PCSR is measured on disk, the
-others are computed from the same partitions (`gdb.storage.sizes`). The exit code is 1 if interval-PCSR takes more
-than 1.1 times CSR, 2 if the graphs are not here.
+others are computed from the same partitions (`gdb.storage.graph.format_sizes`). The exit code is 1 if interval-PCSR
+takes more than 1.1 times CSR, 2 if the graphs are not here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 import graphs
 import results
-from gdb.storage.build import write_graph
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.sizes import Sizes, interval_pcsr_bytes, sizes
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.graph.format_sizes import Sizes, interval_pcsr_bytes, sizes
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 I64 = npt.NDArray[np.int64]
 MOST_OVER_CSR = 1.1

@@ -17,14 +17,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from gdb.base.machine.cores import cores
-from gdb.executor.device_names import AUTO, CPU, checked_device, ordinals
-from gdb.executor.prepare import Prepared, stage
-from gdb.executor.scheduler import Guard
 from gdb.records import dataclass, quick
 
+from .device_names import AUTO, CPU, checked_device, ordinals
+from .nest.prepare import Prepared, stage
+from .work.scheduler import Guard
+
 if TYPE_CHECKING:
-    from gdb.executor.plan import Plan
-    from gdb.executor.source import GraphSource
+    from .plan.plan import Plan
+    from .plan.source import GraphSource
 
 STEP = 1.5e-8  # seconds of one step on one thread of a CPU
 CALL, CALL_THREAD = (
@@ -121,7 +122,7 @@ def shown(
 
 
 def _named(name: str) -> Choice:
-    from gdb.executor.gpu.device import require
+    from .gpu.device import require
 
     choice = Choice(name if ":" in name else "cuda:0", "asked for")
     for ordinal in choice.ordinals:
@@ -145,7 +146,7 @@ def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None)
             "" if runs else f"{_words(cpu)} there, less than it takes to begin with a GPU",
             guard,
         )
-    from gdb.executor.gpu.device import absence
+    from .gpu.device import absence
 
     missing = absence()
     if missing is not None:
@@ -167,7 +168,7 @@ def cuda_begun() -> bool:
     """Whether this process has used a GPU: else to begin takes longer than most queries."""
     if "gdb.executor.gpu.device" not in sys.modules:
         return False
-    from gdb.executor.gpu.device import begun
+    from .gpu.device import begun
 
     return begun()
 
@@ -201,7 +202,7 @@ def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
 
 
 def _threads(prepared: Prepared, work: Work) -> int:
-    from gdb.executor.cpu.launch import threads_of
+    from .cpu.launch import threads_of
 
     return threads_of(prepared, cores(), work.steps)
 
@@ -221,8 +222,8 @@ def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
 def _first_gpu(plan: Plan, graph: GraphSource, work: Work, gpu_memory: int | None) -> float:
     """Seconds of a run on it, with what it has to wait for before. What has no room in its memory comes through the
     link in every run."""
-    from gdb.executor.gpu.device import multiprocessors
-    from gdb.executor.gpu.placing import missing_bytes
+    from .gpu.device import multiprocessors
+    from .gpu.placing import missing_bytes
 
     prepared = stage(plan, graph)
     room = prepared.bytes if gpu_memory is None else gpu_memory
@@ -244,7 +245,7 @@ def _guard(
     late = 0.0 if cuda_begun() else BEGIN
 
     def there(whole: float) -> float | None:
-        from gdb.executor.gpu.device import absence
+        from .gpu.device import absence
 
         if absence() is not None:
             return None

@@ -8,14 +8,15 @@ import threading
 from typing import TYPE_CHECKING
 
 from gdb.errors import GdbError
-from gdb.executor.plan import Plan
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
+
+from .plan.plan import Plan
+from .plan.source import GraphSource
+from .work.scheduler import Budget, Watch
 
 if TYPE_CHECKING:
-    from gdb.executor.cluster import Cluster
+    from .cluster.cluster import Cluster
 
 _log = logging.getLogger("gdb")
 

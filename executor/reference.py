@@ -11,8 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gdb.executor.embeddings import Embeddings
-from gdb.executor.plan import (
+from gdb.records import dataclass
+
+from .plan.embeddings import Embeddings
+from .plan.plan import (
     Apart,
     Between,
     BindEdge,
@@ -28,9 +30,8 @@ from gdb.executor.plan import (
     ViewSpec,
     verify,
 )
-from gdb.executor.source import GraphSource
-from gdb.executor.twins import expand
-from gdb.records import dataclass
+from .plan.source import GraphSource
+from .plan.twins import expand
 
 
 @dataclass(frozen=True, slots=True)

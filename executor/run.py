@@ -17,24 +17,25 @@ import numpy as np
 from gdb.base import usage
 from gdb.base.budget import ROWS
 from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
-from gdb.executor.choose_device import Choice, choose
-from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
-from gdb.executor.given import Given
-from gdb.executor.options import Options as Options
-from gdb.executor.options import PlanRun as PlanRun
-from gdb.executor.options import Profile as Profile
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared, stage
-from gdb.executor.scheduler import Budget, Elsewhere, Watch
-from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import I64, U32
-from gdb.storage.arrays import Shelf
+from gdb.storage.disk.arrays import Shelf
+from gdb.storage.graph.adjacency import I64, U32
+
+from .choose_device import Choice, choose
+from .nest.bindings import Given
+from .nest.prepare import Prepared, stage
+from .options import Options as Options
+from .options import PlanRun as PlanRun
+from .options import Profile as Profile
+from .plan.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
+from .plan.plan import Plan
+from .plan.source import GraphSource
+from .work.scheduler import Budget, Elsewhere, Watch
 
 if TYPE_CHECKING:
-    from gdb.executor.gpu.memory import DeviceArray
-    from gdb.executor.gpu.rows import Pick
-    from gdb.executor.task import Answer
+    from .cluster.task import Answer
+    from .gpu.memory import DeviceArray
+    from .gpu.rows import Pick
 
 Part = TypeVar("Part")
 
@@ -84,7 +85,7 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         watch.parts = len(terms)
         shared: dict[int, int] = {}
         if options.on is not None:
-            from gdb.executor import cluster
+            from .cluster import cluster
 
             shared = cluster.counts([term for _, term in terms], graph, options, watch, given)
         here: list[tuple[int, Prepared]] = []
@@ -95,14 +96,14 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
                 continue
             prepared = stage(term, graph, given, windows=choice.windows)
             if choice.device == "cpu":
-                import gdb.executor.cpu.launch as cpu
+                from .cpu import launch as cpu
 
                 _profile(term, prepared, options, watch)
                 total += factor * cpu.count(prepared, watch, budget, options.threads)
             else:
                 here.append((factor, prepared))
         if here:
-            import gdb.executor.gpu.launch as gpu
+            from .gpu import launch as gpu
 
             stages, devices = [prepared for _, prepared in here], choice.ordinals
             found = gpu.counts(stages, watch, budget, devices, options.gpu_memory)
@@ -124,7 +125,7 @@ def _elsewhere(
     """The answers of other processes to a plan by itself; None where it is run here."""
     if options.on is None or watch.limit is not None:
         return None
-    from gdb.executor import cluster
+    from .cluster import cluster
 
     seconds = cluster.shares([plan], graph, options.on, given)
     if seconds == [None]:
@@ -189,11 +190,11 @@ def tallies(
             return total
         prepared = stage(plan, graph, given, windows=choice.windows)
         if choice.device == "cpu":
-            import gdb.executor.cpu.launch as cpu
+            from .cpu import launch as cpu
 
             _profile(plan, prepared, options, watch)
             return cpu.tallies(prepared, watch, budget, options.threads)
-        import gdb.executor.gpu.launch as gpu
+        from .gpu import launch as gpu
 
         return gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
 
@@ -374,12 +375,12 @@ def _deliver(
         return
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
-        import gdb.executor.cpu.launch as cpu
+        from .cpu import launch as cpu
 
         _profile(plan, prepared, options, watch)
         cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
         return
-    import gdb.executor.gpu.launch as gpu
+    from .gpu import launch as gpu
 
     gpu.deliver_rows(
         prepared,
@@ -416,7 +417,7 @@ def columns_on_gpu(
         raise DeviceError(
             f"Columns lie on one GPU, not on {choice.device!r}.", 'Use device="cuda:N".'
         )
-    import gdb.executor.gpu.launch as gpu
+    from .gpu import launch as gpu
 
     watch = Watch(options.timeout, options.cancel, limit)
     prepared = stage(plan, graph, given, windows=choice.windows)
@@ -450,7 +451,7 @@ def count_distinct(
         prepared = stage(plan, graph, given)
         if choice.device != "cpu":
             return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
-        import gdb.executor.cpu.launch as cpu
+        from .cpu import launch as cpu
 
         _profile(plan, prepared, options, watch)
         return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
@@ -474,11 +475,11 @@ def _distinct(
     budget: Budget,
 ) -> U32:
     if choice.device == "cpu":
-        import gdb.executor.cpu.launch as cpu
+        from .cpu import launch as cpu
 
         _profile(plan, prepared, options, watch)
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
-    import gdb.executor.gpu.launch as gpu
+    from .gpu import launch as gpu
 
     return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals, options.gpu_memory)
 

@@ -1,7 +1,7 @@
 """What is asked of the walkers: paths of variable length from given vertices, and what they answer.
 
-`gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.nearest` finds shortest ones. What they mean
-is defined by the plain walk in tests/walks.py, against which they are tested.
+`gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.shortest_paths` finds shortest ones. What they
+mean is defined by the plain walk in tests/walks.py, against which they are tested.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.cpu import paths
-from gdb.executor.scheduler import Budget
-from gdb.executor.tables import bitset
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import I64, U32, Adjacency, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
+
+from .cpu import paths
+from .nest.tables import bitset
+from .work.scheduler import Budget
 
 if TYPE_CHECKING:
-    from gdb.executor.source import GraphSource
+    from .plan.source import GraphSource
 
 U8 = npt.NDArray[np.uint8]
 

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.answer.row import Row
     from gdb.api.database import Database, connect
-    from gdb.api.held import HeldSnapshot
+    from gdb.api.snapshot import HeldSnapshot
     from gdb.base.values.duration import Duration
     from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
-    from gdb.executor.cluster import Cluster
+    from gdb.executor.cluster.cluster import Cluster
     from gdb.run.stream import Stream
     from gdb.storage.importer.meter import LoadProgress
 
@@ -128,11 +128,11 @@ __all__ = [
 
 _HOMES = {
     "connect": "gdb.api.database",
-    "Cluster": "gdb.executor.cluster",
+    "Cluster": "gdb.executor.cluster.cluster",
     "Database": "gdb.api.database",
     "DeviceColumns": "gdb.answer.device_columns",
     "Drawing": "gdb.answer.drawing.drawing",
-    "HeldSnapshot": "gdb.api.held",
+    "HeldSnapshot": "gdb.api.snapshot",
     "LoadProgress": "gdb.storage.importer.meter",
     "Result": "gdb.answer.result",
     "Row": "gdb.answer.row",

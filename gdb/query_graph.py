@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.plan import Compare
+from gdb.executor.plan.plan import Compare
 from gdb.records import dataclass, field, quick
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from gdb.run.interrupt import Cancel, run_beside
 from gdb.run.progress import shown
 
 if TYPE_CHECKING:
-    from gdb.storage.check import Outcome, Report
+    from gdb.storage.checking.check import Outcome, Report
 
 _HEAD = ("invariant", "of", "compared", "outcome")
 
@@ -25,8 +25,8 @@ def check(path: Path) -> Report:
     ------
     NotAStore, StoreError : it cannot be read. Cancelled : it was stopped.
     """
-    from gdb.storage.check import check_folder
-    from gdb.storage.steps import Steps
+    from gdb.storage.checking.check import check_folder
+    from gdb.storage.disk.steps import Steps
 
     cancel = Cancel()
     with shown(sys.stderr) as progress:

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from gdb.repl.codenames import (
+from .codenames import (
     CodeGraph,
     Module,
     Scope,

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from gdb.errors import GdbError
 from gdb.records import dataclass
-from gdb.repl import codecalls
-from gdb.repl.codenames import (
+
+from . import codecalls
+from .codenames import (
     CodeGraph,
     Module,
     Scope,

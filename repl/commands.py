@@ -14,11 +14,12 @@ from gdb.answer.drawing.drawing import checked_path
 from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
-from gdb.repl import saved
-from gdb.repl.format import pasted
-from gdb.repl.session import Session
-from gdb.repl.settings import SETTINGS, Setting
-from gdb.repl.statements import Statement, all_of
+
+from . import saved_queries as saved
+from .format import pasted
+from .session import Session
+from .settings import SETTINGS, Setting
+from .statements import Statement, all_of
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -176,7 +177,7 @@ def _stats(session: Session, argument: str) -> None:
 
 @command(".check", "Read every file of the store and compare every invariant.")
 def _check(session: Session, argument: str) -> None:
-    from gdb.repl import checking
+    from . import checking
 
     try:
         report = session.db.check()
@@ -193,7 +194,7 @@ def _check(session: Session, argument: str) -> None:
     takes_files=True,
 )
 def _load(session: Session, argument: str) -> None:
-    from gdb.repl import loading
+    from . import loading
 
     parser = loading.Parser()
     given = loading.parse(parser, loading.words_of(argument))
@@ -302,7 +303,7 @@ def _one_file(argument: str, word: str) -> str:
 
 @command(".read", "Run the statements of a file.", argument="FILE", takes_files=True)
 def _read(session: Session, argument: str) -> None:
-    from gdb.repl import scripts
+    from . import scripts
 
     scripts.read(session, _one_file(argument, ".read"))
 
@@ -340,14 +341,14 @@ def _queries(session: Session, argument: str) -> None:
 
 @command(".run", "Run a saved query.", argument="NAME")
 def _run(session: Session, argument: str) -> None:
-    from gdb.repl import scripts
+    from . import scripts
 
     scripts.read(session, str(saved.file_of(argument)))
 
 
 @command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
 def _edit(session: Session, argument: str) -> None:
-    from gdb.repl import scripts
+    from . import scripts
 
     scripts.run(session, all_of(saved.edited(session.typed)))
 

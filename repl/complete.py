@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from gdb.records import dataclass, field
-from gdb.repl.statements import split
+
+from .statements import split
 
 KEYWORDS = (
     *("MATCH", "WHERE", "RETURN", "DISTINCT", "AS", "ORDER BY", "ASC", "DESC", "SKIP", "LIMIT"),

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gdb.api.database import Database
 from gdb.errors import ArgumentProblem, GdbError, ImportFailed
-from gdb.repl.scripts import where
-from gdb.repl.statements import streamed
+
+from .scripts import where
+from .statements import streamed
 
 
 def is_cypher(path: Path) -> bool:

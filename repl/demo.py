@@ -12,7 +12,8 @@ from typing import TextIO
 
 import gdb
 from gdb.answer.table import table
-from gdb.repl import codegraph
+
+from . import codegraph
 
 WIDTH = 110
 SHOWN = 8

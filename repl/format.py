@@ -22,8 +22,8 @@ from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import NotSupported
 from gdb.records import dataclass
-from gdb.storage.formulas import guarded
-from gdb.storage.temporal import text_of
+from gdb.storage.columns.temporal import text_of
+from gdb.storage.copies.formulas import guarded
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

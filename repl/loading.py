@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gdb.errors import GdbError, LinesSkipped
 from gdb.records import dataclass
-from gdb.repl.wording import flag_of, reworded
-from gdb.storage.load_options import Option, load_options
+from gdb.storage.importer.load_options import Option, load_options
+
+from .wording import flag_of, reworded
 
 if TYPE_CHECKING:
     from gdb.api.database import Database
@@ -200,7 +201,7 @@ def scripts_of(
 
     root : the folder that files must lie in; then none is taken for a script, and the import refuses it.
     """
-    from gdb.repl.cypher_files import is_cypher
+    from .cypher_files import is_cypher
 
     options = given.options
     if (
@@ -220,7 +221,7 @@ def scripts_of(
 def loaded(db: Database, given: Given, scripts: Sequence[Path]) -> str:
     """Import what was asked for, or run `scripts_of` it; what that did. Raises GdbError; then nothing was stored."""
     if scripts:
-        from gdb.repl import cypher_files
+        from . import cypher_files
 
         return cypher_files.load(db, scripts)
     return reworded(str(load(db, given)))

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import gdb
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
-from gdb.repl.settings import SETTINGS, Setting
-from gdb.repl.wording import in_words
+
+from .settings import SETTINGS, Setting
+from .wording import in_words
 
 if TYPE_CHECKING:
-    from gdb.repl.session import Session
+    from .session import Session
 
 _GUARD = "in CSV, an apostrophe before texts that spreadsheets would take for formulas"
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
@@ -103,7 +104,7 @@ def _shell(words: Sequence[str]) -> int:
         meant = _meant(parser, given.store or "", others)
         parser.error(f"there is too much: {' '.join(others)}. {meant}".strip())
 
-    from gdb.repl.session import Session
+    from .session import Session
 
     store = given.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
@@ -140,9 +141,9 @@ def _shell(words: Sequence[str]) -> int:
 
 def _use(session: Session, given: argparse.Namespace) -> int:
     """Run what the options say, or what a person types."""
-    from gdb.repl import scripts
-    from gdb.repl.commands import give
-    from gdb.repl.statements import streamed
+    from . import scripts
+    from .commands import give
+    from .statements import streamed
 
     people = given.sources is None and sys.stdin.isatty()
     session.interactive = people
@@ -158,7 +159,7 @@ def _use(session: Session, given: argparse.Namespace) -> int:
         return _run(session, lambda: _run_sources(session, given.sources))
     if not people:
         return _run(session, lambda: scripts.run(session, streamed(sys.stdin)))
-    from gdb.repl import shell
+    from . import shell
 
     shell.run(
         session,
@@ -170,8 +171,8 @@ def _use(session: Session, given: argparse.Namespace) -> int:
 
 def _run_sources(session: Session, sources: Sequence[tuple[str, str]]) -> None:
     """Run texts of -c, which count as one, and files of -f, in their order."""
-    from gdb.repl import scripts
-    from gdb.repl.statements import all_of
+    from . import scripts
+    from .statements import all_of
 
     for is_file, group in groupby(sources, lambda source: source[0] == "-f"):
         held = [text for _, text in group]
@@ -306,7 +307,7 @@ def _is_free(path: Path) -> bool:
 
 
 def _load(words: Sequence[str]) -> int:
-    from gdb.repl import loading
+    from . import loading
 
     parser = _parser("gdbsh load", "Import files into a store, which is made where there is none.")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
@@ -326,7 +327,7 @@ def _load(words: Sequence[str]) -> int:
 
 
 def _check(words: Sequence[str]) -> int:
-    from gdb.repl import checking
+    from . import checking
 
     parser = _parser(
         "gdbsh check",
@@ -341,7 +342,7 @@ def _check(words: Sequence[str]) -> int:
 
 
 def _compact(words: Sequence[str]) -> int:
-    from gdb.repl import loading
+    from . import loading
 
     parser = _parser(
         "gdbsh compact", "Write a store anew with all that was changed since it was written whole."
@@ -387,7 +388,7 @@ def _demo(words: Sequence[str]) -> int:
     parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.")
     parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
     given = parser.parse_args(words)
-    from gdb.repl import demo
+    from . import demo
 
     demo.run(given.store, sys.stdout)
     return 0

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gdb.errors import ArgumentProblem, Cancelled, GdbError, PlacedError
-from gdb.repl.commands import perform
-from gdb.repl.session import Session
-from gdb.repl.statements import Statement, streamed
+
+from .commands import perform
+from .session import Session
+from .statements import Statement, streamed
 
 
 def run(session: Session, statements: Iterable[Statement], source: str = "") -> None:

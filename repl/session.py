@@ -15,9 +15,10 @@ from gdb.answer.summary import sentence
 from gdb.answer.table import printable
 from gdb.errors import ArgumentProblem, InternalError, QueryWarning
 from gdb.records import dataclass, field
-from gdb.repl.format import Format, lines
-from gdb.repl.ticker import Ticker
-from gdb.repl.wording import in_words
+
+from .format import Format, lines
+from .ticker import Ticker
+from .wording import in_words
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -142,7 +143,7 @@ class Session:
         with ticker:
             shown = chain([*islice(shown, 1)], shown)
         if self.pager and self.out.isatty():
-            from gdb.repl.pager import paged
+            from .pager import paged
 
             paged(shown)
             return

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import NameProblem
 from gdb.records import dataclass
-from gdb.repl.format import Format
+
+from .format import Format
 
 if TYPE_CHECKING:
-    from gdb.repl.session import Session
+    from .session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,12 @@ from prompt_toolkit.styles import Style
 from gdb.base import private_folder
 from gdb.base.private_folder import NotPrivate
 from gdb.errors import GdbError
-from gdb.repl import commands
-from gdb.repl.complete import KEYWORDS, Names, complete
-from gdb.repl.loading import option_names
-from gdb.repl.session import Session
-from gdb.repl.statements import all_of, is_complete
+
+from . import commands
+from .complete import KEYWORDS, Names, complete
+from .loading import option_names
+from .session import Session
+from .statements import all_of, is_complete
 
 if TYPE_CHECKING:
     from gdb.api.schema import Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gdb.errors import GdbError, ImportFailed
-from gdb.storage.load_options import respelt
+from gdb.storage.importer.load_options import respelt
 
 _ARGUMENTS = ("nodes", "edges", "timeout", "gpu_memory", "import_root", "read_only")
 """Arguments of the library, beside the options of an import, that its errors name."""

@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "gdb.storage.importer:LoadReport",
             "gdb:LoadProgress",
             "gdb.api.schema:Schema",
-            "gdb.storage.snapshot:StoreStats",
+            "gdb.storage.graph.snapshot:StoreStats",
         ),
     ),
     "results": (

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdb.executor.embeddings import Deliver, Embeddings, Wanted
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared
+from gdb.executor.plan.embeddings import Deliver, Embeddings, Wanted
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from gdb.api.procedures import ALWAYS
 from gdb.errors import NotSupported
-from gdb.executor.tail import Value
+from gdb.executor.relational.relational_tail import Value
 from gdb.language.checks import check
 from gdb.language.clauses import Query
 from gdb.logical.planning import planned
 from gdb.physical import binder
 from gdb.physical.binder import BoundQuery, OnePattern
 from gdb.query_graph import MatchMode
-from gdb.storage.snapshot import Snapshot
+from gdb.storage.graph.snapshot import Snapshot
 
 
 def one_pattern(query: Query, mode: MatchMode) -> OnePattern | None:

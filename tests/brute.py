@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gdb.executor.plan import MISSING, Compare
+from gdb.executor.plan.plan import MISSING, Compare
 from gdb.query_graph import OptionalGraph, QueryEdge, QueryGraph
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 Embedding = tuple[tuple[int, ...], tuple[int, ...]]

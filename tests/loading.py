@@ -9,9 +9,9 @@ from typing import Any
 
 from gdb.storage import importer
 from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
+from gdb.storage.importer.load_options import LoadOptions
 from gdb.storage.importer.meter import Progress
-from gdb.storage.load_options import LoadOptions
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 
 
 def load(

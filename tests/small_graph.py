@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdb.storage.adjacency import I64, Adjacency, Direction, Shape
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, Adjacency, Shape
 
 
 @dataclass(frozen=True)

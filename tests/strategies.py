@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from gdb.executor.plan import MISSING, Compare
+from gdb.executor.plan.plan import MISSING, Compare
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -19,7 +19,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 MODES = (

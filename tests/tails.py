@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from gdb.executor import tail as tails
-from gdb.executor.embeddings import Embeddings
-from gdb.executor.tail import Tail, TailResult
-from gdb.storage.snapshot import Snapshot
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational.relational_tail import Tail, TailResult
+from gdb.storage.graph.snapshot import Snapshot
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Every way to run a query, forced: what `gdb.run.by_operators` and `gdb.run.pipeline` choose between."""
+"""Every way to run a query, forced: what `gdb.run.operator_run` and `gdb.run.pipeline` choose between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from unittest.mock import patch
 
 from gdb.physical import binder
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 Way = Literal["chosen", "operators", "columns", "rows"]
 WAYS: tuple[Way, ...] = get_args(Way)

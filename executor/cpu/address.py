@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gdb.executor.nest import Formula, Kind, Order
-from gdb.executor.nest_caches import MOST_KEYS
-from gdb.executor.tables import (
+from ..nest.interface_caches import MOST_KEYS
+from ..nest.nest import Formula, Kind, Order
+from ..nest.tables import (
     CheckField,
-    Flag,
     LevelField,
+    LevelFlag,
     NodeField,
     Role,
     SetField,
@@ -73,7 +73,7 @@ N_NODE = len(NodeField)
 LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)
 POWER, FALLING, BINOMIAL, PAIR = (int(f) for f in Formula)
 BELOW, ABOVE = int(Order.BELOW), int(Order.ABOVE)
-F_EDGE, F_DIFFERS, F_BITS, F_CHECKS, F_REPEATS, F_SETS = (int(f) for f in Flag)
+F_EDGE, F_DIFFERS, F_BITS, F_CHECKS, F_REPEATS, F_SETS = (int(f) for f in LevelFlag)
 F_AHEAD = 64  # rows are looked ahead at; in a worker's own table of levels
 # a node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK,
 # an i64 for the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has
@@ -125,7 +125,7 @@ K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
 B_SET, B_K, B_K_END, B_WORD, B_LEFT, B_AT, N_LOCAL = range(7)
 E_SET, E_RELATION, E_DIFFERS, E_MINUS, E_SIZE, E_FORMULA, E_PAIR, N_END = range(8)
 I_SET, I_LO, I_HI, I_BITS, N_START = range(5)
-MISSING = -(1 << 63)  # `gdb.executor.plan.MISSING`
+MISSING = -(1 << 63)  # `gdb.executor.plan.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search

@@ -9,7 +9,8 @@ from __future__ import annotations
 from gdb.base.machine.bits import ones
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.executor.cpu.address import (
+
+from .address import (
     ABOVE,
     B_AT,
     B_K,
@@ -62,7 +63,7 @@ from gdb.executor.cpu.address import (
     R_WHOLE,
     Pointers,
 )
-from gdb.executor.cpu.sets import find_row, has_bit, lower_bound, neighbours, row_slice
+from .sets import find_row, has_bit, lower_bound, neighbours, row_slice
 
 Graph = int  # the address of a worker's table G_FRAME, G_VIEW, ...
 

@@ -1,10 +1,11 @@
-"""Counts that one worker keeps for when they come again (`gdb.executor.nest_caches`)."""
+"""Counts that one worker keeps for when they come again (`gdb.executor.nest.interface_caches`)."""
 
 from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
-from gdb.executor.cpu.address import (
+
+from .address import (
     C_A,
     C_B,
     K_ASKED,
@@ -40,7 +41,7 @@ from gdb.executor.cpu.address import (
     X_STAMP,
     Pointers,
 )
-from gdb.executor.cpu.sets import find_row, lower_bound, neighbours
+from .sets import find_row, lower_bound, neighbours
 
 NOBODY = -1  # in a key: a vertex that does not matter
 MIX = 0x2545F4914F6CDD1D

@@ -23,8 +23,9 @@ from gdb.base.machine.memory import (
     store_u8,
     store_u32,
 )
-from gdb.executor.cpu.address import V_NEIGHBOURS, V_OFFSETS
-from gdb.executor.cpu.sets import clip, row_number
+
+from .address import V_NEIGHBOURS, V_OFFSETS
+from .sets import clip, row_number
 
 # columns of the table of query vertices, i64[n, N_VERTEX]: the span; ALIVE, u8[span]: 1 for a candidate; LIST,
 # u32[COUNT] ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask;

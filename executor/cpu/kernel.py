@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.executor.cpu.address import (
+
+from .address import (
     DEPTH,
     DONE,
     ENTERING,
@@ -61,13 +62,13 @@ from gdb.executor.cpu.address import (
     YIELDED,
     Pointers,
 )
-from gdb.executor.cpu.bitmaps import compute_bits, open_frame
-from gdb.executor.cpu.caches import cache_of, keep, recall
-from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
-from gdb.executor.cpu.local import count_local, enter_loop
-from gdb.executor.cpu.look_ahead import leads_on
-from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
-from gdb.executor.cpu.tail import count_tail
+from .bitmaps import compute_bits, open_frame
+from .caches import cache_of, keep, recall
+from .levels import accepts, element, enter, is_repeat, passes
+from .local_counts import count_local, enter_loop
+from .look_ahead import leads_on
+from .sets import compute_sets, has_bit, level, lower_bound
+from .tail import count_tail
 
 
 @compiled

@@ -13,18 +13,19 @@ import numpy as np
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
-from gdb.executor.cpu import address
-from gdb.executor.cpu.sizing import Size, fitted
-from gdb.executor.cpu.turns import NEVER, Turns, Unit
-from gdb.executor.cpu.workers import WORKERS, Worker
-from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
-from gdb.executor.place import KEPT
-from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.records import dataclass, field
-from gdb.storage import row_loops as _row_loops  # noqa: F401 - what makes views comes with the kernel, not with a query
-from gdb.storage.adjacency import I64, U32
-from gdb.storage.arrays import placed
+from gdb.storage.disk.arrays import placed
+from gdb.storage.graph import row_loops as _row_loops  # noqa: F401 - loads with the kernel, not with a query
+from gdb.storage.graph.adjacency import I64, U32
+
+from ..nest.prepare import Prepared
+from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
+from ..work.place import KEPT
+from ..work.scheduler import Budget, Watch, helpers_of_all
+from . import address
+from .sizing import Size, fitted
+from .turns import NEVER, Turns, Unit
+from .workers import WORKERS, Worker
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000

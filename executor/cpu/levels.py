@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
-from gdb.executor.cpu.address import (
+
+from .address import (
     C_A,
     C_B,
     C_C,
@@ -52,7 +53,7 @@ from gdb.executor.cpu.address import (
     WITHIN,
     Pointers,
 )
-from gdb.executor.cpu.sets import (
+from .sets import (
     bounds,
     find_row,
     has_bit,

@@ -10,12 +10,13 @@ import numpy as np
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64
-from gdb.executor.cpu.address import P_AHEAD, Pointers
-from gdb.executor.cpu.sets import row_slice
-from gdb.executor.nest import Kind, LoopNest, Op, Operand, Slice, VertexLevel
-from gdb.executor.nest_parts import is_optional
-from gdb.executor.prepare import Prepared
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.nest import Kind, LoopNest, Op, Operand, Slice, VertexLevel
+from ..nest.optional_parts import is_optional
+from ..nest.prepare import Prepared
+from .address import P_AHEAD, Pointers
+from .sets import row_slice
 
 Row = tuple[int, int, int]  # a view, and the vids [lo, hi) that count
 # columns of the table's first part: for each loop where its rows begin and end in the second part; columns of that

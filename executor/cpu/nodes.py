@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
-from gdb.executor.cpu.address import (
+
+from .address import (
     BINOMIAL,
     F_BITS,
     F_CHECKS,
@@ -44,8 +45,8 @@ from gdb.executor.cpu.address import (
     WINDOW,
     Pointers,
 )
-from gdb.executor.cpu.levels import accepts, element, first_from, is_repeat, passes
-from gdb.executor.cpu.sets import level, lower_bound
+from .levels import accepts, element, first_from, is_repeat, passes
+from .sets import level, lower_bound
 
 INFINITE = 1.0e300
 

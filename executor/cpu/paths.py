@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled, inlined
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.executor.cpu.address import V_EIDS, V_NEIGHBOURS, V_OFFSETS
-from gdb.executor.cpu.sets import clip, has_bit, row_number
+
+from .address import V_EIDS, V_NEIGHBOURS, V_OFFSETS
+from .sets import clip, has_bit, row_number
 
 # the question, i64[QUESTION]: numbers, and addresses (0: there is none) of
 # STARTS, GOALS u32[rows]; USED i64, of row r from USED_AT[r] to USED_AT[r + 1], i64[rows + 1]; ALLOWED bits by edge id;

@@ -21,8 +21,9 @@ from gdb.base.machine.memory import (
     store_i64,
     store_u32,
 )
-from gdb.executor.cpu.address import V_NEIGHBOURS
-from gdb.executor.cpu.candidate_space import (
+
+from .address import V_NEIGHBOURS
+from .candidate_space import (
     ALIVE,
     ARC,
     ARC_END,
@@ -40,7 +41,7 @@ from gdb.executor.cpu.candidate_space import (
     row_within,
     vertex_field,
 )
-from gdb.executor.cpu.sets import lower_bound
+from .sets import lower_bound
 
 # one population, i64[N_POPULATION]: addresses of IMAGES, u32[members, n], what each query vertex is bound to; SHARES,
 # f64[members]; TREES, f64[members]: trees that hang on each, 1 where none were counted; how many members; the bound

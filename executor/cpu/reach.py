@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled, inlined, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.executor.cpu.address import V_EIDS, V_NEIGHBOURS
-from gdb.executor.cpu.paths import (
+
+from .address import V_EIDS, V_NEIGHBOURS
+from .paths import (
     ALLOWED,
     CAPACITY,
     COUNT,
@@ -35,7 +36,7 @@ from gdb.executor.cpu.paths import (
     steps_of,
     used,
 )
-from gdb.executor.cpu.sets import has_bit
+from .sets import has_bit
 
 # more of a search's state, i64[STATE], behind what a walker has; addresses of DISTANCE, SOURCE, BRANCH, QUEUE u32[vids]
 # and AGAIN u8[vids]; WIDTH : rows that are searched from together; CLOSED : what counts as a way back

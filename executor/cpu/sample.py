@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from gdb.base import usage
-from gdb.executor.cpu import address
-from gdb.executor.cpu.workers import Worker
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import LevelField
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.prepare import Prepared
+from ..nest.tables import LevelField
+from . import address
+from .workers import Worker
 
 SECONDS_A_STEP = 1.5e-8  # on one thread, about
 CAPACITY = 1 << 12

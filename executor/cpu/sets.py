@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled, inlined
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.executor.cpu.address import (
+
+from .address import (
     END,
     GALLOP,
     L_SET,

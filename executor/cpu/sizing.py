@@ -1,17 +1,18 @@
 """How many workers a run has under a budget, and how large each is.
 
 Their scratch is a byte or some for each vertex, rows of bits, and caches of counts. What of it does not fit the budget
-lies in temporary files (`gdb.storage.arrays.placed`), so one worker always runs; beyond twice the budget (at least
+lies in temporary files (`gdb.storage.disk.arrays.placed`), so one worker always runs; beyond twice the budget (at least
 `FILED` more) there are rather fewer workers, with less room, than files that push the graph out of the page cache.
 """
 
 from __future__ import annotations
 
 from gdb.base.budget import Budget
-from gdb.executor.cpu import workers
-from gdb.executor.embeddings import Wanted
-from gdb.executor.prepare import Prepared
 from gdb.records import dataclass
+
+from ..nest.prepare import Prepared
+from ..plan.embeddings import Wanted
+from . import workers
 
 CACHES_SHARE = 16  # caches of counts take at most one part in so many of a budget
 ROWS_SHARE = 8  # and the buffers of rows

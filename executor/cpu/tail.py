@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
-from gdb.executor.cpu.address import (
+
+from .address import (
     F_BITS,
     F_DIFFERS,
     F_REPEATS,
@@ -36,8 +37,8 @@ from gdb.executor.cpu.address import (
     T_SIZE,
     Pointers,
 )
-from gdb.executor.cpu.levels import accepts, enter, is_repeat
-from gdb.executor.cpu.nodes import (
+from .levels import accepts, enter, is_repeat
+from .nodes import (
     INFINITE,
     clear,
     count_equal,
@@ -46,8 +47,8 @@ from gdb.executor.cpu.nodes import (
     state,
     ways,
 )
-from gdb.executor.cpu.sets import level, lower_bound
-from gdb.executor.cpu.trees import fold, push
+from .sets import level, lower_bound
+from .trees import fold, push
 
 
 @compiled

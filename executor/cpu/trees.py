@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
-from gdb.executor.cpu.address import (
+
+from .address import (
     ABOVE,
     BELOW,
     BINOMIAL,
@@ -54,8 +55,8 @@ from gdb.executor.cpu.address import (
     T_VIEW,
     Pointers,
 )
-from gdb.executor.cpu.levels import accepts, enter, is_repeat
-from gdb.executor.cpu.nodes import (
+from .levels import accepts, enter, is_repeat
+from .nodes import (
     INFINITE,
     count_equal,
     counted,
@@ -64,7 +65,7 @@ from gdb.executor.cpu.nodes import (
     use,
     ways,
 )
-from gdb.executor.cpu.sets import bounds, level, neighbours, row_slice
+from .sets import bounds, level, neighbours, row_slice
 
 
 @compiled

@@ -16,9 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from gdb.executor.place import Place
-from gdb.executor.scheduler import Budget
 from gdb.records import dataclass, field, replace
+
+from ..work.place import Place
+from ..work.scheduler import Budget
 
 NEVER = 1 << 62  # steps of a turn that does not end before its unit
 MOST_ASIDE = 4096  # units that wait; when there are more, turns do not end before their units

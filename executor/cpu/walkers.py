@@ -18,12 +18,13 @@ import numpy.typing as npt
 from gdb.base import waiting
 from gdb.base.budget import Budget
 from gdb.base.machine.cores import cores
-from gdb.executor.cpu import paths, reach
-from gdb.executor.cpu.workers import view_row
-from gdb.executor.scheduler import helpers_of_all, units
-from gdb.executor.walk import Conditions, Differ, Paths, Question, Steps, together
-from gdb.storage.adjacency import I64, U32
-from gdb.storage.arrays import placed
+from gdb.storage.disk.arrays import placed
+from gdb.storage.graph.adjacency import I64, U32
+
+from ..walk import Conditions, Differ, Paths, Question, Steps, together
+from ..work.scheduler import helpers_of_all, units
+from . import paths, reach
+from .workers import view_row
 
 STEPS = 2_000_000  # of a launch: about 10 ms
 CAPACITY = 1 << 16  # paths in a buffer

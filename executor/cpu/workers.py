@@ -14,15 +14,11 @@ from gdb.base import usage
 from gdb.base.budget import Budget
 from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
-from gdb.executor.cpu import address, kernel, neighbourhood
-from gdb.executor.cpu.caches import FIRST_SLOTS
-from gdb.executor.cpu.look_ahead import rows_ahead, table_of
-from gdb.executor.cpu.neighbourhood import Neighbourhood
-from gdb.executor.cpu.turns import Unit
-from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
-from gdb.executor.place import END, KEPT, POSITION, ROWS, Place
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import (
+from gdb.storage.disk.arrays import GRAPH, GRAPH_SHARE, placed
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
+
+from ..nest.prepare import Prepared
+from ..nest.tables import (
     CacheField,
     LevelField,
     NodeField,
@@ -30,8 +26,14 @@ from gdb.executor.tables import (
     StrangerField,
     ValueField,
 )
-from gdb.storage.adjacency import I64, U32, Adjacency
-from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
+from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
+from ..work.place import END, KEPT, POSITION, ROWS, Place
+from . import address, kernel
+from . import neighbourhood_tables as neighbourhood
+from .caches import FIRST_SLOTS
+from .look_ahead import rows_ahead, table_of
+from .neighbourhood_tables import Neighbourhood
+from .turns import Unit
 
 Item = TypeVar("Item", bound=np.generic)
 

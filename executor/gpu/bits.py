@@ -7,12 +7,13 @@ outside of them are walked over lists, so that warps can share them, and narrow 
 
 from __future__ import annotations
 
-from gdb.executor.demands import Chain, chain
-from gdb.executor.gpu import layout
-from gdb.executor.neighbourhood import LocalPart, build, common, first_inside
-from gdb.executor.prepare import Prepared
 from gdb.records import dataclass
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
+
+from ..nest.demands import Chain, chain
+from ..nest.neighbourhood import LocalPart, build, common, first_inside
+from ..nest.prepare import Prepared
+from . import layout
 
 COMMON = 4.0  # neighbours that two adjacent vertices have in common, in the mean: with fewer, rows are read too seldom
 LEAST = 2  # loops below the frame: with fewer a row of bits would be made to be read once

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from gdb.base import usage, waiting
 from gdb.base.machine import cache
 from gdb.base.once import PerProcess
-from gdb.executor.gpu import device, layout, render
+
+from . import device, layout, render
 
 LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 10

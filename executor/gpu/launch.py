@@ -19,17 +19,18 @@ from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.base.once import PerProcess
 from gdb.errors import CountOverflow, InternalError, QueryError
-from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
-from gdb.executor.gpu import device, layout, memory, residency, rows
-from gdb.executor.gpu.memory import DeviceArray
-from gdb.executor.gpu.residency import Room
-from gdb.executor.gpu.rows import Drain, Gathered, Pick, Sink
-from gdb.executor.gpu.stage import Share, Stage, check_size
-from gdb.executor.plan import Twin
-from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.tables import Written
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.graph.adjacency import I64, U32
+
+from ..nest.prepare import Prepared
+from ..nest.tables import Written
+from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
+from ..plan.plan import Twin
+from ..work.scheduler import Budget, Watch
+from . import device, layout, memory, residency, rows
+from .memory import DeviceArray
+from .residency import Room
+from .rows import Drain, Gathered, Pick, Sink
+from .stage import Share, Stage, check_size
 
 Part = TypeVar("Part")
 

@@ -1,6 +1,6 @@
 """Numbers that host and kernel share beyond the tables: the job, a warp's state, counters, limits.
 
-`render.py` writes them (and the columns of `gdb.executor.tables`) as #defines, so that the two sides cannot drift.
+`render.py` writes them (and the columns of `gdb.executor.nest.tables`) as #defines, so that the two sides cannot drift.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Job(IntEnum):
     PACKS = 51  # whether warps have room for a `Pack`
 
 
-class Place(IntEnum):
+class PlaceField(IntEnum):
     """Where the rows of a view lie of which some are in page-locked memory of the host (`kernels/lookup.cuh`).
     Positions and row numbers of the whole view are indices from each of the addresses.
 
@@ -149,8 +149,9 @@ class Local(IntEnum):
     FORMULA = 5
 
 
-class Relation(IntEnum):
-    """Columns of the tables of a local part (`gdb.executor.neighbourhood`): as its records; and so the next three."""
+class RelationField(IntEnum):
+    """Columns of the tables of a local part (`gdb.executor.nest.neighbourhood`): as its records; and so the next
+    three."""
 
     VIEW = 0
     ANTI = 1
@@ -158,7 +159,7 @@ class Relation(IntEnum):
     DIFFERS = 3
 
 
-class Operation(IntEnum):
+class OperationField(IntEnum):
     """DEPTH: the level that it hangs on. OUTSIDE: the row that it reads of a vertex that is no neighbour of the frame,
     -1 where its vertex always is one."""
 
@@ -170,7 +171,7 @@ class Operation(IntEnum):
     OUTSIDE = 5
 
 
-class Start(IntEnum):
+class StartField(IntEnum):
     SET = 0
     LO = 1
     HI = 2
@@ -194,7 +195,7 @@ class Outside(IntEnum):
     VIEW = 1
 
 
-class Task(IntEnum):
+class TaskField(IntEnum):
     """Work that one warp gives to another; after these what is bound on the levels below DEPTH.
 
     FULL: whether there is some. START, END: positions in the list of level DEPTH. BITS: the giver's.
@@ -223,7 +224,7 @@ class At(IntEnum):
     MASK = 5
 
 
-class Tail(IntEnum):
+class TailField(IntEnum):
     """What a warp keeps of each node of the tail: its list, whether its scratch is in use, whether it has added its
     weights to its parent's vertices."""
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.executor.demands import Demand, chain
-from gdb.executor.gpu.layout import Local
-from gdb.executor.nest import Formula, LoopNest
-from gdb.executor.prepare import Prepared
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.demands import Demand, chain
+from ..nest.nest import Formula, LoopNest
+from ..nest.prepare import Prepared
+from .layout import Local
 
 LEAST, MOST = 3, 5  # levels of a local graph: fewer gain nothing, more could keep a warp for long
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gdb.base.once import MadeOnce
-from gdb.executor.gpu import compiler, device, layout, memory, render
-from gdb.executor.gpu.memory import DeviceArray
-from gdb.executor.gpu.residency import Room
-from gdb.storage.adjacency import I64, Adjacency
+from gdb.storage.graph.adjacency import I64, Adjacency
+
+from . import compiler, device, layout, memory, render
+from .memory import DeviceArray
+from .residency import Room
 
 ROOM = 1 << 30  # bytes of the matrices of a view at most,
 _SHARE = 8  # and this part of the device's free memory

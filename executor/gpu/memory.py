@@ -19,9 +19,10 @@ import numpy.typing as npt
 from gdb.base import forks, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
-from gdb.executor.gpu import device
-from gdb.executor.gpu.device import free_bytes
 from gdb.records import dataclass
+
+from . import device
+from .device import free_bytes
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -177,7 +178,7 @@ class Block:
         return np.ndarray(shape, dtype, self._memory, offset)
 
 
-class Locked:
+class LockedBlocks:
     """Page-locked blocks of which nobody has need: to make one takes as long as to fill it several times."""
 
     def __init__(self) -> None:
@@ -426,7 +427,7 @@ class Arenas:
 RESIDENTS = Residents()
 KEPT = Kept()
 ARENAS = Arenas()
-LOCKED = Locked()
+LOCKED = LockedBlocks()
 
 
 def available(ordinal: int) -> int:

@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from gdb.base import waiting
 from gdb.base.once import MadeOnce
-from gdb.executor.gpu.pinned import READERS
-from gdb.executor.nest import Kind, LoopNest, Operand, Order, SetOp, Slice, VertexLevel
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role
-from gdb.storage.adjacency import I64, U32, Adjacency, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
+
+from ..nest.nest import Kind, LoopNest, Operand, Order, SetOp, Slice, VertexLevel
+from ..nest.prepare import Prepared
+from ..nest.tables import NodeField, Role
+from .pinned import READERS
 
 _BLOCK = 1 << 21  # neighbours looked at at once: bounds the temporary arrays
 

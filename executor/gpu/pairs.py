@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from gdb.executor.gpu.layout import Pairs
-from gdb.executor.nest import Kind, LoopNest, Operand, VertexLevel
-from gdb.executor.prepare import Prepared
 from gdb.records import replace
+
+from ..nest.nest import Kind, LoopNest, Operand, VertexLevel
+from ..nest.prepare import Prepared
+from .layout import Pairs
 
 
 def find(prepared: Prepared) -> Pairs:

@@ -14,10 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from gdb.base import forks, waiting
-from gdb.executor.gpu import memory
-from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
-from gdb.executor.scheduler import Budget
 from gdb.records import dataclass
+
+from ..work.scheduler import Budget
+from . import memory
+from .memory import Block, DeviceArray, HostArray
 
 READERS = 4  # threads that fill page-locked memory
 PIECE = 16 << 20  # bytes of a block of the ring through which arrays go to a device,
@@ -27,7 +28,7 @@ SHARE = 4  # of the machine's memory at most this part is kept locked
 
 
 @dataclass(slots=True, eq=False)
-class Locked:
+class LockedCopy:
     """A page-locked copy of an array of the graph, or what was made of one. block : where it lies; used : by number of
     the query that used it last."""
 
@@ -41,12 +42,12 @@ class Locked:
         return self.block.address
 
 
-class Cache:
+class LockedCopies:
     """Page-locked copies of host arrays, each kept as long as its array lives and there is room; least recently used
     ones go first. Who uses one holds it, so that it may leave the cache meanwhile."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], Locked] = {}
+        self._known: dict[tuple[int, str], LockedCopy] = {}
         self._lock = waiting.Lock()  # a collection inside may call `_drop`
         self._turn = self.bytes = 0
         forks.watch(self)
@@ -55,7 +56,7 @@ class Cache:
         forks.leak(self._known)
         self._known, self.bytes = {}, 0
 
-    def copy_of(self, array: HostArray, budget: Budget) -> Locked:
+    def copy_of(self, array: HostArray, budget: Budget) -> LockedCopy:
         """The page-locked copy of an array. Raises OutOfBudget."""
         return self.made_of(array, "", array.nbytes, lambda block: fill(block, array), budget)
 
@@ -66,7 +67,7 @@ class Cache:
         size: int,
         make: Callable[[Block], None],
         budget: Budget,
-    ) -> Locked:
+    ) -> LockedCopy:
         """`size` bytes that `make` writes from an array; made once. They count as host memory of the query.
 
         Raises
@@ -82,7 +83,7 @@ class Cache:
                 self._make_room(size)
                 block = Block(max(size, 1))
                 make(block)
-                known = Locked(weakref.ref(array, lambda _: self._drop(key)), block)
+                known = LockedCopy(weakref.ref(array, lambda _: self._drop(key)), block)
                 self._known[key] = known
                 self.bytes += block.size
             known.used = self._turn
@@ -118,7 +119,7 @@ def _most() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // SHARE
 
 
-CACHE = Cache()
+CACHE = LockedCopies()
 
 
 def fill(block: Block, array: HostArray) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.executor.gpu import compiler, layout, memory, pinned, render, residency
-from gdb.executor.gpu.layout import Place
-from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
-from gdb.executor.gpu.pinned import Locked
-from gdb.executor.gpu.residency import Extent, Pass, Room
-from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget
-from gdb.executor.tables import ValueField, ViewField
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64, Adjacency
+from gdb.storage.graph.adjacency import I64, Adjacency
+
+from ..nest.prepare import Prepared
+from ..nest.tables import ValueField, ViewField
+from ..work.scheduler import Budget
+from . import compiler, layout, memory, pinned, render, residency
+from .layout import PlaceField
+from .memory import Block, DeviceArray, HostArray
+from .pinned import LockedCopy
+from .residency import Extent, Pass, Room
 
 
 def missing_bytes(prepared: Prepared, ordinal: int) -> int:
@@ -53,10 +54,10 @@ class Placed:
     def __init__(self, prepared: Prepared, ordinal: int, budget: Budget, room: Room) -> None:
         self.prepared, self.ordinal = prepared, ordinal
         self._budget, self._room = budget, room
-        self.kept: list[DeviceArray | Locked] = []
+        self.kept: list[DeviceArray | LockedCopy] = []
         self.moved_bytes = 0
-        self._splits: dict[int, DeviceArray | Locked] = {}  # by the view's id
-        self._place_of = np.zeros(len(Place), np.int64)  # of the view that was split last
+        self._splits: dict[int, DeviceArray | LockedCopy] = {}  # by the view's id
+        self._place_of = np.zeros(len(PlaceField), np.int64)  # of the view that was split last
 
     def place(self, most: int) -> I64:
         """Copy to the device what is resident and not there yet, at most `most` bytes; the table of views, i64[views,
@@ -94,7 +95,7 @@ class Placed:
             side: I64 = view.offsets[rows] + np.diff(self.split.views[k].offsets)[rows]
             return side
         found = self._splits[id(view)]
-        if isinstance(found, Locked):
+        if isinstance(found, LockedCopy):
             return found.block.array((view.rows,), np.int64)[rows]
         whole: I64 = memory.download(found).view(np.int64)
         return whole[rows]
@@ -115,7 +116,7 @@ class Placed:
         at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
         if not extents[0].all_offsets:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
-        if isinstance(self._splits.get(id(view)), Locked):
+        if isinstance(self._splits.get(id(view)), LockedCopy):
             at[ViewField.SPLIT] = self._own(rows, np.int64)
         return [self._turn(views, one, at) for one in passes]
 
@@ -128,9 +129,9 @@ class Placed:
         extent, row = one.extent, views[0].copy()
         place, copies = self._place_of.copy(), list[tuple[int, int, int]]()
         cold = {
-            ViewField.NEIGHBOURS: place[Place.COLD],
-            ViewField.OFFSETS: place[Place.COLD_OFFSETS],
-            ViewField.SPLIT: place[Place.COLD_SPLIT],
+            ViewField.NEIGHBOURS: place[PlaceField.COLD],
+            ViewField.OFFSETS: place[PlaceField.COLD_OFFSETS],
+            ViewField.SPLIT: place[PlaceField.COLD_SPLIT],
         }
         ranges = {
             ViewField.NEIGHBOURS: (extent.start, extent.end, 4),
@@ -143,13 +144,15 @@ class Placed:
             if stop > start:
                 source = int(cold[column]) + start * size
                 copies.append((address, source, (stop - start) * size))
-        place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+        place[PlaceField.START], place[PlaceField.SIZE] = extent.start, extent.end - extent.start
         if ViewField.OFFSETS in at:
-            place[Place.ROW], place[Place.ROWS] = extent.first, extent.rows
+            place[PlaceField.ROW], place[PlaceField.ROWS] = extent.first, extent.rows
         if ViewField.SPLIT in at:
-            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+            place[PlaceField.SPLIT_ROW], place[PlaceField.SPLIT_ROWS] = extent.first, extent.rows
         elif self.split.lower:
-            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
+            place[PlaceField.SPLIT_ROW : PlaceField.SPLIT_ROWS + 1] = place[
+                PlaceField.ROW : PlaceField.ROWS + 1
+            ]
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
         return Turn(one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
@@ -192,37 +195,44 @@ class Placed:
     def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
         """The columns of a view of which the rows of an extent are resident."""
         cold = self._locked(view.neighbours), self._locked(view.offsets)
-        place = np.zeros(len(Place), np.int64)
-        place[Place.COLD], place[Place.COLD_OFFSETS] = (one.address for one in cold)
+        place = np.zeros(len(PlaceField), np.int64)
+        place[PlaceField.COLD], place[PlaceField.COLD_OFFSETS] = (one.address for one in cold)
         row[ViewField.OFFSETS], row[ViewField.NEIGHBOURS] = cold[1].address, cold[0].address
-        split: Locked | None = None
+        split: LockedCopy | None = None
         if self.prepared.restricted and view.rows and not self.split.lower:
             split = self._splits[id(view)] = self._cold_split(view, row, place)
-            place[Place.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
+            place[PlaceField.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
         self._place_of = place
         first, last = (0, view.rows) if extent.all_offsets else (extent.first, extent.last)
         if self.split.passes and not extent.all_offsets:
             last = first  # the passes have memory of their own
         if last > first:
-            place[Place.ROW], place[Place.ROWS] = first, last - first
+            place[PlaceField.ROW], place[PlaceField.ROWS] = first, last - first
             row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], first, last + 1)
         resident = extent.rows and not self.split.passes
         if resident:
-            place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+            place[PlaceField.START], place[PlaceField.SIZE] = (
+                extent.start,
+                extent.end - extent.start,
+            )
             bounds = extent.start, extent.end
             row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], *bounds)
         if split is not None and resident:
-            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+            place[PlaceField.SPLIT_ROW], place[PlaceField.SPLIT_ROWS] = extent.first, extent.rows
             row[ViewField.SPLIT] = self._part(
                 view.offsets, split, extent.first, extent.last, "splits"
             )
         if self.split.lower and view.rows:
-            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
-            place[Place.COLD_SPLIT] = cold[1].address + 8
+            place[PlaceField.SPLIT_ROW : PlaceField.SPLIT_ROWS + 1] = place[
+                PlaceField.ROW : PlaceField.ROWS + 1
+            ]
+            place[PlaceField.COLD_SPLIT] = cold[1].address + 8
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
 
-    def _part(self, array: HostArray, locked: Locked, start: int, stop: int, what: str = "") -> int:
+    def _part(
+        self, array: HostArray, locked: LockedCopy, start: int, stop: int, what: str = ""
+    ) -> int:
         """Address of a device copy of the elements [start, stop) that lie in page-locked memory, such that their
         numbers are its indices.
 
@@ -249,7 +259,7 @@ class Placed:
 
         return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
 
-    def _cold_split(self, view: Adjacency, row: list[int], place: I64) -> Locked:
+    def _cold_split(self, view: Adjacency, row: list[int], place: I64) -> LockedCopy:
         """The same of a view in page-locked memory, made there by the device."""
 
         def make(block: Block) -> None:
@@ -286,10 +296,10 @@ class Placed:
         made = memory.RESIDENTS.made_of(array, self.ordinal, "", lambda: pinned.upload(array))
         return self._keep(made).data.ptr
 
-    def _locked(self, array: HostArray) -> Locked:
+    def _locked(self, array: HostArray) -> LockedCopy:
         return self._hold(pinned.CACHE.copy_of(array, self._budget))
 
-    def _hold(self, locked: Locked) -> Locked:
+    def _hold(self, locked: LockedCopy) -> LockedCopy:
         self.kept.append(locked)
         return locked
 

@@ -14,15 +14,13 @@ from importlib import resources
 
 import numpy as np
 
-from gdb.executor.gpu import layout
-from gdb.executor.gpu.bits import Bits
-from gdb.executor.gpu.local import LocalGraph
-from gdb.executor.nest import Formula, Kind, Op, Order
-from gdb.executor.plan import MISSING
-from gdb.executor.tables import (
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.nest import Formula, Kind, Op, Order
+from ..nest.tables import (
     CheckField,
-    Flag,
     LevelField,
+    LevelFlag,
     NodeField,
     Role,
     SetField,
@@ -30,7 +28,10 @@ from gdb.executor.tables import (
     ValueField,
     ViewField,
 )
-from gdb.storage.adjacency import I64
+from ..plan.plan import MISSING
+from . import layout
+from .bits import Bits
+from .local import LocalGraph
 
 ENTRY, SPLIT = "run_nest", "fill_split"
 TELL, LOOK_UP, MATRICES = "tell_counters", "look_up", "fill_matrices"
@@ -44,14 +45,14 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("VALUE", ValueField),
     ("VIEW", ViewField),
     ("NODE", NodeField),
-    ("TAIL", layout.Tail),
+    ("TAIL", layout.TailField),
     ("LOCAL", layout.Local),
-    ("RELATION", layout.Relation),
-    ("OPERATION", layout.Operation),
-    ("START", layout.Start),
+    ("RELATION", layout.RelationField),
+    ("OPERATION", layout.OperationField),
+    ("START", layout.StartField),
     ("LEAF", layout.Leaf),
     ("OUTSIDE", layout.Outside),
-    ("TASK", layout.Task),
+    ("TASK", layout.TaskField),
     ("WARP", layout.Warp),
 )
 _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
@@ -60,14 +61,14 @@ _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("ORDER", Order),
     ("ROLE", Role),
     ("TEST", Test),
-    ("FLAG", Flag),
+    ("FLAG", LevelFlag),
     ("FORMULA", Formula),
     ("JOB", layout.Job),
     ("AT", layout.At),
     ("HEADER", layout.Header),
     ("STATUS", layout.Status),
     ("PAIRS", layout.Pairs),
-    ("PLACE", layout.Place),
+    ("PLACE", layout.PlaceField),
 )
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 

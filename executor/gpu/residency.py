@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import OutOfBudget, QueryError
-from gdb.executor.gpu import local, orientation
-from gdb.executor.nest import Kind, Member, VertexLevel
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import Adjacency
+from gdb.storage.graph.adjacency import Adjacency
+
+from ..nest.nest import Kind, Member, VertexLevel
+from ..nest.prepare import Prepared
+from ..nest.tables import NodeField, Role
+from . import local, orientation
 
 F64 = npt.NDArray[np.float64]
 

@@ -18,15 +18,16 @@ import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.errors import InternalError
-from gdb.executor.embeddings import Deliver, Embeddings, Wanted
-from gdb.executor.gpu import compiler, layout, memory, render
-from gdb.executor.gpu.memory import Block, DeviceArray, Event, HostArray
-from gdb.executor.gpu.residency import Room
-from gdb.executor.plan import Twin
-from gdb.executor.scheduler import Watch, helpers_of_all
-from gdb.executor.tables import Written
 from gdb.records import dataclass
-from gdb.storage.adjacency import U32
+from gdb.storage.graph.adjacency import U32
+
+from ..nest.tables import Written
+from ..plan.embeddings import Deliver, Embeddings, Wanted
+from ..plan.plan import Twin
+from ..work.scheduler import Watch, helpers_of_all
+from . import compiler, layout, memory, render
+from .memory import Block, DeviceArray, Event, HostArray
+from .residency import Room
 
 OUTS = 2  # buffers on the device: one is written while the other is copied
 BLOCKS = 4  # page-locked ones on the host: one is copied to while others are read

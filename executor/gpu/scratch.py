@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.prepare import Prepared
+from ..nest.tables import NodeField, Role
 
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 

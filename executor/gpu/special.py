@@ -16,13 +16,14 @@ import numpy as np
 from gdb.base import waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
-from gdb.executor.gpu import compiler, render
-from gdb.executor.gpu.compiler import Function
-from gdb.executor.gpu.layout import Job
-from gdb.executor.tables import NodeField, Role
+
+from ..nest.tables import NodeField, Role
+from . import compiler, render
+from .compiler import Function
+from .layout import Job
 
 if TYPE_CHECKING:
-    from gdb.executor.gpu.stage import Stage
+    from .stage import Stage
 
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more,
 SOON = 4  # and each loop more than these about half as long again: 15 s with 10; with 24 NVRTC has ended by a signal

@@ -6,8 +6,15 @@ from __future__ import annotations
 import numpy as np
 
 from gdb.errors import LimitExceeded
-from gdb.executor.embeddings import Wanted
-from gdb.executor.gpu import (
+from gdb.records import dataclass
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.nest import Kind
+from ..nest.prepare import Prepared
+from ..nest.tables import LevelField, NodeField, Role, Tables, ViewField
+from ..plan.embeddings import Wanted
+from ..work.scheduler import Budget
+from . import (
     bits,
     compiler,
     device,
@@ -22,19 +29,13 @@ from gdb.executor.gpu import (
     scratch,
     special,
 )
-from gdb.executor.gpu.compiler import Call, Function
-from gdb.executor.gpu.layout import Header, Job
-from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
-from gdb.executor.gpu.residency import Room
-from gdb.executor.gpu.rows import Out
-from gdb.executor.gpu.units import at_most, cut_level, cut_node, work_units
-from gdb.executor.gpu.warps import IN_BLOCK, Warps
-from gdb.executor.nest import Kind
-from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget
-from gdb.executor.tables import LevelField, NodeField, Role, Tables, ViewField
-from gdb.records import dataclass
-from gdb.storage.adjacency import I64
+from .compiler import Call, Function
+from .layout import Header, Job
+from .memory import Block, DeviceArray, HostArray
+from .residency import Room
+from .rows import Out
+from .units import at_most, cut_level, cut_node, work_units
+from .warps import IN_BLOCK, Warps
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
@@ -140,7 +141,7 @@ class Stage:
         self.warps = Warps(
             self.ordinal,
             state=8 * self.words,
-            task=8 * (len(layout.Task) + len(tables.levels)),
+            task=8 * (len(layout.TaskField) + len(tables.levels)),
             buffer=4 * self._buffer(),
             scratch=self.scratch,
         )
@@ -440,7 +441,7 @@ class Stage:
         return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)
 
     def _shared_bytes(self) -> int:
-        own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
+        own = 8 * (self.words + len(layout.TailField) * len(self.tables.nodes))
         own += 4 * self.filter_words * self.marks
         if self.packs:
             own += 4 * layout.PACK_WORDS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.executor.prepare import Prepared
-from gdb.executor.tables import LevelField, NodeField, Role, Tables
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.graph.adjacency import I64, U32
+
+from ..nest.prepare import Prepared
+from ..nest.tables import LevelField, NodeField, Role, Tables
 
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list

@@ -7,11 +7,11 @@ import itertools
 
 import numpy as np
 
-from gdb.executor.gpu import device, layout, memory, placing, residency
-from gdb.executor.gpu.layout import Job
-from gdb.executor.gpu.memory import DeviceArray, HostArray
-from gdb.executor.gpu.residency import Room
-from gdb.executor.scheduler import Budget
+from ..work.scheduler import Budget
+from . import device, layout, memory, placing, residency
+from .layout import Job
+from .memory import DeviceArray, HostArray
+from .residency import Room
 
 IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 ALIGNED = 256  # bytes; where arrays begin

@@ -29,11 +29,11 @@ import numpy as np
 
 from gdb.answer.entities import Element, Node, Path, Relationship, literal
 from gdb.errors import ImportFailed
-from gdb.executor import arrow
-from gdb.executor.arrow import Array, Flags
+from gdb.executor.relational import arrow
+from gdb.executor.relational.arrow import Array, Flags
 from gdb.records import dataclass
-from gdb.storage import temporal
-from gdb.storage.model import DTYPES, Column, PropertyValue
+from gdb.storage.columns import temporal
+from gdb.storage.columns.model import DTYPES, Column, PropertyValue
 
 Cells: TypeAlias = Sequence[object]
 # fmt: off

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor import lookup
+from gdb.executor.relational import lookup
 from gdb.records import dataclass, field
-from gdb.storage.temporal import text_of
+from gdb.storage.columns.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
     from gdb.base.values.temporal import Temporal
-    from gdb.storage.model import Item
-    from gdb.storage.slices import Slice
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.columns.model import Item
+    from gdb.storage.columns.slices import Slice
+    from gdb.storage.graph.snapshot import Snapshot
 
 Moment: TypeAlias = "date | time | timedelta | Temporal"
 """A temporal value: of Python where Python has the same, else of `gdb.base.values.temporal`, as a Duration always

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import TypeProblem
-from gdb.executor import arrow, lookup
-from gdb.executor.arrow import I64, Array, Flags
-from gdb.executor.tail import Output
-from gdb.storage.model import Kind
-from gdb.storage.slices import Slice
+from gdb.executor.relational import arrow, lookup
+from gdb.executor.relational.arrow import I64, Array, Flags
+from gdb.executor.relational.relational_tail import Output
+from gdb.storage.columns.model import Kind
+from gdb.storage.columns.slices import Slice
 
 if TYPE_CHECKING:
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 
 def exported(outputs: Sequence[Output], table: Array, snapshot: Snapshot | None) -> Array:

@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from gdb.answer import table
+from gdb.answer.answer_elements import elements_of
 from gdb.answer.drawing.drawing import MOST, small
-from gdb.answer.elements import elements_of
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdb.answer.elements import Elements, key
+from gdb.answer.answer_elements import Elements, key
 
 if TYPE_CHECKING:
     import networkx

@@ -14,7 +14,7 @@ from gdb.answer.rows import ColumnAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
-from gdb.executor.tail import Output, TailResult
+from gdb.executor.relational.relational_tail import Output, TailResult
 
 if TYPE_CHECKING:
     import networkx
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.row import Row
     from gdb.answer.rows import Answer
-    from gdb.executor.arrow import Array
+    from gdb.executor.relational.arrow import Array
 
 T = TypeVar("T")
 SHOWN = 10
@@ -54,8 +54,8 @@ class Result:
     @classmethod
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
-        from gdb.executor import arrow
-        from gdb.storage.model import Column
+        from gdb.executor.relational import arrow
+        from gdb.storage.columns.model import Column
 
         text = arrow.column_array(Column.from_list(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
@@ -199,8 +199,8 @@ class Result:
         >>> db.execute("MATCH (a)-[r]->(b) RETURN a, r, b").draw()
         <gdb.Drawing of 2 nodes and 1 relationship>
         """
+        from gdb.answer.answer_elements import elements_of
         from gdb.answer.drawing.drawing import drawn
-        from gdb.answer.elements import elements_of
 
         return drawn(elements_of(self), path)
 
@@ -246,7 +246,7 @@ class Result:
             import networkx  # noqa: F401
         except ImportError:
             raise _missing("networkx", "networkx") from None
-        from gdb.answer.elements import elements_of
+        from gdb.answer.answer_elements import elements_of
         from gdb.answer.networkx_graph import graph_of
 
         return graph_of(elements_of(self))

@@ -10,15 +10,15 @@ import numpy as np
 
 from gdb.answer.row import Row, row_maker
 from gdb.base import garbage
-from gdb.executor.batch import Batch
-from gdb.executor.tail import Output, TailResult
+from gdb.executor.relational.batch import Batch
+from gdb.executor.relational.relational_tail import Output, TailResult
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
     from gdb.answer import entities
     from gdb.answer.entities import Cell, Node, Relationship
-    from gdb.executor.arrow import Array
-    from gdb.storage.snapshot import Snapshot
+    from gdb.executor.relational.arrow import Array
+    from gdb.storage.graph.snapshot import Snapshot
 else:
     entities = deferred("gdb.answer.entities")
 
@@ -138,7 +138,7 @@ class ColumnAnswer:
 
     def batches(self, size: int) -> Iterator[Array]:
         from gdb.answer.export import exported
-        from gdb.executor import arrow
+        from gdb.executor.relational import arrow
 
         for chunk in self._answer.table.iter_chunks():
             yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
@@ -164,7 +164,7 @@ def _batches(table: Array, size: int | None) -> Iterator[Batch]:
     if isinstance(table, Batch):
         yield from (table,) if size is None else table.pieces(size)
         return
-    from gdb.executor import arrow  # what has no Arrow needs none
+    from gdb.executor.relational import arrow  # what has no Arrow needs none
 
     for chunk in table.iter_chunks() if size is None else arrow.pieces(table, size):
         fields = range(len(arrow.names(table)))

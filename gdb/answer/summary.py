@@ -50,7 +50,7 @@ class Summary:
     device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
     rows : rows of the answer.
     embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
-    effects : what a query that writes changed, see `gdb.physical.rows.graph.Effects`; None where it only read.
+    effects : what a query that writes changed, see `gdb.physical.rows.object_graph.Effects`; None where it only read.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
         where the graph and the query's tables were there already).
     bytes_read : bytes of the graph's arrays that the query read from: of relationships the adjacency of each type and

@@ -12,23 +12,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
-from gdb.api.work import Work
+from gdb.api.running_work import Work
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
-    from gdb.api.held import HeldSnapshot
+    from gdb.api.snapshot import HeldSnapshot
     from gdb.api.transaction import Transaction
-    from gdb.run.progress import Progress, Told
+    from gdb.run.progress import Progress, ProgressCallback
     from gdb.run.request import Clock, Load, Request
-    from gdb.storage.commit import Compactor
+    from gdb.storage.graph.snapshot import Snapshot, StoreStats
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
-    from gdb.storage.importer.meter import LoadProgress
-    from gdb.storage.load_options import (
+    from gdb.storage.importer.load_options import (
         Format,
         LoadOptions,
         MissingEnds,
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
         OnError,
         Repeated,
     )
-    from gdb.storage.snapshot import Snapshot, StoreStats
-    from gdb.storage.transaction import Changes
+    from gdb.storage.importer.meter import LoadProgress
+    from gdb.storage.write.compaction import Compactor
+    from gdb.storage.write.transaction import Changes
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Database(Queries):
         memory: int | str | None = None,
         gpu_memory: int | str | None = None,
     ) -> None:
-        from gdb.storage.store import Store
+        from gdb.storage.write.store import Store
 
         own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
         mode, root = options.match_mode(match), options.import_root(import_root)
@@ -150,7 +150,7 @@ class Database(Queries):
         self._work.close()
         self._statements.clear()
         if self._load_failed and not self._store.closed:
-            from gdb.storage.unmade import unmake
+            from gdb.storage.write.failed_import import unmake
 
             unmake(self._store)
         self._store.close()
@@ -227,7 +227,7 @@ class Database(Queries):
             are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
             stored.
 
-        The others are told in `gdb.storage.load_options.LoadOptions`.
+        The others are told in `gdb.storage.importer.load_options.LoadOptions`.
 
         Raises
         ------
@@ -235,7 +235,7 @@ class Database(Queries):
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
-        from gdb.storage.load_options import LoadOptions
+        from gdb.storage.importer.load_options import LoadOptions
 
         with self.importing():
             if self._read_only:
@@ -277,14 +277,14 @@ class Database(Queries):
         progress: Callable[[LoadProgress], None] | None,
     ) -> LoadReport:
         """Import, with a progress bar, where Ctrl-C cancels it."""
-        from gdb.run.progress import Told
+        from gdb.run.progress import ProgressCallback
         from gdb.storage.importer import load
 
         self._refuse_inside()
         stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        told = None if progress is None else Told(progress)
+        told = None if progress is None else ProgressCallback(progress)
 
         def work(bar: Progress | None) -> LoadReport:
             return load(
@@ -345,7 +345,7 @@ class Database(Queries):
         >>> db.execute("MATCH (n) RETURN count(*)").scalar()
         1
         """
-        from gdb.api.held import HeldSnapshot
+        from gdb.api.snapshot import HeldSnapshot
 
         found = self._work.do(self._snapshot)
         return HeldSnapshot(
@@ -363,7 +363,7 @@ class Database(Queries):
     @contextmanager
     def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
-        from gdb.storage.transaction import Changes
+        from gdb.storage.write.transaction import Changes
 
         if self._read_only:
             raise ReadOnlyError(
@@ -384,7 +384,8 @@ class Database(Queries):
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
-        from gdb.storage.commit import Compactor, commit
+        from gdb.storage.write.commit import commit
+        from gdb.storage.write.compaction import Compactor
 
         if self._compactor is None:
             self._compactor = Compactor(options.import_memory(None))
@@ -448,7 +449,7 @@ class Database(Queries):
         ReadOnlyError, StoreLocked : the store cannot be written.
         Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was, unless its `committed` is True.
         """
-        from gdb.storage.commit import compact
+        from gdb.storage.write.compaction import compact
 
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
@@ -476,7 +477,7 @@ class _all_or_nothing:  # used in `with`, as a function would be
 
 
 @contextmanager
-def _raised_by(told: Told[LoadProgress] | None) -> Iterator[None]:
+def _raised_by(told: ProgressCallback[LoadProgress] | None) -> Iterator[None]:
     """Raise what the caller's own function has raised, as it is."""
     try:
         yield

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gdb.api.schema import schema_of
 from gdb.errors import NameProblem, TypeProblem
-from gdb.language.procedures import Procedure, signature
+from gdb.language.procedure_signatures import Procedure, signature
 
 if TYPE_CHECKING:
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 BUILT_IN: dict[str, Procedure] = {}
 _Rows = Iterable[Sequence[object]]

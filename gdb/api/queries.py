@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, registered
+from gdb.api.running_work import Work, never_changes, no_load
 from gdb.api.schema import Join, Schema, joins_of, schema_of
-from gdb.api.work import Work, never_changes, no_load
 from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
 from gdb.limits import NONE
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.base.budget import Defaults
     from gdb.dbapi import Cursor
-    from gdb.language.procedures import Procedure
+    from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
     from gdb.run.request import Clock, Load, Request
     from gdb.run.stream import Stream
-    from gdb.storage.check import Report
-    from gdb.storage.snapshot import Snapshot, StoreStats
-    from gdb.storage.steps import Steps
-    from gdb.storage.transaction import Changes
+    from gdb.storage.checking.check import Report
+    from gdb.storage.disk.steps import Steps
+    from gdb.storage.graph.snapshot import Snapshot, StoreStats
+    from gdb.storage.write.transaction import Changes
 
 PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 class Queries(Closing):
     """What answers questions about a graph: a Database (`gdb.api.database`), whose graph is the newest, or a snapshot
-    of it that is held (`gdb.api.held`).
+    of it that is held (`gdb.api.snapshot`).
 
     mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
     work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
@@ -70,7 +70,7 @@ class Queries(Closing):
     if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
 
         def __getattr__(self, name: str) -> object:
-            from gdb.api.elsewhere import no_attribute
+            from gdb.api.foreign_names import no_attribute
 
             raise no_attribute(self, name)
 
@@ -388,7 +388,7 @@ class Queries(Closing):
         Cancelled : Ctrl-C, `interrupt` or `close`.
         """
         from gdb.run.progress import shown
-        from gdb.storage.steps import Steps
+        from gdb.storage.disk.steps import Steps
 
         cancel = Cancel()
         with shown(sys.stderr) as progress:
@@ -418,7 +418,7 @@ class Queries(Closing):
         CorruptStore : a file of this store is damaged; the message names it.
         Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
         """
-        from gdb.storage.backup import backup
+        from gdb.storage.copies.backup import backup
 
         target = options.folder(path)
         return self._written("backup", lambda steps: backup(self._snapshot(), target, steps))
@@ -455,7 +455,7 @@ class Queries(Closing):
         Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
         """
         options.one_of("format", format, ("csv", "parquet"))
-        from gdb.storage.exporter import export
+        from gdb.storage.copies.exporter import export
 
         target = options.folder(folder)
         return self._written(
@@ -466,7 +466,7 @@ class Queries(Closing):
         )
 
     def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
-        from gdb.storage.steps import Steps
+        from gdb.storage.disk.steps import Steps
 
         cancel = Cancel()
         return self._long(

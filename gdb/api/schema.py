@@ -11,7 +11,7 @@ from gdb.records import dataclass, field
 if TYPE_CHECKING:
     from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.drawing.scene import Scene
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 _AT_ONCE = 1 << 20  # relationships
 _SHOWN = {"int64": "int", "float64": "float", "bool": "bool", "string": "string"}

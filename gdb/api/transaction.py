@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.api.boundary import boundary, warn
-from gdb.api.given import given_nodes, given_relationships, name_of, space_of
-from gdb.api.work import faults
+from gdb.api.change_columns import given_nodes, given_relationships, name_of, space_of
+from gdb.api.running_work import faults
 from gdb.base import forks
 from gdb.errors import Cancelled, ClosedError, TypeProblem
 from gdb.run.interrupt import run_interruptibly
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
-    from gdb.api.given import Ids, Properties, Rows
-    from gdb.storage.model import Column
-    from gdb.storage.store import Store
-    from gdb.storage.transaction import Changes
+    from gdb.api.change_columns import ChangeRows, Ids, Properties
+    from gdb.storage.columns.model import Column
+    from gdb.storage.write.store import Store
+    from gdb.storage.write.transaction import Changes
 
 
 class Transaction:
@@ -76,7 +76,7 @@ class Transaction:
             self._stack, self._changes, self._inherited = ExitStack(), None, True
 
     def __enter__(self) -> Transaction:
-        from gdb.storage.transaction import Changes
+        from gdb.storage.write.transaction import Changes
 
         if self._thread:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")
@@ -300,7 +300,7 @@ class Transaction:
             return changes.remove_edges(name_of(type), *_ends(changes, given.ids, id_space))
 
     @contextmanager
-    def _changing(self, give: Callable[[], Rows]) -> Iterator[tuple[Changes, Rows]]:
+    def _changing(self, give: Callable[[], ChangeRows]) -> Iterator[tuple[Changes, ChangeRows]]:
         """The changes so far, and what is given for them; what is added in the block is dropped where it raises.
         give : may call what the caller has written: an iterator, an array of another library."""
         changes = self._open()

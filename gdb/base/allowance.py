@@ -114,11 +114,11 @@ class Allowance:
         return waiting.beside(work, "gdb-value", self.pulse)
 
 
-class _Here(threading.local):
+class _ThreadAllowance(threading.local):
     allowance = Allowance()
 
 
-_here = _Here()
+_here = _ThreadAllowance()
 
 
 def paced(items: Iterable[T], count: int) -> Iterable[T]:

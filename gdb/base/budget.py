@@ -2,8 +2,8 @@
 
 One `Budget` is that of a query (`memory=`); each run of a plan has a part of it (`part`), which gives back what its
 workers took when it ends (`with`). What cannot be had elsewhere is taken (`take`, which raises); large arrays ask
-whether there is room (`fits`) and lie in a temporary file where there is none (`gdb.storage.arrays.placed`), so that
-they cost page cache, which the system takes back when it needs it, not memory of the process.
+whether there is room (`fits`) and lie in a temporary file where there is none (`gdb.storage.disk.arrays.placed`), so
+that they cost page cache, which the system takes back when it needs it, not memory of the process.
 """
 
 from __future__ import annotations

@@ -29,12 +29,12 @@ from contextlib import suppress
 from importlib import _bootstrap
 from typing import Protocol, TypeVar
 
-L = TypeVar("L", bound="Lock")
+L = TypeVar("L", bound="ReentrantLock")
 
 _log = logging.getLogger("gdb")
 
 
-class Lock(Protocol):
+class ReentrantLock(Protocol):
     """A reentrant lock."""
 
     def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool: ...
@@ -64,13 +64,13 @@ class WatchedBefore(Protocol):
 
 _watched_before: weakref.WeakSet[WatchedBefore] = weakref.WeakSet()
 _watched: weakref.WeakSet[Watched] = weakref.WeakSet()
-_renewed: weakref.WeakSet[Lock] = weakref.WeakSet()
+_renewed: weakref.WeakSet[ReentrantLock] = weakref.WeakSet()
 _forking = threading.RLock()  # one thread at a time forks
-_undivided: list[Lock] = []
+_undivided: list[ReentrantLock] = []
 _importing: dict[str, object] = getattr(
     _bootstrap, "_module_locks", {}
 )  # by name: their locks, while they are needed
-_held: list[Lock] = []  # those of them that the thread which forks has
+_held: list[ReentrantLock] = []  # those of them that the thread which forks has
 _generation = 0
 _STEP = 0.05  # seconds of one wait at most, as in `gdb.base.waiting`
 
@@ -98,7 +98,7 @@ def leak(thing: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
-def renew(lock: Lock) -> None:
+def renew(lock: ReentrantLock) -> None:
     """Have `lock.forked()` called in each forked child, before that of anything that is watched."""
     _renewed.add(lock)
 

@@ -43,7 +43,7 @@ def listed(parts: Sequence[Part]) -> str:
     return ", ".join(written(part_of(one)) for one in parts)
 
 
-class Statement:
+class SqlText:
     """A tree that is written when its text is first asked for: what is answered in another way never is."""
 
     __slots__ = ("_text", "_tree")

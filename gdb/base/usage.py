@@ -62,11 +62,11 @@ class Usage:
         _here.usage = self._before.pop()
 
 
-class _Here(threading.local):
+class _ThreadUsage(threading.local):
     usage: Usage | None = None
 
 
-_here = _Here()
+_here = _ThreadUsage()
 
 
 def budget(limit: int | None) -> Budget:

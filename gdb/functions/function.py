@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.functions import kinds
-from gdb.functions.kinds import Kind, Known
+from gdb.functions import static_kinds as kinds
+from gdb.functions.static_kinds import Kind, Known
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _LIST = re.compile(r"LIST<(.+)>")
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FunctionParameter:
     """name, takes : as the signature has them. optional : it may be left out."""
 
     name: str
@@ -72,7 +72,7 @@ class Signature:
 
     text: str
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     least: int
     most: int | None
     result: Known
@@ -98,10 +98,10 @@ class Signature:
         return cls(text, name, parameters, least, most, _known(result))
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> FunctionParameter:
     name, _, takes = text.partition(" :: ")
     several = tuple(known.kind for part in takes.split(" | ") for known in _one_of(part))
-    return Parameter(name.removesuffix("?"), several, name.endswith("?"))
+    return FunctionParameter(name.removesuffix("?"), several, name.endswith("?"))
 
 
 def _one_of(text: str) -> tuple[Known, ...]:
@@ -134,7 +134,7 @@ class Function(_Row):
 
     apply : its Python definition, which is what it means.
     doc : one line for people.
-    sql : what columns have for it (`gdb.functions.columns`); None: nothing but the Python definition.
+    sql : what columns have for it (`gdb.functions.column_functions`); None: nothing but the Python definition.
     strict : it is null where any argument is, and `sql` never gets one.
     checked : a first argument of another kind is refused before the query runs.
     varies : it gives another value each time, so an aggregate over it would mean nothing.

@@ -13,7 +13,7 @@ Row = TypeVar("Row", "Function", "AggregateFunction")
 T = TypeVar("T")
 
 
-class Rows(Mapping[str, Row]):
+class FunctionRows(Mapping[str, Row]):
     """Rows by name. What they are made of is a third of all modules: it is imported when one is looked up first."""
 
     def __init__(self, all_rows: Callable[[], Iterable[Row]]) -> None:
@@ -61,13 +61,13 @@ def _functions() -> Iterator[Function]:
 
 
 def _aggregates() -> tuple[AggregateFunction, ...]:
-    from gdb.functions import aggregates
+    from gdb.functions import aggregate_functions as aggregates
 
     return aggregates.ROWS
 
 
-FUNCTIONS: Mapping[str, Function] = Rows(_functions)
-AGGREGATES: Mapping[str, AggregateFunction] = Rows(_aggregates)
+FUNCTIONS: Mapping[str, Function] = FunctionRows(_functions)
+AGGREGATES: Mapping[str, AggregateFunction] = FunctionRows(_aggregates)
 
 
 def varies(name: str) -> bool:

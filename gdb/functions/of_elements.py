@@ -1,8 +1,9 @@
-"""The functions of nodes, relationships, paths and maps. Their SQL is columns of the store (`gdb.language.columns`)."""
+"""The functions of nodes, relationships, paths and maps. Their SQL is columns of the store
+(`gdb.language.element_columns`)."""
 
 from __future__ import annotations
 
-from gdb.base.values import graph
+from gdb.base.values import graph_functions as graph
 from gdb.functions.function import function
 
 ROWS = (

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from gdb.base.sql import call, cast, chosen, exp, operand
 from gdb.base.values import numbers
 from gdb.base.values.arithmetic import power, remainder
-from gdb.functions.arithmetic import Operator, calculated
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
-from gdb.functions.pieces import all_of, compared, number
-from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Kind, Typed, null_or_false
+from gdb.functions.sql_arithmetic import Operator, calculated
+from gdb.functions.sql_pieces import all_of, compared, number
+from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Typed, TypeName, null_or_false
 
 
 def _float(value: Typed) -> exp.Expr:
     """A copy of a number as a float."""
-    return value.sql.copy() if value.kind is Kind.FLOAT else cast(value.sql.copy(), "DOUBLE")
+    return value.sql.copy() if value.kind is TypeName.FLOAT else cast(value.sql.copy(), "DOUBLE")
 
 
 def _of_number(make: Callable[[Typed], Made]) -> ToSql:
@@ -63,7 +63,7 @@ def _times(factor: float) -> ToSql:
 
 def _sign(value: Typed) -> Made:
     sign = cast(call("sign", value.sql.copy()), "BIGINT")
-    if value.kind is Kind.INTEGER:
+    if value.kind is TypeName.INTEGER:
         return Typed(sign, INTEGER)
     nan = exp.If(this=call("isnan", value.sql.copy()), true=number(0))
     return Typed(exp.Case(ifs=[nan], default=sign), INTEGER)
@@ -84,7 +84,7 @@ def _round(value: Typed, precision: Typed | None = None, mode: Typed | None = No
 
 
 def _nan(value: Typed) -> Made:
-    if value.kind is Kind.INTEGER:
+    if value.kind is TypeName.INTEGER:
         return Typed(null_or_false(value.sql), BOOLEAN)
     return Typed(call("isnan", value.sql), BOOLEAN)
 

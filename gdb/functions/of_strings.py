@@ -7,8 +7,8 @@ from collections.abc import Callable
 from gdb.base.sql import call, exp, negated, operand
 from gdb.base.values import strings
 from gdb.functions.function import Guarded, Made, ToSql, function
-from gdb.functions.pieces import all_of, compared, null_where, number, string
-from gdb.functions.types import BOOLEAN, INTEGER, STRING, Kind, Type, Typed
+from gdb.functions.sql_pieces import all_of, compared, null_where, number, string
+from gdb.functions.types import BOOLEAN, INTEGER, STRING, Type, Typed, TypeName
 
 
 def _ascii(value: exp.Expr) -> exp.Expr:
@@ -20,7 +20,7 @@ def _of_ascii(name: str) -> ToSql:
     """Beyond ASCII Unicode's special cases differ: ß, İ, ﬁ."""
 
     def make(value: Typed) -> Made:
-        if value.kind is not Kind.STRING:
+        if value.kind is not TypeName.STRING:
             return None
         return Guarded(_ascii(value.sql), Typed(call(name, value.sql), STRING))
 
@@ -29,7 +29,7 @@ def _of_ascii(name: str) -> ToSql:
 
 def _trimmed(name: str) -> ToSql:
     def make(value: Typed, characters: Typed | None = None) -> Made:
-        if value.kind is not Kind.STRING or characters is not None:
+        if value.kind is not TypeName.STRING or characters is not None:
             return None
         # white space to Python is in ASCII also U+001C to U+001F, and more beyond
         odd = call("regexp_matches", value.sql.copy(), string(r"[\x1c-\x1f]"))
@@ -56,14 +56,14 @@ def _small(*values: exp.Expr) -> exp.Expr:
 
 
 def _left(text: Typed, length: Typed) -> Made:
-    if (text.kind, length.kind) != (Kind.STRING, Kind.INTEGER):
+    if (text.kind, length.kind) != (TypeName.STRING, TypeName.INTEGER):
         return None
     cut = Typed(call("substring", text.sql, number(1), length.sql), STRING)
     return Guarded(all_of(_natural(length.sql), _small(length.sql)), cut)
 
 
 def _right(text: Typed, length: Typed) -> Made:
-    if (text.kind, length.kind) != (Kind.STRING, Kind.INTEGER):
+    if (text.kind, length.kind) != (TypeName.STRING, TypeName.INTEGER):
         return None
     size = call("length", text.sql.copy())
     begin = exp.Sub(this=size, expression=call("least", length.sql.copy(), size.copy()))
@@ -74,7 +74,7 @@ def _right(text: Typed, length: Typed) -> Made:
 
 def _substring(text: Typed, start: Typed, length: Typed | None = None) -> Made:
     bounds = [start] if length is None else [start, length]
-    if text.kind is not Kind.STRING or any(one.kind is not Kind.INTEGER for one in bounds):
+    if text.kind is not TypeName.STRING or any(one.kind is not TypeName.INTEGER for one in bounds):
         return None
     sizes = [one.sql for one in bounds]
     begin = exp.Add(this=operand(start.sql.copy()), expression=number(1))
@@ -84,7 +84,7 @@ def _substring(text: Typed, start: Typed, length: Typed | None = None) -> Made:
 
 
 def _replace(text: Typed, search: Typed, by: Typed) -> Made:
-    if {text.kind, search.kind, by.kind} != {Kind.STRING}:
+    if {text.kind, search.kind, by.kind} != {TypeName.STRING}:
         return None
     given = compared(exp.NEQ, search.sql, string(""))
     made = Typed(call("replace", text.sql, search.sql, by.sql), STRING)
@@ -92,20 +92,20 @@ def _replace(text: Typed, search: Typed, by: Typed) -> Made:
 
 
 def _split(text: Typed, by: Typed) -> Made:
-    if {text.kind, by.kind} != {Kind.STRING}:
+    if {text.kind, by.kind} != {TypeName.STRING}:
         return None
     given = compared(exp.NEQ, by.sql, string(""))
     parts = null_where([text.sql, by.sql], call("string_split", text.sql.copy(), by.sql.copy()))
-    return Guarded(given, Typed(parts, Type(Kind.LIST, Kind.STRING)))
+    return Guarded(given, Typed(parts, Type(TypeName.LIST, TypeName.STRING)))
 
 
 def _length(value: Typed) -> Made:
-    return Typed(call("length", value.sql), INTEGER) if value.kind is Kind.STRING else None
+    return Typed(call("length", value.sql), INTEGER) if value.kind is TypeName.STRING else None
 
 
 def _part(name: str) -> ToSql:
     def make(text: Typed, part: Typed) -> Made:
-        if {text.kind, part.kind} != {Kind.STRING}:
+        if {text.kind, part.kind} != {TypeName.STRING}:
             return None
         return Typed(call(name, text.sql, part.sql), BOOLEAN)
 

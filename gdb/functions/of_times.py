@@ -1,4 +1,4 @@
-"""The functions of dates, times and durations. Of their SQL `gdb.language.temporal` has what columns can hold."""
+"""The functions of dates, times and durations. Of their SQL `gdb.language.column_times` has what columns can hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gdb.base.values import temporal_functions as of
 from gdb.base.values.temporal_between import between, in_days, in_months, in_seconds
-from gdb.base.values.temporal_make import KINDS, Kind, make_duration
+from gdb.base.values.temporal_make import KINDS, TemporalType, make_duration
 from gdb.functions.function import Function, function
 
 _SHOWN = {
@@ -24,7 +24,7 @@ _DISTANCES = (
 )
 
 
-def _of_kind(kind: Kind) -> Iterator[Function]:
+def _of_kind(kind: TemporalType) -> Iterator[Function]:
     """A constructor, with its dotted forms."""
     name, shown = kind.name, _SHOWN[kind.name]
     yield function(

@@ -9,7 +9,15 @@ from gdb.base.values import conversion, lists, numbers
 from gdb.base.values.kinds import Value
 from gdb.base.values.naming import value_type
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
-from gdb.functions.pieces import all_of, compared, null_where, number, slice_of, strict_kind, string
+from gdb.functions.sql_pieces import (
+    all_of,
+    compared,
+    null_where,
+    number,
+    slice_of,
+    strict_kind,
+    string,
+)
 from gdb.functions.types import (
     BOOLEAN,
     FLOAT,
@@ -18,9 +26,9 @@ from gdb.functions.types import (
     NUMBERS,
     SCALARS,
     STRING,
-    Kind,
     Type,
     Typed,
+    TypeName,
 )
 
 # ---- any value -----------------------------------------------------------------------------------
@@ -32,7 +40,7 @@ def _coalesce(*values: Typed) -> Made:
         return Typed(exp.Null(), NULL)
     if strict_kind(values) is None or len({value.type for value in given}) > 1:
         return None  # a column has one type
-    if not (given[0].kind in SCALARS or given[0].kind is Kind.LIST):
+    if not (given[0].kind in SCALARS or given[0].kind is TypeName.LIST):
         return None
     return Typed(call("coalesce", *(value.sql for value in given)), given[0].type)
 
@@ -49,13 +57,13 @@ _WHOLE = r"^[+-]?[0-9]{1,18}$"
 
 
 def _to_integer(value: Typed) -> Made:
-    if value.kind is Kind.INTEGER:
+    if value.kind is TypeName.INTEGER:
         return value
-    if value.kind is Kind.FLOAT:
+    if value.kind is TypeName.FLOAT:
         nan = exp.If(this=call("isnan", value.sql.copy()), true=exp.Null())
         whole = cast(call("trunc", value.sql), "BIGINT")
         return Typed(exp.Case(ifs=[nan], default=whole), INTEGER)
-    if value.kind is Kind.STRING:
+    if value.kind is TypeName.STRING:
         plain = call("regexp_matches", value.sql.copy(), string(_WHOLE))
         return Guarded(plain, Typed(cast(value.sql, "BIGINT", attempt=True), INTEGER))
     return None
@@ -66,21 +74,21 @@ def _to_float(value: Typed) -> Made:
 
 
 def _to_string(value: Typed) -> Made:
-    if value.kind is Kind.STRING:
+    if value.kind is TypeName.STRING:
         return value
     text = cast(value.sql, "VARCHAR")
-    if value.kind in (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE):
+    if value.kind in (TypeName.INTEGER, TypeName.BOOLEAN, TypeName.DATE):
         return Typed(text, STRING)
-    if value.kind is Kind.DATETIME:  # seconds that are 0 are left out
+    if value.kind is TypeName.DATETIME:  # seconds that are 0 are left out
         dashed = call("replace", text, string(" "), string("T"))
         return Typed(call("regexp_replace", dashed, string(":00$"), string("")), STRING)
     return None
 
 
 def _to_boolean(value: Typed) -> Made:
-    if value.kind is Kind.BOOLEAN:
+    if value.kind is TypeName.BOOLEAN:
         return value
-    if value.kind is Kind.INTEGER:
+    if value.kind is TypeName.INTEGER:
         return Typed(compared(exp.NEQ, value.sql, number(0)), BOOLEAN)
     return None
 
@@ -108,12 +116,12 @@ def _three(
 
 
 def _item(value: Typed) -> Type:
-    return Type(value.type.item or Kind.NULL)
+    return Type(value.type.item or TypeName.NULL)
 
 
 def _end(place: int) -> ToSql:
     def make(value: Typed) -> Made:
-        if value.kind is not Kind.LIST:
+        if value.kind is not TypeName.LIST:
             return None
         if _item(value) == NULL:
             return Typed(exp.Null(), NULL)
@@ -123,20 +131,22 @@ def _end(place: int) -> ToSql:
 
 
 def _tail(value: Typed) -> Made:
-    if value.kind is not Kind.LIST:
+    if value.kind is not TypeName.LIST:
         return None
     return Typed(slice_of(value.sql, number(1), None), value.type)
 
 
 def _reverse(value: Typed) -> Made:
-    return Typed(call("list_reverse", value.sql), value.type) if value.kind is Kind.LIST else None
+    return (
+        Typed(call("list_reverse", value.sql), value.type) if value.kind is TypeName.LIST else None
+    )
 
 
 def _size(value: Typed) -> Made:
     """In code points, as Python counts; DuckDB's len() counts what one sees as one character as one."""
-    if value.kind is Kind.STRING:
+    if value.kind is TypeName.STRING:
         return Typed(call("length", value.sql), INTEGER)
-    return Typed(call("len", value.sql), INTEGER) if value.kind is Kind.LIST else None
+    return Typed(call("len", value.sql), INTEGER) if value.kind is TypeName.LIST else None
 
 
 def _is_empty(value: Typed) -> Made:
@@ -152,10 +162,12 @@ LONGEST_LIST = 10_000
 
 def _range(start: Typed, stop: Typed, step: Typed | None = None) -> Made:
     given = [start, stop] if step is None else [start, stop, step]
-    if any(part.kind is not Kind.INTEGER for part in given):
+    if any(part.kind is not TypeName.INTEGER for part in given):
         return None
     made = call("generate_series", *(part.sql.copy() for part in given))
-    found = Typed(null_where([part.sql for part in given], made), Type(Kind.LIST, Kind.INTEGER))
+    found = Typed(
+        null_where([part.sql for part in given], made), Type(TypeName.LIST, TypeName.INTEGER)
+    )
     # a step of 0 is an error, and so is a list that is too long
     stride = number(1) if step is None else step.sql
     span = exp.Sub(

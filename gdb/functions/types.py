@@ -15,11 +15,11 @@ from gdb.base.sql import exp, is_null, joined
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
-    from gdb.storage.model import Kind as StoreKind
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.storage.columns.model import Kind as StoreKind
 
 
-class Kind(StrEnum):
+class TypeName(StrEnum):
     """The type of a value, in the user's words."""
 
     INTEGER = "an integer"
@@ -39,21 +39,21 @@ class Kind(StrEnum):
 class Type:
     """`item` is the type of a list's items (NULL where it has none), else None."""
 
-    kind: Kind
-    item: Kind | None = None
+    kind: TypeName
+    item: TypeName | None = None
 
     def __str__(self) -> str:
         return self.kind if self.item is None else f"{self.kind}, each item {self.item}"
 
 
-INTEGER, FLOAT, BOOLEAN = Type(Kind.INTEGER), Type(Kind.FLOAT), Type(Kind.BOOLEAN)
-STRING, NULL = Type(Kind.STRING), Type(Kind.NULL)
-DATE, DATETIME, DURATION = Type(Kind.DATE), Type(Kind.DATETIME), Type(Kind.DURATION)
-NODE, RELATIONSHIP = Type(Kind.NODE), Type(Kind.RELATIONSHIP)
+INTEGER, FLOAT, BOOLEAN = Type(TypeName.INTEGER), Type(TypeName.FLOAT), Type(TypeName.BOOLEAN)
+STRING, NULL = Type(TypeName.STRING), Type(TypeName.NULL)
+DATE, DATETIME, DURATION = Type(TypeName.DATE), Type(TypeName.DATETIME), Type(TypeName.DURATION)
+NODE, RELATIONSHIP = Type(TypeName.NODE), Type(TypeName.RELATIONSHIP)
 
-NUMBERS = (Kind.INTEGER, Kind.FLOAT)
-TIMES = (Kind.DATE, Kind.DATETIME, Kind.DURATION)
-SCALARS = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.STRING, *TIMES)
+NUMBERS = (TypeName.INTEGER, TypeName.FLOAT)
+TIMES = (TypeName.DATE, TypeName.DATETIME, TypeName.DURATION)
+SCALARS = (TypeName.INTEGER, TypeName.FLOAT, TypeName.BOOLEAN, TypeName.STRING, *TIMES)
 # but "any": what mentions such a property runs over rows (`Scope.property_type`)
 OF_STORE: dict[StoreKind, Type] = {
     "int64": INTEGER,
@@ -63,23 +63,23 @@ OF_STORE: dict[StoreKind, Type] = {
     "date": DATE,
     "datetime": DATETIME,
     "duration": DURATION,
-    "int64[]": Type(Kind.LIST, Kind.INTEGER),
-    "float64[]": Type(Kind.LIST, Kind.FLOAT),
-    "bool[]": Type(Kind.LIST, Kind.BOOLEAN),
-    "string[]": Type(Kind.LIST, Kind.STRING),
-    "date[]": Type(Kind.LIST, Kind.DATE),
-    "datetime[]": Type(Kind.LIST, Kind.DATETIME),
-    "duration[]": Type(Kind.LIST, Kind.DURATION),
+    "int64[]": Type(TypeName.LIST, TypeName.INTEGER),
+    "float64[]": Type(TypeName.LIST, TypeName.FLOAT),
+    "bool[]": Type(TypeName.LIST, TypeName.BOOLEAN),
+    "string[]": Type(TypeName.LIST, TypeName.STRING),
+    "date[]": Type(TypeName.LIST, TypeName.DATE),
+    "datetime[]": Type(TypeName.LIST, TypeName.DATETIME),
+    "duration[]": Type(TypeName.LIST, TypeName.DURATION),
 }
 _SQL = {
-    Kind.INTEGER: "BIGINT",
-    Kind.FLOAT: "DOUBLE",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.STRING: "VARCHAR",
-    Kind.DATE: "DATE",
-    Kind.DATETIME: "TIMESTAMP",
-    Kind.DURATION: "BIGINT",  # microseconds, see `Column.in_sql`
-    Kind.NULL: "BIGINT",
+    TypeName.INTEGER: "BIGINT",
+    TypeName.FLOAT: "DOUBLE",
+    TypeName.BOOLEAN: "BOOLEAN",
+    TypeName.STRING: "VARCHAR",
+    TypeName.DATE: "DATE",
+    TypeName.DATETIME: "TIMESTAMP",
+    TypeName.DURATION: "BIGINT",  # microseconds, see `Column.in_sql`
+    TypeName.NULL: "BIGINT",
 }
 
 
@@ -99,7 +99,7 @@ class Typed:
     constant: Constant | None = field(default=None)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> TypeName:
         """The kind of its type."""
         return self.type.kind
 
@@ -111,12 +111,12 @@ class Typed:
     @property
     def is_null(self) -> bool:
         """Whether it is null in every row."""
-        return self.kind is Kind.NULL
+        return self.kind is TypeName.NULL
 
 
 def sql_type(type_: Type) -> str:
     """The name of a type in DuckDB."""
-    if type_.kind is Kind.LIST and type_.item is not None:
+    if type_.kind is TypeName.LIST and type_.item is not None:
         return _SQL[type_.item] + "[]"
     return _SQL[type_.kind]
 
@@ -154,28 +154,30 @@ def type_of(value: Value) -> Type | None:
         case timedelta():
             return DURATION
         case Sequence():
-            kinds = {t.kind if (t := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
+            kinds = {t.kind if (t := type_of(item)) else TypeName.LIST for item in value} - {
+                TypeName.NULL
+            }
             if len(kinds) > 1 or not kinds <= set(SCALARS):
                 return None
-            return Type(Kind.LIST, kinds.pop() if kinds else Kind.NULL)
+            return Type(TypeName.LIST, kinds.pop() if kinds else TypeName.NULL)
     return None
 
 
-def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:
+def common_kind(kinds: Sequence[TypeName] | set[TypeName]) -> TypeName | None:
     """The one kind that holds scalar values of all kinds; NULL for no kinds, None where there is none."""
     distinct = set(kinds)
     if not distinct:
-        return Kind.NULL
+        return TypeName.NULL
     if distinct <= set(NUMBERS) and len(distinct) == 2:
-        return Kind.FLOAT
+        return TypeName.FLOAT
     return distinct.pop() if len(distinct) == 1 and distinct <= set(SCALARS) else None
 
 
-def alike(left: Kind, right: Kind, equality: bool) -> bool:
+def alike(left: TypeName, right: TypeName, equality: bool) -> bool:
     """Whether values of two kinds can be compared: for equality, or for order, which durations have not."""
     if left in NUMBERS and right in NUMBERS:
         return True
-    return left is right and (equality or (left in SCALARS and left is not Kind.DURATION))
+    return left is right and (equality or (left in SCALARS and left is not TypeName.DURATION))
 
 
 # ---- SQL nodes ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gdb import limits
 from gdb.errors import SyntaxProblem
 from gdb.functions.library import varies
 from gdb.language.clauses import Query
-from gdb.language.cursor import Cursor
+from gdb.language.cursor import TokenCursor
 from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.syntax import (
     Call,
@@ -37,7 +37,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Token, TokenKind
 
 QUANTIFIERS: dict[str, OneOf["all", "any", "none", "single"]] = {
     "ALL": "all",
@@ -60,7 +60,7 @@ NO_VALUES = (
     *("AND", "OR", "XOR", "AS"),
 )
 _NO_VALUE_BEGINS = frozenset(word.split()[0] for word in NO_VALUES)
-_NAMES = (Kind.NAME, Kind.QUOTED)
+_NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 
 
 class AtomReader(ABC):
@@ -69,7 +69,7 @@ class AtomReader(ABC):
     awaiting : the opening brackets whose `|` is still to come: in them a `|` is no part of labels.
     """
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: TokenCursor) -> None:
         self.cursor = cursor
         self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
         self.awaiting: set[int] = set()
@@ -94,14 +94,14 @@ class AtomReader(ABC):
         cursor = self.cursor
         token, start = cursor.tokens[cursor.at], cursor.at
         match token.kind:
-            case Kind.STRING:
+            case TokenKind.STRING:
                 cursor.at += 1
                 return Literal(token.text, Place(cursor.starts[start], cursor.ends[start]))
-            case Kind.INTEGER | Kind.FLOAT:
+            case TokenKind.INTEGER | TokenKind.FLOAT:
                 return self.number(start, 1)
-            case Kind.NAME | Kind.QUOTED:
+            case TokenKind.NAME | TokenKind.QUOTED:
                 return self._named(token, start)
-            case Kind.SIGN:
+            case TokenKind.SIGN:
                 return self._sign(token, start)
             case _:
                 raise no_expression(cursor)
@@ -115,7 +115,7 @@ class AtomReader(ABC):
         if token.number is not None:
             return Literal(sign * token.number, place)
         cure = "Use a float such as 1e20, or a string."
-        if token.kind is Kind.FLOAT:
+        if token.kind is TokenKind.FLOAT:
             raise self.cursor.error(place, "this number is too large for a float.")
         value = sign * int(token.text, 0) if len(token.text) < 100 else 2**64
         if not -(2**63) <= value < 2**63:
@@ -144,7 +144,7 @@ class AtomReader(ABC):
         raise no_expression(cursor)
 
     def _parameter_name(self) -> str:
-        if self.cursor.peek().kind is Kind.INTEGER:
+        if self.cursor.peek().kind is TokenKind.INTEGER:
             return self.cursor.take().text
         return self.cursor.name("the name of a parameter after '$'").text
 
@@ -482,6 +482,6 @@ class AtomReader(ABC):
 
 
 def _begins_value(token: Token) -> bool:
-    if token.kind is Kind.SIGN:
+    if token.kind is TokenKind.SIGN:
         return token.text in ("(", "[", "{", "-", "+", "$")
-    return token.kind is not Kind.END and token.word != "AS"
+    return token.kind is not TokenKind.END and token.word != "AS"

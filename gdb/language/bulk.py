@@ -71,7 +71,7 @@ def bulk(text: str, pulse: Pulse | None = None) -> BulkCreate | None:
     begin = _BEGIN.match(text)
     if begin is None:
         return None
-    reader = _Reader(text, pulse)
+    reader = _BulkReader(text, pulse)
     end = reader.read(begin.end())
     if len(reader.rows) < FEWEST:
         return None
@@ -99,7 +99,7 @@ class _Shape:
     between: tuple[int, ...]
 
 
-class _Reader:
+class _BulkReader:
     """rows : for each pattern the number of its shape, its names and its values. nodes, relationships : their names, in
     the order in which they come."""
 

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gdb.language.resolve import elements
+from gdb.language.name_resolution import elements
 from gdb.language.syntax import (
     Arithmetic,
     Call,
     Comparator,
     Comparison,
     Connected,
-    Element,
+    ElementReference,
     Expression,
     HasLabels,
     In,
@@ -39,10 +39,10 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
-from gdb.storage.temporal import text_of
+from gdb.storage.columns.temporal import text_of
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
+    from gdb.executor.relational.relational_tail import Value
 
 _TURNED = {
     Comparator.GREATER: Comparator.LESS,
@@ -54,7 +54,7 @@ _PLAIN = re.compile(r"[^\W\d]\w*")
 _MOST_ITEMS = 20  # of a list; a longer one appears by its hash
 
 
-def numbered(element: Element) -> str:
+def numbered(element: ElementReference) -> str:
     """$v0 or $e0, as QueryGraph.symmetric_under wants it."""
     return f"${'v' if element.kind == 'vertex' else 'e'}{element.index}"
 
@@ -62,7 +62,7 @@ def numbered(element: Element) -> str:
 def canonical(
     expression: Expression,
     parameters: Mapping[str, Value],
-    named: Callable[[Element], str] = numbered,
+    named: Callable[[ElementReference], str] = numbered,
 ) -> str:
     """The text of a resolved expression; `named` gives the text of an element ("" leaves it out).
 
@@ -72,7 +72,7 @@ def canonical(
     >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").parts[0][0].where, {})
     '(1 < 2) AND (30 < 5)'
     """
-    return _Writer(parameters, named).text(expression)
+    return _CanonicalWriter(parameters, named).text(expression)
 
 
 def conjunction(texts: Iterable[str]) -> str:
@@ -81,8 +81,10 @@ def conjunction(texts: Iterable[str]) -> str:
     return distinct[0] if len(distinct) == 1 else " AND ".join(f"({text})" for text in distinct)
 
 
-class _Writer:
-    def __init__(self, parameters: Mapping[str, Value], named: Callable[[Element], str]) -> None:
+class _CanonicalWriter:
+    def __init__(
+        self, parameters: Mapping[str, Value], named: Callable[[ElementReference], str]
+    ) -> None:
         self.parameters = parameters
         self.named = named
 
@@ -94,7 +96,7 @@ class _Writer:
                 return value_text(self.parameters[name])
             case Variable(name=name):
                 return _name(name)
-            case Element():
+            case ElementReference():
                 return self.named(expression)
             case Property(subject=subject, key=key):
                 return f"{self._operand(subject)}.{_name(key.text)}"
@@ -155,7 +157,8 @@ class _Writer:
     def _operand(self, expression: Expression) -> str:
         text = self.text(expression)
         simple = isinstance(
-            expression, (Literal, Parameter, Element, Property, ListLiteral, Call, Variable)
+            expression,
+            (Literal, Parameter, ElementReference, Property, ListLiteral, Call, Variable),
         )
         return text if simple else f"({text})"
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, SyntaxProblem
-from gdb.functions.kinds import (
+from gdb.functions.static_kinds import (
     BOOLEAN,
     INTEGER,
     MAP,
@@ -25,7 +25,7 @@ from gdb.functions.kinds import (
 from gdb.imports import deferred
 from gdb.language import checks_patterns
 from gdb.language.checks_expressions import check_patterns, condition, known
-from gdb.language.checks_frame import Frame, Told
+from gdb.language.checks_frame import Frame, QueryFacts
 from gdb.language.checks_projection import (
     one_column,
     passed_on,
@@ -52,7 +52,7 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.procedures import Procedure
+from gdb.language.procedure_signatures import Procedure
 from gdb.language.syntax import Name, Subquery, Variable
 from gdb.records import dataclass
 
@@ -117,7 +117,7 @@ def _read(
     pulse: Callable[[], object] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = Told(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
+    told = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(told, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)

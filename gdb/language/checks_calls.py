@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.functions.function import AggregateFunction, Function
-from gdb.functions.kinds import Known
 from gdb.functions.library import AGGREGATES, FUNCTIONS, names
+from gdb.functions.static_kinds import Known
 from gdb.language.checks_frame import Frame
 from gdb.language.dialects import instead_of
 from gdb.language.suggest import did_you_mean

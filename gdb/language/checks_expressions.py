@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from gdb.errors import SyntaxProblem
-from gdb.functions.kinds import (
+from gdb.functions.library import FUNCTIONS, varies
+from gdb.functions.static_kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,
@@ -22,7 +23,6 @@ from gdb.functions.kinds import (
     common,
     list_of,
 )
-from gdb.functions.library import FUNCTIONS, varies
 from gdb.language import checks_patterns as patterns
 from gdb.language.aggregation import is_aggregate
 from gdb.language.checks_calls import called, check_call, refuse_aggregate
@@ -37,8 +37,8 @@ from gdb.language.checks_operators import (
     warn_of_null,
     with_keys,
 )
-from gdb.language.named_by import HasNamed
-from gdb.language.repeated import group_names
+from gdb.language.dynamic_labels import HasNamed
+from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import (
     Arithmetic,
     Call,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
-from gdb.functions.kinds import Kind, Known
-from gdb.language.hidden import is_hidden
+from gdb.functions.static_kinds import Kind, Known
+from gdb.language.hidden_names import is_hidden
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Name, Parameter, Place
@@ -15,7 +15,7 @@ from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Clause
-    from gdb.language.procedures import Procedure
+    from gdb.language.procedure_signatures import Procedure
     from gdb.language.syntax import Subquery
 
 Problem = TypeVar("Problem", bound=QueryError)
@@ -23,7 +23,7 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class QueryFacts:
     """What all of a query shares.
 
     parameters : the names that have a value; None where nobody knows them yet.
@@ -51,7 +51,7 @@ class Frame:
     dropped : names that a WITH before did not pass on.
     """
 
-    told: Told
+    told: QueryFacts
     names: dict[str, Known]
     around: Frame | None = None
     asked: set[str] | None = None

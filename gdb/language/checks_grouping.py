@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem
-from gdb.functions.kinds import VALUE, Known
+from gdb.functions.static_kinds import VALUE, Known
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.checks_calls import refuse_aggregate
 from gdb.language.checks_expressions import condition, known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gdb.errors import TypeProblem
-from gdb.functions.kinds import (
+from gdb.functions.static_kinds import (
     ELEMENTS,
     FLOAT,
     INTEGER,

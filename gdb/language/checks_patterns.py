@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
-from gdb.functions.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
+from gdb.functions.static_kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.checks_frame import Frame
-from gdb.language.hidden import is_hidden
-from gdb.language.repeated import group_names
+from gdb.language.hidden_names import is_hidden
+from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import (
     Expression,
     Name,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gdb.errors import NameProblem, SyntaxProblem
-from gdb.functions.kinds import VALUE, Known
+from gdb.functions.static_kinds import VALUE, Known
 from gdb.language.checks_expressions import condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.clauses import CallProcedure
-from gdb.language.procedures import Signature
+from gdb.language.procedure_signatures import ProcedureSignature
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Expression, Parameter
 
@@ -55,7 +55,7 @@ def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
 
 
 def _check_arguments(
-    clause: CallProcedure, signature: Signature, given: list[Known], frame: Frame
+    clause: CallProcedure, signature: ProcedureSignature, given: list[Known], frame: Frame
 ) -> None:
     fields = signature.arguments
     if clause.arguments is None:
@@ -86,7 +86,9 @@ def _check_arguments(
             raise frame.misfit(argument.place, message)
 
 
-def _brought(clause: CallProcedure, signature: Signature | None, frame: Frame) -> dict[str, Known]:
+def _brought(
+    clause: CallProcedure, signature: ProcedureSignature | None, frame: Frame
+) -> dict[str, Known]:
     outputs = {} if signature is None else {f.name: f.type.known for f in signature.outputs}
     found: dict[str, Known] = {}
     if clause.yields is None:

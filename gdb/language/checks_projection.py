@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gdb.errors import SyntaxProblem, TypeProblem
-from gdb.functions.kinds import ELEMENTS, INTEGER, Kind, Known
+from gdb.functions.static_kinds import ELEMENTS, INTEGER, Kind, Known
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_grouping import Projected, check_behind, check_items, own_variables
 from gdb.language.clauses import Return, ReturnItem, With
-from gdb.language.hidden import is_hidden
+from gdb.language.hidden_names import is_hidden
 from gdb.language.syntax import (
     Expression,
     Literal,

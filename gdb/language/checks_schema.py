@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.functions.types import OF_STORE, Kind, Type, alike, type_of
+from gdb.functions.types import OF_STORE, Type, TypeName, alike, type_of
 from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
@@ -63,9 +63,9 @@ from gdb.language.syntax import (
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
-    from gdb.storage.model import Kind as StoreKind
-    from gdb.storage.snapshot import Snapshot
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.storage.columns.model import Kind as StoreKind
+    from gdb.storage.graph.snapshot import Snapshot
 
 Keys: TypeAlias = "Mapping[str, StoreKind]"
 
@@ -83,7 +83,7 @@ _Names: TypeAlias = dict[str, _Named]
 
 
 @dataclass(slots=True)
-class _Made:
+class _MadeNames:
     """The names that the query itself makes. anything : it may set any property."""
 
     labels: set[str] = field(default_factory=set)
@@ -99,7 +99,7 @@ def warnings_of(
 
     query : in which `gdb.language.checks.check` found nothing wrong.
     """
-    reader = _Reader(query.text, snapshot, parameters)
+    reader = _SchemaReader(query.text, snapshot, parameters)
     for side in query.parts:
         reader.made_by(side)
     for side in query.parts:
@@ -108,13 +108,13 @@ def warnings_of(
     return tuple(dict.fromkeys(located(query.text, *one) for one in found))
 
 
-class _Reader:
+class _SchemaReader:
     def __init__(self, text: str, snapshot: Snapshot, parameters: Mapping[str, Value]) -> None:
         self.text, self.snapshot, self.parameters = text, snapshot, parameters
         self.found: list[tuple[Place, str]] = []
         self.labels = set(snapshot.labels)
         self.types = {type_.name for type_ in snapshot.edge_types}
-        self.made = _Made()
+        self.made = _MadeNames()
         self.told: set[tuple[str, str]] = set()  # labels, types and properties that were warned of
 
     def warn(self, place: Place, message: str) -> None:
@@ -349,21 +349,21 @@ class _Reader:
     def _compared(
         self, part: Comparison, left: Type | None, right: Type | None, name: str = ""
     ) -> None:
-        if left is None or right is None or Kind.NULL in (left.kind, right.kind):
+        if left is None or right is None or TypeName.NULL in (left.kind, right.kind):
             return
         equality = part.operator in (Comparator.EQUAL, Comparator.UNEQUAL)
         if alike(left.kind, right.kind, equality):
             return
-        if Kind.LIST is left.kind is right.kind or Kind.DURATION is left.kind is right.kind:
+        if TypeName.LIST is left.kind is right.kind or TypeName.DURATION is left.kind is right.kind:
             return
-        from gdb.language.unlike import unlike  # most queries have no such comparison
+        from gdb.language.unlike_types import unlike  # most queries have no such comparison
 
         self.warn(part.place, unlike(part, left, right, self.text, name))
 
     def _tested(self, place: Place, left: Expression, kind: Type | None, operator: str) -> None:
-        if kind is None or kind.kind in (Kind.STRING, Kind.NULL):
+        if kind is None or kind.kind in (TypeName.STRING, TypeName.NULL):
             return
-        from gdb.language.unlike import written
+        from gdb.language.unlike_types import written
 
         what = written(left, self.text)
         self.warn(
@@ -377,12 +377,12 @@ class _Reader:
         """Of item IN [values], where no value can be equal to the item."""
         kind = self._kind(item, names)
         kinds = [self._kind(one, names) for one in items]
-        if kind is None or kind.kind in (Kind.NULL, Kind.LIST) or None in kinds:
+        if kind is None or kind.kind in (TypeName.NULL, TypeName.LIST) or None in kinds:
             return
         others = [one for one in kinds if one is not None]
-        if any(one.kind is Kind.NULL or alike(kind.kind, one.kind, True) for one in others):
+        if any(one.kind is TypeName.NULL or alike(kind.kind, one.kind, True) for one in others):
             return
-        from gdb.language.unlike import unlike
+        from gdb.language.unlike_types import unlike
 
         first = Comparison(Comparator.EQUAL, item, items[0], place)
         self.warn(place, unlike(first, kind, others[0], self.text))
@@ -431,11 +431,11 @@ class _Reader:
 
     def _kind_of_id(self, known: _Named) -> Type | None:
         if not known.node:
-            return Type(Kind.INTEGER)
+            return Type(TypeName.INTEGER)
         kinds = {self.snapshot.id_column(group).kind for group in self._groups(known)}
         if len(kinds) != 1:
             return None
-        return Type(Kind.STRING if kinds == {"string"} else Kind.INTEGER)
+        return Type(TypeName.STRING if kinds == {"string"} else TypeName.INTEGER)
 
     def _key(self, shown: str, known: _Named, key: Name) -> None:
         if self.made.anything or key.text in self.made.keys or (shown, key.text) in self.told:

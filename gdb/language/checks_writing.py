@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gdb.errors import SyntaxProblem
-from gdb.functions.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
+from gdb.functions.static_kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
 from gdb.language.checks_expressions import check_names, check_values, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts, refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
-from gdb.language.named_by import HasNamed
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.syntax import (
     Expression,
     HasLabels,
@@ -22,7 +22,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 _NEVER_DELETED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN, Kind.MAP)
 

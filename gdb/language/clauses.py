@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
-from gdb.language.named_by import HasNamed
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.syntax import (
     Connected,
     Connective,

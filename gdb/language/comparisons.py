@@ -12,14 +12,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, cast, chosen, exp, is_null, joined, negated, operand
-from gdb.functions.pieces import all_of, compared, number
+from gdb.functions.sql_pieces import all_of, compared, number
 from gdb.functions.types import (
     BOOLEAN,
     NUMBERS,
     SCALARS,
-    Kind,
     Type,
     Typed,
+    TypeName,
     alike,
     null_or_false,
     null_or_true,
@@ -28,7 +28,7 @@ from gdb.functions.types import (
 from gdb.language.syntax import Comparator
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
+    from gdb.executor.relational.relational_tail import Value
 
 _LEAST = -(1 << 63)
 _EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
@@ -86,7 +86,7 @@ def _is_exact(side: Typed) -> bool:
 def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
     """The comparison of a whole number with a float, which DuckDB rounds the whole number to: where that makes them
     equal, both are compared as whole numbers."""
-    whole, other = (left, right) if left.kind is Kind.INTEGER else (right, left)
+    whole, other = (left, right) if left.kind is TypeName.INTEGER else (right, left)
     same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
     huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
     return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
@@ -120,7 +120,7 @@ def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) ->
 
 
 def _never_nan(side: Typed) -> bool:
-    return side.kind is not Kind.FLOAT or _known_number(side)
+    return side.kind is not TypeName.FLOAT or _known_number(side)
 
 
 def _known_number(side: Typed) -> bool:
@@ -151,7 +151,7 @@ def within_values(
     return Typed(exp.In(this=operand(item.sql), query=query), BOOLEAN)
 
 
-def _as_kind(kind: Kind, value: Value) -> list[Value]:
+def _as_kind(kind: TypeName, value: Value) -> list[Value]:
     """The value of this kind that is equal to a constant, if there is one: 2.0 is 2, and 2**53 + 1 no float."""
     type_ = None if value is None else type_of(value)
     if type_ is None or type_.kind not in SCALARS or not alike(kind, type_.kind, True):
@@ -159,10 +159,10 @@ def _as_kind(kind: Kind, value: Value) -> list[Value]:
     if isinstance(value, float):
         if math.isnan(value):
             return []
-        if kind is Kind.INTEGER:
+        if kind is TypeName.INTEGER:
             whole = int(value) if math.isfinite(value) and value == int(value) else None
             return [] if whole is None or not _LEAST <= whole < -_LEAST else [whole]
-    elif kind is Kind.FLOAT and isinstance(value, int):
+    elif kind is TypeName.FLOAT and isinstance(value, int):
         return [float(value)] if float(value) == value else []
     return [value]
 
@@ -178,7 +178,7 @@ def within(item: Typed, items: Typed) -> exp.Expr:
     assert held is not None
     empty = compared(exp.EQ, call("len", items.sql.copy()), number(0))
     branches = [(is_null(items.sql.copy()), exp.Null()), (empty, exp.false())]
-    if item.is_null or held is Kind.NULL:
+    if item.is_null or held is TypeName.NULL:
         return chosen(*branches, default=exp.Null())
     branches.append((is_null(item.sql.copy()), exp.Null()))
     if alike(item.kind, held, True):
@@ -187,14 +187,14 @@ def within(item: Typed, items: Typed) -> exp.Expr:
     return chosen(*branches, (fewer, exp.Null()), default=exp.false())
 
 
-def _listed(item: Typed, items: Typed, held: Kind) -> exp.Expr:
+def _listed(item: Typed, items: Typed, held: TypeName) -> exp.Expr:
     """Whether the item, of a kind like the list's, stands in it: a number as the list's kind of number, where there is
     one that equals it."""
-    if item.kind is Kind.INTEGER and held is Kind.FLOAT:
+    if item.kind is TypeName.INTEGER and held is TypeName.FLOAT:
         near = cast(item.sql.copy(), "DOUBLE")
         same = compared(exp.EQ, cast(near, "HUGEINT"), cast(item.sql.copy(), "HUGEINT"))
         there = call("list_contains", items.sql.copy(), near.copy())
-    elif item.kind is Kind.FLOAT and held is Kind.INTEGER:
+    elif item.kind is TypeName.FLOAT and held is TypeName.INTEGER:
         whole = cast(item.sql.copy(), "BIGINT", attempt=True)
         same = all_of(
             compared(exp.EQ, call("trunc", item.sql.copy()), item.sql),

@@ -20,11 +20,11 @@ from gdb.language.syntax import (
     Negative,
     Parameter,
 )
-from gdb.storage.temporal import length_of
+from gdb.storage.columns.temporal import length_of
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
-    from gdb.executor.tail import Value as Given
+    from gdb.executor.relational.relational_tail import Value as Given
 
 
 class NotConstant(Exception):

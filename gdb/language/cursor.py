@@ -9,7 +9,7 @@ from gdb.errors import NotSupported, SyntaxProblem
 from gdb.language.report import problem
 from gdb.language.suggest import closest
 from gdb.language.syntax import Name, Place
-from gdb.language.tokens import Kind, Token, tokenize
+from gdb.language.tokens import Token, TokenKind, tokenize
 
 _BETWEEN_PULSES = 4096
 _FLOATS = ("INF", "INFINITY", "NAN")
@@ -46,7 +46,7 @@ class Brackets:
                     self.around[number] = opened[-1]
 
 
-class Cursor:
+class TokenCursor:
     """The tokens of one query and how far they are read.
 
     pulse : called now and then while a long text is read; what it raises ends the reading. start : the first character
@@ -85,7 +85,7 @@ class Cursor:
     def take(self) -> Token:
         """The next token, which is then read."""
         token = self.tokens[self.at]
-        if token.kind is not Kind.END:
+        if token.kind is not TokenKind.END:
             self.at += 1
         return token
 
@@ -158,9 +158,9 @@ class Cursor:
     def name(self, what: str) -> Name:
         """A name of the user's."""
         token = self.tokens[self.at]
-        if token.kind is not Kind.NAME and token.kind is not Kind.QUOTED:
+        if token.kind is not TokenKind.NAME and token.kind is not TokenKind.QUOTED:
             cure = "Put a name with odd characters in `backquotes`."
-            raise self.unexpected(what, cure=cure if token.kind is Kind.STRING else "")
+            raise self.unexpected(what, cure=cure if token.kind is TokenKind.STRING else "")
         place = Place(self.starts[self.at], self.ends[self.at])
         self.at += 1
         if token.word in _FLOATS:
@@ -172,7 +172,7 @@ class Cursor:
     def unexpected(self, expected: str, words: Sequence[str] = (), cure: str = "") -> SyntaxProblem:
         """The error that the next token is not what is expected; `words` are keywords that it may be meant to be."""
         token = self.peek()
-        near = closest(token.text, words) if token.kind is Kind.NAME else None
+        near = closest(token.text, words) if token.kind is TokenKind.NAME else None
         if near:
             cure = f"Did you mean {near}?"
         return self.error(self.here, f"expected {expected}, found {shown(token)}.", cure)
@@ -188,9 +188,9 @@ class Cursor:
 
 def shown(token: Token) -> str:
     """A token in an error message."""
-    if token.kind is Kind.END:
+    if token.kind is TokenKind.END:
         return "the end of the query"
-    if token.kind is Kind.STRING:
+    if token.kind is TokenKind.STRING:
         return "a string"
     text = token.text if len(token.text) <= 30 else token.text[:27] + "..."
     return f"'{text}'"

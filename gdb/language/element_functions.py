@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import cast, exp
 from gdb.functions.types import NULL, STRING, Typed
-from gdb.language.syntax import Call, Element, Literal, Place
+from gdb.language.syntax import Call, ElementReference, Literal, Place
 
 if TYPE_CHECKING:
     from gdb.language.translator import Translator
@@ -25,7 +25,7 @@ def of_element(name: str, expression: Call, translator: Translator) -> Typed:
     wanted = {"labels": "vertex", "type": "edge"}.get(name)
     if isinstance(subject, Literal) and subject.value is None:
         return Typed(exp.Null(), NULL)
-    if not isinstance(subject, Element) or wanted not in (None, subject.kind):
+    if not isinstance(subject, ElementReference) or wanted not in (None, subject.kind):
         takes = {"labels": "a node", "type": "a relationship"}.get(name, "a node or a relationship")
         shown = expression.function.text
         message = f"{shown}() takes {takes} of the pattern."
@@ -37,7 +37,7 @@ def of_element(name: str, expression: Call, translator: Translator) -> Typed:
     return columns.labels(subject) if name == "labels" else columns.type(subject)
 
 
-def _element_id(element: Element, place: Place, translator: Translator) -> Typed:
+def _element_id(element: ElementReference, place: Place, translator: Translator) -> Typed:
     """The id as a text, behind the id space that all candidates have."""
     text = cast(translator.columns.identity(element, place).sql, "VARCHAR")
     if element.kind == "vertex":

@@ -1,5 +1,5 @@
 """Conditions that a property of a vertex equals a constant, or one of several: looked up by value, as those with values
-of rows are (`gdb.physical.rows.seek`)."""
+of rows are (`gdb.physical.rows.row_look_ups`)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.functions.types import Kind
+from gdb.functions.types import TypeName
 from gdb.language.syntax import (
     Comparator,
     Comparison,
-    Element,
+    ElementReference,
     Expression,
     In,
     ListLiteral,
@@ -22,13 +22,13 @@ from gdb.language.syntax import (
     Parameter,
     Property,
 )
-from gdb.storage.value_index import Wanted
+from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
     from gdb.language.scope import Scope
-    from gdb.storage.adjacency import I64
+    from gdb.storage.graph.adjacency import I64
 
-_PLAIN = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN)
+_PLAIN = (TypeName.INTEGER, TypeName.FLOAT, TypeName.STRING, TypeName.BOOLEAN)
 
 
 def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64 | None:
@@ -54,7 +54,9 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
     return found
 
 
-def _sides(condition: Expression, scope: Scope) -> tuple[Element, Name, list[object]] | None:
+def _sides(
+    condition: Expression, scope: Scope
+) -> tuple[ElementReference, Name, list[object]] | None:
     """A property of an element, and the constants that it may equal."""
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
@@ -68,7 +70,9 @@ def _sides(condition: Expression, scope: Scope) -> tuple[Element, Name, list[obj
         case _:
             return None
     match subject:
-        case Property(subject=Element(kind="vertex") as element, key=key) if values is not None:
+        case Property(subject=ElementReference(kind="vertex") as element, key=key) if (
+            values is not None
+        ):
             return element, key, values
     return None
 

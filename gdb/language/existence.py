@@ -16,14 +16,14 @@ import numpy.typing as npt
 from gdb.errors import NotSupported
 from gdb.language.canonical import labels_text
 from gdb.language.clauses import Match
+from gdb.language.name_resolution import is_id
 from gdb.language.report import problem
-from gdb.language.resolve import is_id
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Call,
     Comparator,
     Comparison,
-    Element,
+    ElementReference,
     Expression,
     LabelTerms,
     Name,
@@ -39,10 +39,10 @@ from gdb.language.syntax import (
 )
 from gdb.query_graph import MatchMode, QueryEdge
 from gdb.records import dataclass
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _vertex(scope: Scope, node: NodePattern, asked: _Asked) -> int | None:
     if name is None or (asked.local and name.text not in scope.names):
         return None
     found = scope.lookup(Variable(name.text, name.place))
-    return found.index if isinstance(found, Element) and found.kind == "vertex" else None
+    return found.index if isinstance(found, ElementReference) and found.kind == "vertex" else None
 
 
 def with_edge(snapshot: Snapshot, test: EdgeTest) -> npt.NDArray[np.int64]:
@@ -225,7 +225,7 @@ def _pair(scope: Scope, condition: Expression) -> tuple[int, int] | None:
         left, right = left.arguments[0], right.arguments[0]
         if not _one_id_space(scope, [left, right]):
             return None
-    if not isinstance(left, Element) or not isinstance(right, Element):
+    if not isinstance(left, ElementReference) or not isinstance(right, ElementReference):
         return None
     if left.kind != "vertex" or right.kind != "vertex" or left.index == right.index:
         return None
@@ -237,7 +237,7 @@ def _one_id_space(scope: Scope, elements: Iterable[Expression]) -> bool:
     groups = {
         group
         for element in elements
-        if isinstance(element, Element) and element.kind == "vertex"
+        if isinstance(element, ElementReference) and element.kind == "vertex"
         for group in scope.groups(element.index)
     }
     return len({scope.snapshot.groups[group].id_space for group in groups}) <= 1

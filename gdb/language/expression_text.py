@@ -19,8 +19,8 @@ from gdb.language.atoms import (
     SHORTEST,
     SUBQUERIES,
 )
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.expressions import OPERATOR_WORDS, Level
-from gdb.language.named_by import HasNamed
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.reading import MODES
 from gdb.language.syntax import (
@@ -30,7 +30,7 @@ from gdb.language.syntax import (
     Comparison,
     Connected,
     Connective,
-    Element,
+    ElementReference,
     Expression,
     HasLabels,
     In,
@@ -62,7 +62,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.language.value_types import IsNormalized, IsTyped
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,90}")
@@ -232,7 +232,7 @@ def _atom(expression: Expression) -> str:
             return f"${name}" if _NUMBER.fullmatch(name) else f"${name_text(name)}"
         case Variable(name=name):
             return name_text(name)
-        case Element(kind=kind, index=index):
+        case ElementReference(kind=kind, index=index):
             return f"${kind[0]}{index}"
         case Property(subject=Parameter(name=name), key=key):  # the dot is not that of 0.5
             return f"${name_text(name)}.{name_text(key.text)}"

@@ -39,8 +39,8 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
-from gdb.language.tokens import Kind
-from gdb.language.type_tests import value_type
+from gdb.language.tokens import TokenKind
+from gdb.language.type_names import value_type
 from gdb.language.value_types import IsNormalized, IsTyped
 
 OPERATOR_WORDS = (
@@ -88,7 +88,7 @@ _FORMS: dict[str, OneOf["NFC", "NFD", "NFKC", "NFKD"]] = {
     "NFKC": "NFKC",
     "NFKD": "NFKD",
 }
-_CONSTANT = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
+_CONSTANT = (TokenKind.INTEGER, TokenKind.FLOAT, TokenKind.STRING)
 _CLOSING = (",", "]", "}", ")")
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}
 
@@ -252,7 +252,7 @@ class ExpressionReader(AtomReader):
             return Not(self.read(Level.NOT), cursor.since(start))
         if token.sign == "-":
             cursor.take()
-            if cursor.tokens[cursor.at].kind in (Kind.INTEGER, Kind.FLOAT):
+            if cursor.tokens[cursor.at].kind in (TokenKind.INTEGER, TokenKind.FLOAT):
                 return self._postfix(self.number(start, -1), start)
             if cursor.tokens[cursor.at].word in ("INF", "INFINITY"):
                 found = self.atom()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded
-from gdb.language.named_by import HasNamed
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.report import located
 from gdb.language.syntax import (
     Call,
@@ -26,13 +26,13 @@ from gdb.language.syntax import (
     Not,
     Place,
 )
-from gdb.language.tokens import Kind
+from gdb.language.tokens import TokenKind
 from gdb.records import dataclass, quick
 
 if TYPE_CHECKING:
     from gdb.language.atoms import AtomReader
 
-NAMES = (Kind.NAME, Kind.QUOTED)
+NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 _MOST = 64
 """Alternatives of an AND of ORs; multiplying out may make very many."""
 

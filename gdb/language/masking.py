@@ -1,4 +1,5 @@
-"""Conditions on one element as trees that NumPy evaluates (`gdb.executor.masks`), where they are simple enough.
+"""Conditions on one element as trees that NumPy evaluates (`gdb.executor.conditions.masks`), where they are simple
+enough.
 
 Comparisons of properties with constants and with one another, IN, IS NULL, the tests of strings, label tests, and what
 AND, OR and NOT make of these. Everything else, and everything that is refused, is left to the translation into SQL.
@@ -10,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.executor import masks
-from gdb.executor.masks import Both, Either, Fixed, Negated, Test
-from gdb.functions.types import Kind, alike
+from gdb.executor.conditions import masks
+from gdb.executor.conditions.masks import Both, Either, Fixed, Negated, Test
+from gdb.functions.types import TypeName, alike
 from gdb.language.constants import NotConstant, constant
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
@@ -21,7 +22,7 @@ from gdb.language.syntax import (
     Comparison,
     Connected,
     Connective,
-    Element,
+    ElementReference,
     Expression,
     HasLabels,
     In,
@@ -35,10 +36,10 @@ from gdb.language.syntax import (
     StringOperator,
     StringTest,
 )
-from gdb.storage import temporal
+from gdb.storage.columns import temporal
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
+    from gdb.executor.relational.relational_tail import Value
 
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _MOST_TEXTS = 16  # of an IN; DuckDB makes a hash table of more
@@ -57,10 +58,10 @@ _TEXT_OPERATORS: dict[StringOperator, masks.TextOperator] = {
     StringOperator.CONTAINS: "CONTAINS",
 }
 
-Key: TypeAlias = tuple[str, Kind]
+Key: TypeAlias = tuple[str, TypeName]
 """A property, and what it holds wherever the element has it."""
 Side: TypeAlias = "Key | Constant"
-Constant: TypeAlias = tuple[Fixed | None, Kind]
+Constant: TypeAlias = tuple[Fixed | None, TypeName]
 """None is null."""
 
 
@@ -103,9 +104,11 @@ def _test(expression: Expression, scope: Scope, names: tuple[str, ...]) -> Test 
         case Not(operand=operand):
             test = _test(operand, scope, names)
             return None if test is None else Negated(test)
-        case HasLabels(subject=Element(), labels=labels):
+        case HasLabels(subject=ElementReference(), labels=labels):
             return masks.Known(has_labels(names, labels))
-        case IsNull(operand=Property(subject=Element() as element, key=key), negated=negated):
+        case IsNull(
+            operand=Property(subject=ElementReference() as element, key=key), negated=negated
+        ):
             scope.property_type(element, key)  # it warns of an unknown one
             return Negated(masks.Missing(key.text)) if negated else masks.Missing(key.text)
         case StringTest():
@@ -118,7 +121,7 @@ def _test(expression: Expression, scope: Scope, names: tuple[str, ...]) -> Test 
 
 def _boolean(side: Side | None) -> Test | None:
     match side:
-        case (str() as key, Kind.BOOLEAN):
+        case (str() as key, TypeName.BOOLEAN):
             return masks.Holds(key)
         case (None, _):
             return masks.Known(None)
@@ -133,9 +136,9 @@ def _boolean(side: Side | None) -> Test | None:
 def _side(expression: Expression, scope: Scope) -> Side | None:
     """A property or a constant; None for anything else. A property that nothing has is null."""
     match expression:
-        case Property(subject=Element() as element, key=key):
+        case Property(subject=ElementReference() as element, key=key):
             type_ = scope.property_type(element, key)
-            return (None, Kind.NULL) if type_.kind is Kind.NULL else (key.text, type_.kind)
+            return (None, TypeName.NULL) if type_.kind is TypeName.NULL else (key.text, type_.kind)
         case Literal(value=value):
             return _fixed(value)
         case Parameter(name=name, place=place):
@@ -154,27 +157,27 @@ def _fixed(value: Value) -> Constant | None:
     """A constant as a column has it; None where no column could have it, or it is a list or a map."""
     match value:
         case None:
-            return None, Kind.NULL
+            return None, TypeName.NULL
         case bool():
-            return Fixed("bool", int(value)), Kind.BOOLEAN
+            return Fixed("bool", int(value)), TypeName.BOOLEAN
         case int():
-            return (Fixed("int64", value), Kind.INTEGER) if value in _INTEGERS else None
+            return (Fixed("int64", value), TypeName.INTEGER) if value in _INTEGERS else None
         case float():
-            return Fixed("float64", value), Kind.FLOAT
+            return Fixed("float64", value), TypeName.FLOAT
         case str():
             try:
-                return Fixed("string", value.encode()), Kind.STRING
+                return Fixed("string", value.encode()), TypeName.STRING
             except UnicodeEncodeError:
                 return None
         case datetime():
             if value.tzinfo is not None:
                 return None
-            return Fixed("datetime", temporal.instant_of(value)), Kind.DATETIME
+            return Fixed("datetime", temporal.instant_of(value)), TypeName.DATETIME
         case date():
-            return Fixed("date", temporal.day_of(value)), Kind.DATE
+            return Fixed("date", temporal.day_of(value)), TypeName.DATE
         case timedelta():
             length = temporal.length_of(value)
-            return (Fixed("duration", length), Kind.DURATION) if length in _INTEGERS else None
+            return (Fixed("duration", length), TypeName.DURATION) if length in _INTEGERS else None
     return None
 
 
@@ -185,7 +188,7 @@ def _compared(
     operator: Comparator, left: Side | None, right: Expression, scope: Scope
 ) -> Test | None:
     other = None if left is None else _side(right, scope)
-    if left is None or other is None or Kind.LIST in (left[1], other[1]):
+    if left is None or other is None or TypeName.LIST in (left[1], other[1]):
         return None
     one, another = left[0], other[0]
     if one is None or another is None:
@@ -199,7 +202,7 @@ def _compared(
     if not alike(left[1], other[1], equality):
         keys = tuple(dict.fromkeys(key for key in (one, another) if isinstance(key, str)))
         return masks.Unlike(operator is Comparator.UNEQUAL if equality else None, keys)
-    if isinstance(another, str) and left[1] is Kind.STRING:
+    if isinstance(another, str) and left[1] is TypeName.STRING:
         return None
     return masks.Compared(symbol, one, another)
 
@@ -210,7 +213,7 @@ def _string_test(test: StringTest, scope: Scope) -> Test | None:
     right = None if left is None else _side(test.right, scope)
     if operator is None or left is None or right is None:
         return None
-    if left[1] is not Kind.STRING or right[1] is not Kind.STRING:
+    if left[1] is not TypeName.STRING or right[1] is not TypeName.STRING:
         return masks.Known(None)  # openCypher: null for what is no string
     match left[0], right[0]:
         case str() as key, Fixed(value=bytes() as text):
@@ -221,7 +224,7 @@ def _string_test(test: StringTest, scope: Scope) -> Test | None:
 def _within(test: In, scope: Scope) -> Test | None:
     values = _values(test.list, scope)
     item = None if values is None else _side(test.item, scope)
-    if values is None or item is None or item[1] is Kind.LIST:
+    if values is None or item is None or item[1] is TypeName.LIST:
         return None
     if not values:
         return masks.Known(False)
@@ -240,7 +243,7 @@ def _within(test: In, scope: Scope) -> Test | None:
             fixed.append(found[0])
     if not fixed:
         return masks.Unlike(None if missing else False, (key,))
-    if kind is Kind.STRING and len(fixed) > _MOST_TEXTS:
+    if kind is TypeName.STRING and len(fixed) > _MOST_TEXTS:
         return None
     return masks.Within(key, tuple(fixed), missing)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gdb.errors import SyntaxProblem
 from gdb.language import dialects
-from gdb.language.cursor import Cursor
+from gdb.language.cursor import TokenCursor
 from gdb.language.syntax import Name
 
 _PARAMETERS = (":", "%", "@")  # what they begin with elsewhere: :name, %s, @name
 
 
-def no_expression(cursor: Cursor) -> SyntaxProblem:
+def no_expression(cursor: TokenCursor) -> SyntaxProblem:
     """The error that the token at the cursor begins no expression."""
     token = cursor.tokens[cursor.at]
     before = cursor.tokens[cursor.at - 1].sign if cursor.at else ""
@@ -29,7 +29,7 @@ def no_expression(cursor: Cursor) -> SyntaxProblem:
     return cursor.unexpected("an expression", cure=cure)
 
 
-def no_colon(cursor: Cursor, key: Name, *, first: bool) -> SyntaxProblem:
+def no_colon(cursor: TokenCursor, key: Name, *, first: bool) -> SyntaxProblem:
     """The error that no colon follows a key of a map; first : the key is the first one, as in {name}."""
     cure = "A property map is written {key: value}."
     if first and cursor.is_sign("}"):

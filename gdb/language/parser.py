@@ -29,12 +29,12 @@ from gdb.language.clauses import (
     Return,
     With,
 )
-from gdb.language.copying import CopyStatement
-from gdb.language.cursor import Cursor
+from gdb.language.copy_syntax import CopyStatement
+from gdb.language.cursor import TokenCursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.syntax import Place
-from gdb.language.tokens import Kind, check_length
+from gdb.language.tokens import TokenKind, check_length
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
@@ -72,7 +72,7 @@ def parse(text: str, pulse: Callable[[], object] | None = None, *, tables: bool 
         with _collector_resting(len(text) > _LONG):
             begun = _begun(text, pulse) if tables and len(text) > _SHORT else None
             start = 0 if begun is None else begun.place.end
-            return _Parser(Cursor(text, pulse, start), begun).query()
+            return _Parser(TokenCursor(text, pulse, start), begun).query()
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
@@ -104,7 +104,7 @@ def _collector_resting(rests: bool) -> Iterator[None]:
 class _Parser(CopyStatement):
     """begun : what the query begins with and the cursor is behind of."""
 
-    def __init__(self, cursor: Cursor, begun: BulkCreate | None = None) -> None:
+    def __init__(self, cursor: TokenCursor, begun: BulkCreate | None = None) -> None:
         super().__init__(cursor)
         self.begun = begun
         self.nexts: list[Place] = []  # of the words NEXT
@@ -119,7 +119,7 @@ class _Parser(CopyStatement):
                 "EXPLAIN and PROFILE stand together.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
-        if cursor.peek().kind is Kind.END and self.begun is None:
+        if cursor.peek().kind is TokenKind.END and self.begun is None:
             raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
         copying: Copy | CopyTo | None = None
         start = cursor.at
@@ -133,7 +133,7 @@ class _Parser(CopyStatement):
         else:
             parts, all_ = self._parts()
         ended = cursor.accept_sign(";")
-        if cursor.peek().kind is not Kind.END:
+        if cursor.peek().kind is not TokenKind.END:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
             if copying is not None:
@@ -317,7 +317,7 @@ class _Parser(CopyStatement):
         if isinstance(last, Delete) and cursor.tokens[cursor.at - 1].word == "FROM":
             raise cursor.not_supported(cursor.last, "DELETE FROM is", _DELETE_FROM)
         if isinstance(last, Return):
-            if cursor.tokens[cursor.at - 1].word == "TOP" and token.kind is Kind.INTEGER:
+            if cursor.tokens[cursor.at - 1].word == "TOP" and token.kind is TokenKind.INTEGER:
                 raise cursor.not_supported(
                     cursor.last, "TOP is", f"End it with LIMIT {token.text}."
                 )
@@ -330,7 +330,7 @@ class _Parser(CopyStatement):
                 cure = "DISTINCT stands once, behind RETURN: it is of whole rows."
                 return cursor.unexpected("the end of the query", cure=cure)
             return cursor.unexpected("the end of the query", _words_after(last), cure)
-        cure = _ENDS_WITH_RETURN if token.kind is Kind.END else ""
+        cure = _ENDS_WITH_RETURN if token.kind is TokenKind.END else ""
         if token.word in ("ORDER", "LIMIT", "SKIP", "OFFSET"):
             cure = f"{token.word} stands behind RETURN or WITH and their columns."
         if token.sign == ";":

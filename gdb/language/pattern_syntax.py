@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from gdb.records import dataclass, field, quick
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from gdb.language.syntax import Expression, LabelTerms, Name, Place

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gdb.language.expressions import ExpressionReader
-from gdb.language.hidden import HIDDEN
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.labels import LabelExpression, label_expression
-from gdb.language.mentions import mentioned, of_pattern
+from gdb.language.mentioned_names import mentioned, of_pattern
 from gdb.language.syntax import (
     Connected,
     Connective,
@@ -24,11 +24,11 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.tokens import Kind
+from gdb.language.tokens import TokenKind
 from gdb.records import dataclass, quick, replace
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
-_NAMES = (Kind.NAME, Kind.QUOTED)
+_NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 PATH_WORDS = (
     *("ANY", "ALL", "SHORTEST", "WALK", "TRAIL", "ACYCLIC", "SIMPLE"),
     *("SHORTESTPATH", "ALLSHORTESTPATHS"),
@@ -274,7 +274,7 @@ class PatternReader(ExpressionReader):
 
     def _count_of_paths(self) -> int:
         cursor = self.cursor
-        if cursor.peek().kind is not Kind.INTEGER:
+        if cursor.peek().kind is not TokenKind.INTEGER:
             return 1
         count = self._whole()
         if count == 0:
@@ -323,7 +323,7 @@ class PatternReader(ExpressionReader):
     def _node_cure(self, start: int) -> str:
         """start : the token of its parenthesis."""
         cursor, token = self.cursor, self.cursor.peek()
-        if cursor.at > start + 1 and (token.kind is Kind.END or cursor.is_word(*_ENDS)):
+        if cursor.at > start + 1 and (token.kind is TokenKind.END or cursor.is_word(*_ENDS)):
             return f"Close it: {cursor.text[cursor.starts[start] : cursor.ends[cursor.at - 1]]})"
         if token.kind in _NAMES:
             return "A label is written with a colon, as in (a:Person)."
@@ -425,12 +425,12 @@ class PatternReader(ExpressionReader):
         """*, *2, *1..3, *..5, *0.."""
         cursor = self.cursor
         cursor.take()
-        low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        low = self._whole() if cursor.peek().kind is TokenKind.INTEGER else None
         if not cursor.accept_sign(".."):
             return Length(1, None) if low is None else Length(low, low)
         if cursor.is_sign("."):
             raise cursor.unexpected("the largest length", cure="Write two dots, as in *1..3.")
-        high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        high = self._whole() if cursor.peek().kind is TokenKind.INTEGER else None
         return Length(1 if low is None else low, high)
 
     def _quantifier(self, written: Length | None) -> Length | None:
@@ -449,9 +449,9 @@ class PatternReader(ExpressionReader):
 
     def _braces(self) -> Length:
         cursor = self.cursor
-        low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        low = self._whole() if cursor.peek().kind is TokenKind.INTEGER else None
         if cursor.accept_sign(","):
-            high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+            high = self._whole() if cursor.peek().kind is TokenKind.INTEGER else None
             low = low or 0
         elif low is None:
             raise cursor.unexpected("a number of repetitions", cure="Write {2} or {1,3}.")

@@ -17,14 +17,14 @@ from gdb.base.sql import exp
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.existence import EdgeTest, with_edge
-from gdb.language.resolve import elements, is_id, parameters
+from gdb.language.name_resolution import elements, is_id, parameters
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Arithmetic,
     Call,
     Comparator,
     Comparison,
-    Element,
+    ElementReference,
     Expression,
     HasLabels,
     In,
@@ -38,8 +38,8 @@ from gdb.language.syntax import (
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
-    from gdb.language.columns import ElementColumns
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.language.element_columns import ElementColumns
 
 I64 = npt.NDArray[np.int64]
 
@@ -49,7 +49,7 @@ IdTerms = Parameter | tuple[Literal | Parameter, ...]
 
 
 @dataclass(slots=True)
-class Conditions:
+class ElementConditions:
     """What was found for one element: on its id, on its properties, and of a vertex on its edges.
 
     answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
@@ -69,24 +69,24 @@ class Conditions:
         """The parameters that they mention."""
         return frozenset(name for c in self.all() for name, _ in parameters(c))
 
-    def with_values(self, changed: Set[str]) -> Conditions:
+    def with_values(self, changed: Set[str]) -> ElementConditions:
         """The conditions where the parameters named in `changed` have other values: those on properties that
         mention none of them keep their answer."""
         if not self.on_properties:
             return self
         stale = any(name in changed for c in self.on_properties for name, _ in parameters(c))
         answer = None if stale else self.answer
-        return Conditions(self.on_id, self.on_properties, self.on_edges, answer, self.among)
+        return ElementConditions(self.on_id, self.on_properties, self.on_edges, answer, self.among)
 
 
 def distribute(
     scope: Scope, conditions: Iterable[Expression]
-) -> tuple[dict[Element, Conditions], list[Expression]]:
+) -> tuple[dict[ElementReference, ElementConditions], list[Expression]]:
     """Sort conditions into those of one element and the rest; label tests move into the scope's labels.
 
     conditions : resolved, outermost ANDs taken apart.
     """
-    pushed: dict[Element, Conditions] = {}
+    pushed: dict[ElementReference, ElementConditions] = {}
     rest: list[Expression] = []
     for condition in conditions:
         mentioned = elements(condition)
@@ -96,15 +96,15 @@ def distribute(
         elif isinstance(condition, HasLabels) and only.kind == "vertex":
             scope.vertices[only.index].labels += condition.labels
         elif (ids := _id_terms(scope, condition)) is not None:
-            pushed.setdefault(only, Conditions()).on_id.append((condition, ids))
+            pushed.setdefault(only, ElementConditions()).on_id.append((condition, ids))
         elif _on_properties(condition):
-            pushed.setdefault(only, Conditions()).on_properties.append(condition)
+            pushed.setdefault(only, ElementConditions()).on_properties.append(condition)
         else:
             rest.append(condition)
     return pushed, rest
 
 
-def predicate(scope: Scope, conditions: Conditions) -> str:
+def predicate(scope: Scope, conditions: ElementConditions) -> str:
     """The text by which alike vertices and edges are known: the conditions without the element's name."""
     texts = [canonical(condition, scope.parameters, lambda _: "") for condition in conditions.all()]
     return conjunction([*texts, *(test.text for test in conditions.on_edges)])
@@ -119,13 +119,13 @@ def _on_properties(condition: Expression) -> bool:
     while waiting:
         part = waiting.pop()
         match part:
-            case Property(subject=Element()) | HasLabels(subject=Element()):
+            case Property(subject=ElementReference()) | HasLabels(subject=ElementReference()):
                 continue
-            case Element():
+            case ElementReference():
                 return False
             case Call(function=function, arguments=arguments):
                 name = function.text.lower()
-                if name == "type" and arguments and isinstance(arguments[0], Element):
+                if name == "type" and arguments and isinstance(arguments[0], ElementReference):
                     continue
                 if is_aggregate(part):
                     return False
@@ -167,7 +167,7 @@ def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
 def _is_id(scope: Scope, expression: Expression) -> bool:
     """id(x), or a property that holds the id of every vertex that x can be."""
     match expression:
-        case Property(subject=Element(kind="vertex", index=index), key=key):
+        case Property(subject=ElementReference(kind="vertex", index=index), key=key):
             groups = scope.groups(index)
             return bool(groups) and all(scope.snapshot.is_id(k, key.text) for k in groups)
     return is_id(expression)
@@ -201,8 +201,8 @@ def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
 
 def allowed_vertices(
     scope: Scope,
-    element: Element,
-    conditions: Conditions,
+    element: ElementReference,
+    conditions: ElementConditions,
     values: Mapping[str, Value] | None = None,
 ) -> npt.NDArray[np.uint32]:
     """The vids that satisfy all conditions on a query vertex, u32[k] ascending.
@@ -230,8 +230,8 @@ def allowed_vertices(
 
 def allowed_edges(
     scope: Scope,
-    element: Element,
-    conditions: Conditions,
+    element: ElementReference,
+    conditions: ElementConditions,
     values: Mapping[str, Value] | None = None,
 ) -> I64:
     """The edge ids that satisfy all conditions on a query edge, i64[k] ascending; values as `allowed_vertices`."""
@@ -283,7 +283,10 @@ def _with_id(
 
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
     """One evaluation for all groups that answer alike to every label test among the conditions."""
-    from gdb.executor.predicates import matching_vertices, tested_vertices  # ids take none of it
+    from gdb.executor.conditions.predicates import (  # ids take none of it
+        matching_vertices,
+        tested_vertices,
+    )
     from gdb.language.equalities import looked_up
     from gdb.language.masking import masked
 
@@ -310,9 +313,11 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
-def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[Expression]) -> I64:
+def _edges_with_properties(
+    scope: Scope, element: ElementReference, conditions: Sequence[Expression]
+) -> I64:
     """One evaluation for all types; one for each type where the conditions ask for the type."""
-    from gdb.executor.predicates import matching_edges, tested_edges
+    from gdb.executor.conditions.predicates import matching_edges, tested_edges
     from gdb.language.masking import masked
 
     types = scope.types(element.index)
@@ -335,8 +340,8 @@ def _condition(
 ) -> tuple[ElementColumns, dict[str, Value], str]:
     """The conditions as one SELECT over the columns of one element, with its parameters."""
     from gdb.base.sql import joined
-    from gdb.executor.predicates import asking
-    from gdb.language.columns import ElementColumns, Parameters
+    from gdb.executor.conditions.predicates import asking
+    from gdb.language.element_columns import ElementColumns, Parameters
     from gdb.language.translator import Translator
 
     values = Parameters()

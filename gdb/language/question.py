@@ -13,19 +13,19 @@ import numpy as np
 
 from gdb.language import pushdown
 from gdb.language.existence import EdgeTest, told_apart
-from gdb.language.hidden import is_hidden
-from gdb.language.pushdown import Conditions
+from gdb.language.hidden_names import is_hidden
+from gdb.language.pushdown import ElementConditions
 from gdb.language.scope import Scope
-from gdb.language.syntax import Element, Expression
+from gdb.language.syntax import ElementReference, Expression
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, field
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gdb.language.compared import Compared
-    from gdb.storage.adjacency import I64, U32
+    from gdb.language.element_comparisons import Compared
+    from gdb.storage.graph.adjacency import I64, U32
 
 FEW = 64
 """Candidates of one vertex, of whom what matches may be listed sooner than columns are read."""
@@ -39,7 +39,7 @@ class Asked:
         differ. compared : comparisons of two elements that the nest makes. rest : all others.
     """
 
-    pushed: dict[Element, Conditions] = field(default_factory=dict)
+    pushed: dict[ElementReference, ElementConditions] = field(default_factory=dict)
     between: list[QueryEdge] = field(default_factory=list)
     apart: tuple[tuple[int, int], ...] = ()
     compared: tuple[Compared, ...] = ()
@@ -48,7 +48,7 @@ class Asked:
     def compare(self, scope: Scope) -> None:
         """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
         if self.rest:
-            from gdb.language.compared import compared
+            from gdb.language.element_comparisons import compared
 
             self.compared, self.rest = compared(scope, self.rest)
 
@@ -80,18 +80,20 @@ def asked(scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expressi
     found = Asked(pushed, [], apart, (), rest)
     for test in tests:
         if test.end is None:
-            element = Element("vertex", test.start, scope.vertices[test.start].place)
-            pushed.setdefault(element, Conditions()).on_edges.append(test)
+            element = ElementReference("vertex", test.start, scope.vertices[test.start].place)
+            pushed.setdefault(element, ElementConditions()).on_edges.append(test)
         else:
             found.between.append(test.edge)
     return found
 
 
-Candidates: TypeAlias = "Mapping[Element, tuple[I64, str]]"
+Candidates: TypeAlias = "Mapping[ElementReference, tuple[I64, str]]"
 """The vids or edge ids that pass an element's own conditions, ascending, and the text of these conditions."""
 
 
-def candidates_of(scope: Scope, element: Element, conditions: Conditions) -> tuple[I64, str]:
+def candidates_of(
+    scope: Scope, element: ElementReference, conditions: ElementConditions
+) -> tuple[I64, str]:
     """What passes the conditions on one element. Reads columns and the id index. Raises QueryError."""
     found: I64
     if element.kind == "vertex":
@@ -107,7 +109,7 @@ def vertex_of(
     """A query vertex. bound : the vids that rows hold it to, ascending and distinct."""
     vertex = scope.vertices[index]
     labels = tuple(sorted({tuple(sorted({n.text for n in term})) for term in vertex.labels}))
-    vids, text = allowed.get(Element("vertex", index, vertex.place), (None, ""))
+    vids, text = allowed.get(ElementReference("vertex", index, vertex.place), (None, ""))
     if bound is not None:
         mine = bound.astype(np.int64)
         vids = mine if vids is None else np.intersect1d(vids, mine)
@@ -122,7 +124,7 @@ def edge_of(
 ) -> QueryEdge:
     """A query edge. wanted : whether its id is a column of the embeddings. bound : as of `vertex_of`."""
     edge = scope.edges[index]
-    eids, text = allowed.get(Element("edge", index, edge.place), (None, ""))
+    eids, text = allowed.get(ElementReference("edge", index, edge.place), (None, ""))
     if bound is not None:
         eids = bound if eids is None else np.intersect1d(eids, bound)
         text = f"{text} bound {edge.name}"

@@ -34,7 +34,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Token, TokenKind
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -99,7 +99,7 @@ class ReadingClauses(PatternReader):
                 if bindings:
                     cursor.take()
                 return mode
-        if first.kind is Kind.NAME and first.word not in PATH_WORDS:
+        if first.kind is TokenKind.NAME and first.word not in PATH_WORDS:
             self._refuse_misspelt_mode(first, cursor.peek(1))
         return None
 
@@ -107,7 +107,7 @@ class ReadingClauses(PatternReader):
         """A word before the first node that is nearly a mode."""
         here = self.cursor.here
         tries = [(first.text, here)]
-        if second.kind is Kind.NAME:
+        if second.kind is TokenKind.NAME:
             both = here.to(self.cursor.place(self.cursor.at + 1))
             tries.insert(0, (f"{first.text} {second.text}", both))
         for written, place in tries:
@@ -134,7 +134,7 @@ class ReadingClauses(PatternReader):
         terminator = ","
         if cursor.accept_word("FIELDTERMINATOR"):
             token = cursor.take()
-            if token.kind is not Kind.STRING or len(token.text) != 1:
+            if token.kind is not TokenKind.STRING or len(token.text) != 1:
                 raise cursor.error(
                     cursor.last, "FIELDTERMINATOR takes one character.", "Write ';' or '\\t'."
                 )

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Set
 
 from gdb.errors import NotSupported
 from gdb.language.clauses import Match
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.existence import is_edge_test
-from gdb.language.named_by import HasNamed
+from gdb.language.name_resolution import conjuncts
 from gdb.language.report import problem
-from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
     Call,
     Comparison,

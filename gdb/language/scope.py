@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 
 from gdb import limits
 from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
-from gdb.functions.types import INTEGER, NULL, OF_STORE, STRING, Kind, Type, common_kind, in_columns
+from gdb.functions.types import (
+    INTEGER,
+    NULL,
+    OF_STORE,
+    STRING,
+    Type,
+    TypeName,
+    common_kind,
+    in_columns,
+)
 from gdb.language.clauses import Match
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
     Comparator,
     Comparison,
-    Element,
+    ElementReference,
     Expression,
     Name,
     NodePattern,
@@ -25,16 +34,16 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.records import dataclass, field
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
-    from gdb.storage.model import Kind as StoreKind
-    from gdb.storage.snapshot import Snapshot
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.storage.columns.model import Kind as StoreKind
+    from gdb.storage.graph.snapshot import Snapshot
 
 
 @dataclass(slots=True)
-class Vertex:
+class ScopeVertex:
     """A query vertex: `labels` add up over all places that name it."""
 
     name: str | None
@@ -43,7 +52,7 @@ class Vertex:
 
 
 @dataclass(slots=True)
-class Edge:
+class ScopeEdge:
     """A query edge from vertex `source` to vertex `target`; direction OUT or ANY; of the MATCH number `clause`."""
 
     name: str | None
@@ -62,11 +71,11 @@ class Scope:
         self.text = text
         self.snapshot = snapshot
         self.parameters = parameters
-        self.vertices: list[Vertex] = []
-        self.edges: list[Edge] = []
-        self.names: dict[str, Element] = {}
+        self.vertices: list[ScopeVertex] = []
+        self.edges: list[ScopeEdge] = []
+        self.names: dict[str, ElementReference] = {}
         self.conditions: list[Expression] = []  # from property maps; elements, no variables
-        self._types: dict[tuple[Element, str], Type] = {}
+        self._types: dict[tuple[ElementReference, str], Type] = {}
 
     def with_parameters(self, parameters: Mapping[str, Value]) -> Scope:
         """The same pattern and names with other values."""
@@ -107,8 +116,8 @@ class Scope:
         name = node.variable.text if node.variable else None
         known = self.names.get(name) if name is not None else None
         if known is None:
-            known = Element("vertex", len(self.vertices), node.place)
-            self.vertices.append(Vertex(name, node.place))
+            known = ElementReference("vertex", len(self.vertices), node.place)
+            self.vertices.append(ScopeVertex(name, node.place))
             if name is not None:
                 self.names[name] = known
         elif known.kind == "edge" and node.variable is not None:
@@ -119,7 +128,7 @@ class Scope:
 
     def _edge(self, relationship: RelationshipPattern, left: int, right: int, clause: int) -> None:
         variable = relationship.variable
-        element = Element("edge", len(self.edges), relationship.place)
+        element = ElementReference("edge", len(self.edges), relationship.place)
         if variable is not None:
             known = self.names.get(variable.text)
             if known is not None and known.kind == "vertex":
@@ -143,7 +152,7 @@ class Scope:
             self.names[variable.text] = element
         back = relationship.direction is Direction.IN
         self.edges.append(
-            Edge(
+            ScopeEdge(
                 variable.text if variable else None,
                 relationship.place,
                 right if back else left,
@@ -164,7 +173,9 @@ class Scope:
             "Give it a name of its own.",
         )
 
-    def _map(self, element: Element, properties: Sequence[tuple[Name, Expression]]) -> None:
+    def _map(
+        self, element: ElementReference, properties: Sequence[tuple[Name, Expression]]
+    ) -> None:
         for key, value in properties:
             place = key.place.to(value.place)
             subject = Property(element, key, key.place)
@@ -191,7 +202,7 @@ class Scope:
                 f"the pattern has no '{variable.name}'.",
                 cure or "Name a node, as in (a).",
             )
-        return Element(known.kind, known.index, variable.place)
+        return ElementReference(known.kind, known.index, variable.place)
 
     def parameter(self, name: str, place: Place) -> Value:
         """The value of a parameter.
@@ -217,7 +228,7 @@ class Scope:
             )
         return value
 
-    def shown(self, element: Element) -> str:
+    def shown(self, element: ElementReference) -> str:
         """An element in a message."""
         if element.kind == "vertex":
             name = self.vertices[element.index].name
@@ -244,7 +255,7 @@ class Scope:
         names = (type_.name for type_ in self.snapshot.edge_types)
         return tuple(name for name in names if not asked or name in asked)
 
-    def property_type(self, element: Element, key: Name) -> Type:
+    def property_type(self, element: ElementReference, key: Name) -> Type:
         """The type of a property wherever this element may have it; NULL where nothing has it.
 
         Raises
@@ -257,7 +268,7 @@ class Scope:
             self._types[place] = self._property_type(element, key)
         return self._types[place]
 
-    def column_type(self, element: Element, key: Name) -> Type:
+    def column_type(self, element: ElementReference, key: Name) -> Type:
         """The type of a property as one column.
 
         Raises
@@ -266,12 +277,12 @@ class Scope:
         TypeProblem, NotSupported : as `property_type`.
         """
         type_ = self.property_type(element, key)
-        if type_.kind is Kind.FLOAT and len(self.stored_kinds(element, key.text)) > 1:
+        if type_.kind is TypeName.FLOAT and len(self.stored_kinds(element, key.text)) > 1:
             message = f"{key.text}, here an integer and there a float, is not covered over columns."
             raise problem(NotSupported, self.text, key.place, message)
         return type_
 
-    def _property_type(self, element: Element, key: Name) -> Type:
+    def _property_type(self, element: ElementReference, key: Name) -> Type:
         parts = self._parts(element)
         kinds = {keys[key.text] for _, keys in parts if key.text in keys}
         if not kinds:
@@ -302,11 +313,11 @@ class Scope:
             )
         return Type(common)
 
-    def stored_kinds(self, element: Element, key: str) -> frozenset[StoreKind]:
+    def stored_kinds(self, element: ElementReference, key: str) -> frozenset[StoreKind]:
         """The types that the store has for a property, wherever this element may have it."""
         return frozenset(keys[key] for _, keys in self._parts(element) if key in keys)
 
-    def _parts(self, element: Element) -> list[tuple[str, Mapping[str, StoreKind]]]:
+    def _parts(self, element: ElementReference) -> list[tuple[str, Mapping[str, StoreKind]]]:
         """The groups or edge types that an element may belong to: how to show each, and its keys."""
         if element.kind == "vertex":
             groups = [self.snapshot.groups[number] for number in self.groups(element.index)]
@@ -317,7 +328,7 @@ class Scope:
         admitted = self.types(element.index)
         return [(f":{t.name}", t.keys) for t in self.snapshot.edge_types if t.name in admitted]
 
-    def id_type(self, element: Element, place: Place) -> Type:
+    def id_type(self, element: ElementReference, place: Place) -> Type:
         """The type of id(element).
 
         Raises

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
-from gdb.language.named_by import HasNamed
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.pattern_syntax import Length as Length
 from gdb.language.pattern_syntax import NodePattern as NodePattern
 from gdb.language.pattern_syntax import PathMode as PathMode
@@ -126,7 +126,7 @@ class Variable:
 
 @quick
 @dataclass(frozen=True, slots=True)
-class Element:
+class ElementReference:
     """Query vertex or query edge `index`. The binder writes it for property maps; no text makes it."""
 
     kind: OneOf["vertex", "edge"]
@@ -367,7 +367,7 @@ Expression: TypeAlias = (
     Literal
     | Parameter
     | Variable
-    | Element
+    | ElementReference
     | Property
     | ListLiteral
     | Connected
@@ -452,4 +452,4 @@ def walk(expression: Expression) -> Iterator[Expression]:
             waiting.extend(reversed(children(found)))
 
 
-_LEAVES = (Literal, Parameter, Variable, Element, PatternTest, Subquery)
+_LEAVES = (Literal, Parameter, Variable, ElementReference, PatternTest, Subquery)

@@ -22,7 +22,7 @@ from gdb.language.syntax import Place
 from gdb.records import dataclass
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     NAME = "name"
     QUOTED = "quoted name"
     STRING = "string"
@@ -43,7 +43,7 @@ class Token:
     number : the value of a number, where it is certain to be one of the language; None of anything else.
     """
 
-    kind: Kind
+    kind: TokenKind
     text: str
     word: str = ""
     sign: str = ""
@@ -95,9 +95,9 @@ _OTHER_QUOTES = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'") | dict.from
     "\u201c\u201d\u201e\u201f\u2033", '"'
 )
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_END = Token(Kind.END, "")
-_WRONG = Token(Kind.END, "?")
-_COMMON: dict[str, Token | None] = {sign: Token(Kind.SIGN, sign, "", sign) for sign in _SIGNS}
+_END = Token(TokenKind.END, "")
+_WRONG = Token(TokenKind.END, "?")
+_COMMON: dict[str, Token | None] = {sign: Token(TokenKind.SIGN, sign, "", sign) for sign in _SIGNS}
 _COMMON |= {" ": None, "\n": None}
 
 
@@ -150,26 +150,26 @@ def _token(piece: str) -> Token | None:
     """What a piece is; _WRONG where the language has no such thing."""
     first = piece[0]
     if first in "123456789" and len(piece) < 19 and piece.isdecimal():
-        return Token(Kind.INTEGER, piece, "", "", int(piece))
+        return Token(TokenKind.INTEGER, piece, "", "", int(piece))
     if first in "'\"":
         value = unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
-        return _WRONG if value is None else Token(Kind.STRING, value)
+        return _WRONG if value is None else Token(TokenKind.STRING, value)
     if first in "0123456789.":
         return _number(piece)
     if first == "`":
         name = piece[1:-1].replace("``", "`")
-        return Token(Kind.QUOTED, name) if name and piece[-1] == "`" else _WRONG
+        return Token(TokenKind.QUOTED, name) if name and piece[-1] == "`" else _WRONG
     if first.isalpha() or _NAME_BEGINS.match(piece):
-        return Token(Kind.NAME, piece, piece.upper())
+        return Token(TokenKind.NAME, piece, piece.upper())
     return None if _BLANK.match(piece) else _WRONG
 
 
 def _number(piece: str) -> Token:
     if _INTEGER.fullmatch(piece):
-        return Token(Kind.INTEGER, piece)
+        return Token(TokenKind.INTEGER, piece)
     if _FLOAT.fullmatch(piece):
         value = float(piece)
-        return Token(Kind.FLOAT, piece, "", "", None if math.isinf(value) else value)
+        return Token(TokenKind.FLOAT, piece, "", "", None if math.isinf(value) else value)
     return _WRONG
 
 

@@ -24,11 +24,11 @@ from gdb.base.sql import (
     operand,
 )
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
-from gdb.functions import columns as over_columns
-from gdb.functions.arithmetic import Operator, calculated, unrewritten
-from gdb.functions.by_python import called, of_row
+from gdb.functions import column_functions as over_columns
 from gdb.functions.library import AGGREGATES, FUNCTIONS
-from gdb.functions.pieces import item_at, slice_of, strict_kind
+from gdb.functions.python_definitions import called, of_row
+from gdb.functions.sql_arithmetic import Operator, calculated, unrewritten
+from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import (
     BOOLEAN,
     INTEGER,
@@ -37,16 +37,16 @@ from gdb.functions.types import (
     SCALARS,
     STRING,
     Constant,
-    Kind,
     Type,
     Typed,
+    TypeName,
     sql_type,
     type_of,
 )
-from gdb.language import temporal
-from gdb.language.columns import Columns, Parameters
+from gdb.language import column_times as temporal
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column
+from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import refused
 from gdb.language.report import problem
@@ -59,7 +59,7 @@ from gdb.language.syntax import (
     Comparison,
     Connected,
     Connective,
-    Element,
+    ElementReference,
     Expression,
     HasLabels,
     In,
@@ -79,7 +79,7 @@ from gdb.language.syntax import (
 )
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
+    from gdb.executor.relational.relational_tail import Value
 
 _STRING_TESTS = {
     StringOperator.STARTS_WITH: "starts_with",
@@ -133,7 +133,7 @@ class Translator:
                 return self._given(self.scope.parameter(name, place), place)
             case Variable(name=name, place=place):
                 return self._variable(name, place)
-            case Element():
+            case ElementReference():
                 return self.columns.element(expression)
             case Property(subject=subject, key=key):
                 return self.columns.property(self._element(subject, "a property"), key)
@@ -204,8 +204,8 @@ class Translator:
             raise self.refuse(place, f"'{name}' as a name of its own is")
         return Typed(known.sql.copy(), known.type)
 
-    def _element(self, subject: Expression, what: str) -> Element:
-        if isinstance(subject, Element):
+    def _element(self, subject: Expression, what: str) -> ElementReference:
+        if isinstance(subject, ElementReference):
             return subject
         if isinstance(subject, Variable):
             self._variable(subject.name, subject.place)
@@ -216,12 +216,12 @@ class Translator:
     def _list(self, expression: ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
         kind = self._one_kind(items, expression.place)
-        if kind not in (*SCALARS, Kind.NULL):
+        if kind not in (*SCALARS, TypeName.NULL):
             raise self.refuse(expression.place, f"a list of which an item is {kind} is")
-        type_ = Type(Kind.LIST, kind)
+        type_ = Type(TypeName.LIST, kind)
         return Typed(cast(exp.Array(expressions=[i.sql for i in items]), sql_type(type_)), type_)
 
-    def _one_kind(self, values: Sequence[Typed], place: Place) -> Kind:
+    def _one_kind(self, values: Sequence[Typed], place: Place) -> TypeName:
         """The one kind of some values, nulls aside: an integer is no float here, as it would become one."""
         kind = strict_kind(values)
         if kind is None:
@@ -234,7 +234,7 @@ class Translator:
             values.append(self.translate(expression.default))
         kind = self._one_kind(values, expression.place)
         types = {value.type for value in values if not value.is_null}
-        if len(types) > 1 or kind in (Kind.NODE, Kind.RELATIONSHIP):
+        if len(types) > 1 or kind in (TypeName.NODE, TypeName.RELATIONSHIP):
             raise self.refuse(expression.place, f"CASE that gives {kind} is")
         tests = [self._when(expression, when) for when, _ in expression.branches]
         ifs = [exp.If(this=t, true=v.sql) for t, v in zip(tests, values, strict=False)]
@@ -245,7 +245,7 @@ class Translator:
         if expression.subject is None:
             return self._boolean(when, "CASE").sql
         left, right = self.translate(expression.subject), self.translate(when)
-        if Kind.LIST in (left.kind, right.kind):
+        if TypeName.LIST in (left.kind, right.kind):
             raise self.refuse(when.place, "CASE of a list is")
         return compare(Comparator.EQUAL, left, right).sql
 
@@ -253,9 +253,9 @@ class Translator:
 
     def _boolean(self, expression: Expression, operator: str) -> Typed:
         value = self.translate(expression)
-        if value.kind not in (Kind.BOOLEAN, Kind.NULL):
+        if value.kind not in (TypeName.BOOLEAN, TypeName.NULL):
             cure = "Compare it with something, as in x > 0."
-            if value.kind in (Kind.NODE, Kind.RELATIONSHIP):
+            if value.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
                 cure = "Ask for a property, a label or IS NOT NULL."
             raise self.type_problem(
                 expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
@@ -276,13 +276,13 @@ class Translator:
 
     def _comparison(self, comparison: Comparison) -> Typed:
         left, right = self.translate(comparison.left), self.translate(comparison.right)
-        if Kind.LIST in (left.kind, right.kind):
+        if TypeName.LIST in (left.kind, right.kind):
             raise self.refuse(comparison.place, "comparing lists is")
         return compare(comparison.operator, unrewritten(left), unrewritten(right))
 
     def _string_test(self, test: StringTest) -> Typed:
         left, right = self.translate(test.left), self.translate(test.right)
-        if left.kind is not Kind.STRING or right.kind is not Kind.STRING:
+        if left.kind is not TypeName.STRING or right.kind is not TypeName.STRING:
             return null()  # openCypher: null for what is no string
         if test.operator is StringOperator.MATCHES:
             takes = ("VARCHAR", "VARCHAR")
@@ -293,7 +293,7 @@ class Translator:
     def _in(self, test: In) -> Typed:
         values = self._constant_list(test.list)
         item = self.translate(test.item)
-        if item.kind is Kind.LIST:
+        if item.kind is TypeName.LIST:
             raise self.refuse(test.place, "looking for a list in a list is")
         if values is not None and all(map(has_column, values)):
             return within_values(item, values, self.parameters.add)
@@ -302,7 +302,7 @@ class Translator:
         items = self.translate(test.list)
         if items.is_null:
             return null()
-        if items.kind is not Kind.LIST:
+        if items.kind is not TypeName.LIST:
             raise self.type_problem(
                 test.list.place, f"IN takes a list, and this is {items.kind}.", "Write [a, b]."
             )
@@ -310,7 +310,7 @@ class Translator:
 
     def _same(self, item: Typed, part: Expression) -> Typed:
         other = self.translate(part)
-        if other.kind is Kind.LIST:
+        if other.kind is TypeName.LIST:
             raise self.refuse(part.place, "a list inside a list is")
         again = Typed(item.sql.copy(), item.type, item.constant)
         return compare(Comparator.EQUAL, again, other)
@@ -337,23 +337,23 @@ class Translator:
 
     def _index(self, expression: Index) -> Typed:
         subject, index = self.translate(expression.subject), self.translate(expression.index)
-        if subject.is_null and index.kind in (Kind.INTEGER, Kind.NULL):
+        if subject.is_null and index.kind in (TypeName.INTEGER, TypeName.NULL):
             return Typed(exp.Null(), NULL)
-        if subject.kind is not Kind.LIST or index.kind not in (Kind.INTEGER, Kind.NULL):
+        if subject.kind is not TypeName.LIST or index.kind not in (TypeName.INTEGER, TypeName.NULL):
             raise self.refuse(expression.place, "an index of anything but a list is")
         item = subject.type.item
-        if item in (None, Kind.NULL) or index.is_null:
+        if item in (None, TypeName.NULL) or index.is_null:
             return Typed(exp.Null(), NULL)
-        return Typed(item_at(subject.sql, index.sql), Type(item or Kind.NULL))
+        return Typed(item_at(subject.sql, index.sql), Type(item or TypeName.NULL))
 
     def _slice(self, expression: Slice) -> Typed:
         subject = self.translate(expression.subject)
         given = (expression.start, expression.stop)
         bounds = [None if part is None else self.translate(part) for part in given]
         kinds = {bound.kind for bound in bounds if bound is not None}
-        if subject.is_null or Kind.NULL in kinds:
+        if subject.is_null or TypeName.NULL in kinds:
             return Typed(exp.Null(), NULL)
-        if subject.kind is not Kind.LIST or not kinds <= {Kind.INTEGER}:
+        if subject.kind is not TypeName.LIST or not kinds <= {TypeName.INTEGER}:
             raise self.refuse(expression.place, "a slice of anything but a list is")
         start, stop = (None if bound is None else bound.sql for bound in bounds)
         return Typed(slice_of(subject.sql, start, stop), subject.type)
@@ -373,10 +373,10 @@ class Translator:
         for operator, following in expression.rest:
             right = self.translate(following)
             if operator == "||":
-                if not {value.kind, right.kind} <= {Kind.STRING, Kind.NULL}:
+                if not {value.kind, right.kind} <= {TypeName.STRING, TypeName.NULL}:
                     raise self.refuse(place, "|| of lists is")
                 value = self._concatenated(value, right, place.to(following.place))
-            elif operator == "+" and Kind.STRING in (value.kind, right.kind):
+            elif operator == "+" and TypeName.STRING in (value.kind, right.kind):
                 value = self._concatenated(value, right, place.to(following.place))
             else:
                 self._check_number(value, place, operator)
@@ -394,12 +394,12 @@ class Translator:
             return Typed(exp.Null(), NULL)
         parts = []
         for side in (left, right):
-            if side.kind is Kind.FLOAT:
+            if side.kind is TypeName.FLOAT:
                 text = of_row(FUNCTIONS["tostring"], [side])
                 assert text is not None
                 parts.append(text.sql)
-            elif side.kind in (Kind.STRING, Kind.INTEGER):
-                plain = side.kind is Kind.STRING
+            elif side.kind in (TypeName.STRING, TypeName.INTEGER):
+                plain = side.kind is TypeName.STRING
                 parts.append(operand(side.sql) if plain else cast(side.sql, "VARCHAR"))
             else:
                 raise self.refuse(place, f"+ of a string and {side.kind} is")

@@ -24,8 +24,8 @@ from gdb.language.clauses import (
     SortItem,
     With,
 )
-from gdb.language.mentions import mentioned
-from gdb.language.procedures import Procedure
+from gdb.language.mentioned_names import mentioned
+from gdb.language.procedure_signatures import Procedure
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import Call, Expression, Literal, Name, Parameter, Variable
 from gdb.logical.operators import (
@@ -56,7 +56,7 @@ def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) 
     alone = query.alone
     if alone is not None:  # all that the procedure gives is the answer
         query = replace(query, parts=((_resolved(alone, procedures, alone=True),),))
-    builder = _Builder(procedures)
+    builder = _OperatorBuilder(procedures)
     sides = tuple(builder.side(clauses, start) for clauses in query.parts)
     returns = isinstance(query.parts[0][-1], Return) or alone is not None
     return Plan(query.text, sides, query.all, start, returns)
@@ -77,7 +77,7 @@ def _resolved(
     return replace(clause, arguments=arguments, yields=yields, everything=False)
 
 
-class _Builder:
+class _OperatorBuilder:
     def __init__(self, procedures: Mapping[str, Procedure]) -> None:
         self.procedures = procedures
         self.count = 0
@@ -131,7 +131,7 @@ class _Builder:
 
 @dataclass(slots=True)
 class _Projection:
-    builder: _Builder
+    builder: _OperatorBuilder
     clause: Return
     where: Expression | None
     names: Names

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from gdb.language.aggregation import ignores_repeats, is_count
 from gdb.language.clauses import Finish, Match, Unwind
-from gdb.language.mentions import mentioned, of_clause
-from gdb.language.resolve import properties
+from gdb.language.mentioned_names import mentioned, of_clause
+from gdb.language.name_resolution import properties
 from gdb.language.syntax import Call, Expression, HasLabels, Variable, walk
 from gdb.logical.operators import (
     Aggregate,
@@ -51,7 +51,7 @@ class Demand:
 
 def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
     """For each operator what those behind it ask of its rows. names : that are asked for in the end."""
-    state = _State({*names}, {*names})
+    state = _Demands({*names}, {*names})
     found: list[Demand] = []
     for operator in reversed(operators):
         found.append(state.demand())
@@ -60,7 +60,7 @@ def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]
 
 
 @dataclass(slots=True)
-class _State:
+class _Demands:
     """What is asked at one place, read from the end. valued : the names of which the values are asked for."""
 
     live: set[str]

@@ -6,7 +6,7 @@ Project a.x AS x, a   Filter a.y > x   Project x + 1 AS z
 
 from __future__ import annotations
 
-from gdb.language.mentions import mentioned
+from gdb.language.mentioned_names import mentioned
 from gdb.logical.operators import (
     Aggregate,
     Names,

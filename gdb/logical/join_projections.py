@@ -74,6 +74,6 @@ def _groups(clause: Return) -> bool:
 
 def _mentioned(expressions: Sequence[Expression]) -> set[str]:
     """The names that expressions mention."""
-    from gdb.language.mentions import mentioned
+    from gdb.language.mentioned_names import mentioned
 
     return {name for one in expressions for name in mentioned(one)}

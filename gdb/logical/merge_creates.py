@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, Clause, Create, Query
-from gdb.language.mentions import asks
+from gdb.language.mentioned_names import asks
 from gdb.query_graph import MatchMode
 from gdb.records import replace
 

@@ -22,7 +22,7 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.mentions import of_pattern, of_query
+from gdb.language.mentioned_names import of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
 from gdb.query_graph import MatchMode
 from gdb.records import replace

@@ -29,9 +29,9 @@ from gdb.language.clauses import (
     SortItem,
     Unwind,
 )
-from gdb.language.hidden import HIDDEN, is_hidden
-from gdb.language.mentions import expressions
-from gdb.language.repeated import group_names
+from gdb.language.hidden_names import HIDDEN, is_hidden
+from gdb.language.mentioned_names import expressions
+from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import (
     Call,
     Expression,

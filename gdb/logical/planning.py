@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 
 from gdb.language.clauses import Query
-from gdb.language.procedures import Procedure
+from gdb.language.procedure_signatures import Procedure
 from gdb.logical.build import built
 from gdb.logical.drop_projects import drop_projects
 from gdb.logical.early_limit import early_limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdb.errors import InternalError
-from gdb.language.mentions import mentioned
+from gdb.language.mentioned_names import mentioned
 from gdb.logical.operators import (
     MADE,
     Aggregate,

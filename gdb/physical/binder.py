@@ -11,29 +11,29 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from gdb.errors import LimitExceeded, NotSupported
-from gdb.executor.tail import same
+from gdb.executor.relational.relational_tail import same
 from gdb.language import pushdown, question
 from gdb.language.aggregation import is_count
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, hoisted
 from gdb.language.existence import EdgeTest, edge_test
-from gdb.language.pushdown import Conditions
+from gdb.language.name_resolution import conjuncts, elements, measure, parameters, resolve
+from gdb.language.pushdown import ElementConditions
 from gdb.language.question import Candidates, edge_of, vertex_of
 from gdb.language.refusals import check
 from gdb.language.report import problem
-from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
-from gdb.language.syntax import Call, Element, Expression
+from gdb.language.syntax import Call, ElementReference, Expression
 from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Tail, Value
-    from gdb.language.compared import Compared
-    from gdb.storage.adjacency import I64, U32
-    from gdb.storage.snapshot import Snapshot
+    from gdb.executor.relational.relational_tail import Tail, Value
+    from gdb.language.element_comparisons import Compared
+    from gdb.storage.graph.adjacency import I64, U32
+    from gdb.storage.graph.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ class Sources:
 
     asked: OnePattern
     scope: Scope
-    pushed: Mapping[Element, Conditions]
+    pushed: Mapping[ElementReference, ElementConditions]
     rest: Sequence[Expression]
     compared: Sequence[Compared]
     mode: MatchMode
@@ -131,7 +131,7 @@ class BoundQuery:
         return self.sources.scope.parameters
 
     @property
-    def conditions(self) -> list[tuple[Element, frozenset[str], Conditions]]:
+    def conditions(self) -> list[tuple[ElementReference, frozenset[str], ElementConditions]]:
         """The elements with conditions of their own, the parameters that each mentions, and these conditions."""
         return [(element, known.names(), known) for element, known in self.sources.pushed.items()]
 
@@ -153,7 +153,7 @@ class BoundQuery:
         self,
         values: Mapping[str, Value],
         changed: Set[str],
-        touched: Iterable[tuple[Element, Conditions]],
+        touched: Iterable[tuple[ElementReference, ElementConditions]],
     ) -> tuple[dict[int, U32], dict[int, I64]]:
         """The allowed vids of query vertices and edge ids of query edges, by number, with other values of the
         parameters, each of the same kind as before.
@@ -298,7 +298,9 @@ def _bind(
 
 
 def candidates(
-    scope: Scope, pushed: Mapping[Element, Conditions], kind: Literal["vertex", "edge"]
+    scope: Scope,
+    pushed: Mapping[ElementReference, ElementConditions],
+    kind: Literal["vertex", "edge"],
 ) -> Candidates:
     """What the elements of a kind may be by their own conditions."""
     elements_ = (element for element in pushed if element.kind == kind)
@@ -313,7 +315,7 @@ def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...]
     params = scope.parameters
 
     def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
-        def name(element: Element) -> str:
+        def name(element: ElementReference) -> str:
             image = vertices if element.kind == "vertex" else edges
             return numbered(replace(element, index=image[element.index]))
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from gdb.errors import CountOverflow
 from gdb.executor import run as executor
-from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.executor.given import Given
-    from gdb.executor.plan import Plan
-    from gdb.planner.resolve import PlannerSource
+    from gdb.executor.nest.bindings import Given
+    from gdb.executor.plan.plan import Plan
+    from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
-    from gdb.storage.adjacency import I64, U32
+    from gdb.storage.graph.adjacency import I64, U32
 
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more

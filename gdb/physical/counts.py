@@ -18,8 +18,8 @@ from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
-    from gdb.executor.plan import Plan as Matching
-    from gdb.physical.rows.context import Context
+    from gdb.executor.plan.plan import Plan as Matching
+    from gdb.physical.rows.run_context import RowContext
     from gdb.query_graph import QueryGraph
 
 
@@ -43,7 +43,7 @@ class Counts:
         (operators,), (rest,) = self.plan.sides, self.rest.sides
         return operators[len(operators) - len(rest) - 1]
 
-    def row(self, context: Context) -> Row:
+    def row(self, context: RowContext) -> Row:
         """The row of the counts. Raises as `executor.count`."""
         source, options = context.graph.snapshot, context.options
         found = [
@@ -54,7 +54,7 @@ class Counts:
         return dict(zip(self.names, found, strict=True))
 
 
-def counts_of(context: Context, plan: Plan) -> Counts | None:
+def counts_of(context: RowContext, plan: Plan) -> Counts | None:
     """The counts that a plan begins with, behind OPTIONAL MATCHes; None where it does not, or where rows must be
     asked."""
     if len(plan.sides) != 1 or plan.start:

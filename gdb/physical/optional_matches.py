@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.language import question
-from gdb.language.mentions import of_pattern
+from gdb.language.mentioned_names import of_pattern
 from gdb.language.question import edge_of, vertex_of
 from gdb.language.report import problem
 from gdb.language.scope import Scope
@@ -26,7 +26,7 @@ from gdb.records import dataclass, replace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gdb.executor.tail import Tail
+    from gdb.executor.relational.relational_tail import Tail
     from gdb.language.clauses import Match
 
 

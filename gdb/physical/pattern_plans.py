@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from gdb import planner
 from gdb.physical.counting import tally
 from gdb.physical.rows.component import question
-from gdb.physical.rows.matching import asked_edges
+from gdb.physical.rows.row_matching import asked_edges
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.executor.plan import Plan
+    from gdb.executor.plan.plan import Plan
     from gdb.language.clauses import Match
     from gdb.logical.operators import Names
     from gdb.physical.columns.steps import Found
-    from gdb.physical.rows.context import Context
     from gdb.physical.rows.pattern import Component, Condition, Pattern
+    from gdb.physical.rows.run_context import RowContext
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ def expected_rows(pattern: Pattern, plans: Sequence[PatternPlan]) -> float | Non
     return many
 
 
-def of_clause(context: Context, clause: Match, known: Collection[str]) -> list[PatternPlan]:
+def of_clause(context: RowContext, clause: Match, known: Collection[str]) -> list[PatternPlan]:
     """The plans of a MATCH over rows. known : the names of the rows before."""
     pattern = context.pattern(clause)
     if pattern.variants:
@@ -82,7 +82,7 @@ def of_clause(context: Context, clause: Match, known: Collection[str]) -> list[P
 
 
 def _of_components(
-    context: Context, pattern: Pattern, known: frozenset[str]
+    context: RowContext, pattern: Pattern, known: frozenset[str]
 ) -> Iterator[PatternPlan]:
     reach = {*pattern.names, *pattern.vertices, *pattern.edges, *known}
     taken: list[Condition] = []
@@ -99,7 +99,7 @@ def _of_components(
 
 
 def _of_component(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
     component: Component,
     bound: Names,
@@ -112,7 +112,7 @@ def _of_component(
     return PatternPlan(component, bound, plan, taken=len(own) - len(left))
 
 
-def of_step(context: Context, step: Found) -> Plan:
+def of_step(context: RowContext, step: Found) -> Plan:
     """The plan of a step of a chain: it lists, or counts."""
     component, snapshot = step.component, context.graph.snapshot
     wanted = [component.vertices.index(n) for n in step.columns if n in component.vertices]

@@ -16,13 +16,14 @@ import numpy as np
 from gdb.errors import LimitExceeded
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import I64, U32, Adjacency, Direction, Shape
-from gdb.storage.ranked import intervals
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32, Adjacency, Shape
+from gdb.storage.graph.degree_order import intervals
 
 if TYPE_CHECKING:
-    from gdb.executor.plan import Plan
-    from gdb.planner.resolve import Group, PlannerSource
-    from gdb.storage.ranked import NamedType
+    from gdb.executor.plan.plan import Plan
+    from gdb.planner.resolved_graph import Group, PlannerSource
+    from gdb.storage.graph.degree_order import NamedType
 
 _ROW = " row"  # no label and no type that a user can write begins with a blank
 _MOST_VIDS = 1 << 32

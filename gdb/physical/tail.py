@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
+from gdb.executor.relational.relational_tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language.aggregation import is_count
-from gdb.language.hidden import is_hidden
-from gdb.language.mentions import mentioned
-from gdb.language.syntax import Call, Element, Expression, Property, Variable
+from gdb.language.hidden_names import is_hidden
+from gdb.language.mentioned_names import mentioned
+from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable
 from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
@@ -34,7 +34,7 @@ from gdb.logical.operators import (
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from gdb.base.sql import Statement
+    from gdb.base.sql import SqlText
     from gdb.functions.types import Type
     from gdb.language.scope import Scope
     from gdb.physical.columns.relation import Builder, Relation
@@ -144,12 +144,12 @@ class _Tail:
 
     # ---- SQL -------------------------------------------------------------------------------------
 
-    def _compiled(self, weight: str | None) -> tuple[Builder, Statement, tuple[Output, ...]]:
+    def _compiled(self, weight: str | None) -> tuple[Builder, SqlText, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
-        from gdb.base.sql import Statement
-        from gdb.functions.types import Kind
-        from gdb.physical.columns.compile import answer, over
+        from gdb.base.sql import SqlText
+        from gdb.functions.types import TypeName
+        from gdb.physical.columns.chain_compilation import answer, over
         from gdb.physical.columns.looked_columns import settled
         from gdb.physical.columns.relation import Builder, outputs
 
@@ -160,16 +160,16 @@ class _Tail:
             raise NotSupported("what is asked behind its rows takes more than one SELECT.")
         relation = settled(builder, relation, Demand(frozenset(self.names)))
         query, types = answer(relation, self.names)
-        if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
+        if any(type_.item in (TypeName.NODE, TypeName.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
-        return builder, Statement(query), outputs(self.names, types)
+        return builder, SqlText(query), outputs(self.names, types)
 
     def by_operator(
         self, pattern: Operator, weight: str | None
     ) -> tuple[Chain, tuple[ColumnRef, ...]]:
         """As the function of this name."""
         from gdb.base.sql import written
-        from gdb.physical.columns.compile import answer, over, owned
+        from gdb.physical.columns.chain_compilation import answer, over, owned
         from gdb.physical.columns.relation import Builder, outputs
         from gdb.physical.columns.steps import Chain, Made, Ownership
 
@@ -212,8 +212,8 @@ class _Tail:
 
     def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
         """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""
-        from gdb.functions.types import NODE, NULL, RELATIONSHIP, STRING, Kind, Type
-        from gdb.language.columns import STORE_KIND
+        from gdb.functions.types import NODE, NULL, RELATIONSHIP, STRING, Type, TypeName
+        from gdb.language.element_columns import STORE_KIND
 
         subject: Expression = expression
         match expression:
@@ -235,7 +235,7 @@ class _Tail:
                         kind = STORE_KIND[type_] if of_kind == "vertex" else None
                         return builder.take(element, "id", kind=kind), type_
                     case "labels", "vertex":
-                        return builder.take(element, "labels"), Type(Kind.LIST, Kind.STRING)
+                        return builder.take(element, "labels"), Type(TypeName.LIST, TypeName.STRING)
                     case "type", "edge":
                         return builder.take(element, "type"), STRING
                 return None
@@ -300,7 +300,7 @@ class _Tail:
             return False
         return call.star or self._element(call.arguments[0]) is not None
 
-    def _element(self, expression: Expression) -> Element | None:
+    def _element(self, expression: Expression) -> ElementReference | None:
         return self.scope.names.get(expression.name) if isinstance(expression, Variable) else None
 
     def _once(self, refs: Sequence[ColumnRef]) -> int | None:
@@ -353,9 +353,9 @@ class _Tail:
         column = self._column(builder, key.expression)
         if column is None or len(builder.taken) != 1:
             return None
-        from gdb.functions.types import Kind
+        from gdb.functions.types import TypeName
 
-        if column[1].kind not in (Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP):
+        if column[1].kind not in (TypeName.INTEGER, TypeName.NODE, TypeName.RELATIONSHIP):
             return None
         return tuple(name in calls for name in picked)
 

@@ -1,7 +1,7 @@
 """The planner: a query graph in, a plan out, through the passes named in `PASSES`.
 
 Each pass may be switched off by name (`plan(..., switched_off={"symmetry"})`); the answer stays the
-same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
+same. The nest passes of `gdb.executor.nest.passes` take part in the same list.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from gdb.base import usage
 from gdb.errors import LimitExceeded
-from gdb.executor import nest_passes
-from gdb.executor.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
+from gdb.executor.nest import passes as nest_passes
+from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
 from gdb.imports import deferred
-from gdb.language.hidden import is_hidden
+from gdb.language.hidden_names import is_hidden
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
 from gdb.planner.distinct import (
-    Conditions,
+    ModeConditions,
     conditions,
     may_repeat,
     surely_different,
@@ -28,12 +28,12 @@ from gdb.planner.optional import with_optional
 from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
-from gdb.planner.resolve import PlannerSource, Resolved, resolve
+from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
 from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
-from gdb.storage.ranked import ranked
+from gdb.storage.graph.degree_order import ranked
 
 if TYPE_CHECKING:
     from gdb.planner import sampled_order as sampling
@@ -232,7 +232,7 @@ def _assembled(
     query: Resolved,
     order: tuple[int, ...],
     parts: Decomposition,
-    found: Conditions,
+    found: ModeConditions,
     broken: Symmetry,
     switched_off: frozenset[str],
     parallel: dict[int, int],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 from gdb.planner.shape import components, members
 
 if TYPE_CHECKING:

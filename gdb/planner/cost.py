@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 
 
 def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) -> float:

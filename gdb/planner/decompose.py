@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 from gdb.records import dataclass
 
 

@@ -52,7 +52,7 @@ class Term:
 
 
 @dataclass(slots=True, eq=False)
-class Search:
+class TermSearch:
     """left : how many nests it may still price."""
 
     left: int
@@ -63,7 +63,7 @@ def terms(
     samples: Samples,
     order: Order,
     depth: int = 0,
-    search: Search | None = None,
+    search: TermSearch | None = None,
 ) -> tuple[float, list[Term]] | None:
     """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
     all; None where to count it along `order` as it is seems best.
@@ -76,7 +76,7 @@ def terms(
     whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
     if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
         return None
-    search = search or Search(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
+    search = search or TermSearch(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
     prices = Prices(samples, Shape(near, ordered))
     free = cheapest(problem.query, prices, [order], min(TRIES, search.left // 4))
     search.left -= prices.priced
@@ -107,7 +107,7 @@ def terms(
 
 
 def _cheapest(
-    problem: Problem, order: Order, depth: int, search: Search
+    problem: Problem, order: Order, depth: int, search: TermSearch
 ) -> tuple[float, list[Term]]:
     """The price of a smaller pattern, and what it is counted by."""
     statistics = Statistics(problem.query, problem.apart)

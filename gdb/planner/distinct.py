@@ -6,16 +6,16 @@ vertices; only where parallel edges exist are edge ids bound and compared.
 
 from __future__ import annotations
 
-from gdb.executor.plan import Apart, Twin, ViewSpec
+from gdb.executor.plan.plan import Apart, Twin, ViewSpec
 from gdb.planner.implied import bounds_of
-from gdb.planner.resolve import Edge, Resolved
+from gdb.planner.resolved_graph import Resolved, ResolvedEdge
 from gdb.query_graph import QueryEdge
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class ModeConditions:
     """All conditions of a query graph's mode.
 
     vertices : pairs of query vertices whose data vertices must differ.
@@ -31,7 +31,7 @@ class Conditions:
     between: tuple[tuple[ViewSpec, int, int, int], ...]
 
 
-def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
+def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
     """The conditions of the query's mode; `parallel` are the edge pairs that SUBGRAPHS orders by
     id."""
     mode = query.graph.mode
@@ -62,7 +62,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     between = _induced(query) if mode.induced else ()
     anti = [x for x in query.negated if x.types is not None]
     between += tuple((x.spec(x.source), x.source, x.target, 0) for x in anti)
-    return Conditions(
+    return ModeConditions(
         frozenset(vertices), frozenset(edges), tuple(apart), frozenset(bound), between
     )
 
@@ -108,7 +108,7 @@ def _about(x: QueryEdge, y: QueryEdge) -> bool:
     return x.clause == y.clause and not x.exists and not y.exists
 
 
-def with_twins_bound(found: Conditions, twins: tuple[Twin, ...]) -> Conditions:
+def with_twins_bound(found: ModeConditions, twins: tuple[Twin, ...]) -> ModeConditions:
     """A twin's row takes an edge's id from where the automorphism moves it, so that one must be
     bound as well."""
     bound = found.bound | {twin.edges[e] for twin in twins for e in found.bound}
@@ -144,7 +144,7 @@ def _edges_differ(
     apart.append(Apart(a, b, c, d, either))
 
 
-def _together(x: Edge, y: Edge) -> ViewSpec | None:
+def _together(x: ResolvedEdge, y: ResolvedEdge) -> ViewSpec | None:
     """The view that holds every edge that either could match; None if no edge could match both."""
     if x.types is None or y.types is None:
         return None
@@ -154,7 +154,7 @@ def _together(x: Edge, y: Edge) -> ViewSpec | None:
     return ViewSpec(types, Direction.ANY if x.either_way or y.either_way else Direction.OUT)
 
 
-def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
+def _never_same(query: Resolved, x: ResolvedEdge, y: ResolvedEdge) -> bool:
     """Whether labels, the mode or other conditions keep the two edges on different vertices.
 
     Edges that share a query vertex may not be left to other conditions: theirs are what

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.executor.choose_device import Choice, shown
-from gdb.executor.nest import (
+from gdb.executor.nest.nest import (
     Cache,
     Check,
     EdgeLevel,
@@ -22,10 +22,11 @@ from gdb.executor.nest import (
     PairsApart,
     Slice,
     VertexLevel,
-    Within,
+    WithinBounds,
 )
-from gdb.executor.nest_parts import ends_of_trees, first_loops
-from gdb.executor.plan import (
+from gdb.executor.nest.optional_parts import ends_of_trees, first_loops
+from gdb.executor.nest.prepare import both_ways, loop_nest, stage
+from gdb.executor.plan.plan import (
     Apart,
     Between,
     BindEdge,
@@ -39,14 +40,13 @@ from gdb.executor.plan import (
     Scan,
     ViewSpec,
 )
-from gdb.executor.prepare import both_ways, loop_nest, stage
+from gdb.executor.plan.source import GraphSource
 from gdb.executor.run import Options
-from gdb.executor.scheduler import Budget
-from gdb.executor.source import GraphSource
-from gdb.storage.adjacency import I64
+from gdb.executor.work.scheduler import Budget
+from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
-    from gdb.executor.cluster import Cluster
+    from gdb.executor.cluster.cluster import Cluster
 
 UNLIMITED = 1 << 60
 
@@ -124,7 +124,7 @@ def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice)
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
     """Whether other processes share the work."""
-    from gdb.executor import cluster
+    from gdb.executor.cluster import cluster
 
     plans = [plan, *(term for _, term in plan.terms)]
     seconds = sum(each for each in cluster.shares(plans, graph, on) if each is not None)
@@ -354,7 +354,7 @@ def _checks(nest: LoopNest, checks: tuple[Check, ...], plan: Plan) -> str:
     shown = [_check(nest, c, plan) for c in checks if isinstance(c, Member)]
     pairs = sum(isinstance(c, PairsApart) for c in checks)
     shown += [f"{pairs} pairs apart"] if pairs else []
-    shown += [plan.compares[c.number].text for c in checks if isinstance(c, Within)]
+    shown += [plan.compares[c.number].text for c in checks if isinstance(c, WithinBounds)]
     return f" if {' and '.join(shown)}" if shown else ""
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gdb.executor.plan import Compare
+from gdb.executor.plan.plan import Compare
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
 
 _ANY = 1 << 62  # no difference of two values is more, and none less than its negative
 _OPEN = 1 << 80  # no bound

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.plan import Candidates, ViewSpec
-from gdb.planner.resolve import Edge, Resolved
+from gdb.executor.plan.plan import Candidates, ViewSpec
+from gdb.planner.resolved_graph import Resolved, ResolvedEdge
 from gdb.records import dataclass
-from gdb.storage.adjacency import U32
+from gdb.storage.graph.adjacency import U32
 
 MOST_VERTICES = 8  # all sets of query vertices are looked at
 
@@ -45,7 +45,7 @@ class Moments:
         self._plain: dict[int, float] = {}
         self._seen = [(e.spec(e.source), e.spec(e.target), self._size(e)) for e in query.edges]
 
-    def _size(self, edge: Edge) -> float:
+    def _size(self, edge: ResolvedEdge) -> float:
         """What the product of both ends' degrees is divided by: the number of edges of the view, if all of them join
         candidates; else so that one edge alone is expected as often as edges join candidates."""
         both = ((self._moment(v, (edge.spec(v),)), v) for v in (edge.source, edge.target))

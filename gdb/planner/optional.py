@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.executor.plan import (
+from gdb.executor.plan.plan import (
     MISSING,
     Apart,
     Arc,
@@ -32,7 +32,7 @@ from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions
 from gdb.planner.order import order_behind
 from gdb.planner.phases import build
-from gdb.planner.resolve import PlannerSource, Resolved, resolve
+from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
 from gdb.query_graph import OptionalGraph, QueryGraph
 from gdb.records import dataclass, replace
 
@@ -42,7 +42,7 @@ def with_optional(plan: Plan, graph: QueryGraph, source: PlannerSource, *, order
 
     ordered : choose their matching orders; else the order in which they are written.
     """
-    whole = _Whole(
+    whole = _GrowingPlan(
         *(source, ordered, plan.edges, [*plan.views], [*plan.candidates]),
         *([*plan.names], [*plan.notes.estimates]),
     )
@@ -62,7 +62,7 @@ def with_optional(plan: Plan, graph: QueryGraph, source: PlannerSource, *, order
 
 
 @dataclass(slots=True)
-class _Whole:
+class _GrowingPlan:
     """A plan that grows by parts: their vertices and edges are numbered behind those that are there. estimates :
     expected partial embeddings after each vertex."""
 
@@ -127,7 +127,7 @@ class _Numbered:
     """Phases of a part by the numbers of the whole. held : the part's own numbers of the vertices bound around it.
     vertex, view : from the part's numbers. first : the number of its first edge."""
 
-    whole: _Whole
+    whole: _GrowingPlan
     query: Resolved
     held: frozenset[int]
     vertex: dict[int, int]

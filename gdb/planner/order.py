@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 
 
 def matching_order(

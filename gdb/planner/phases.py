@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gdb.executor.plan import (
+from gdb.executor.plan.plan import (
     Arc,
     Between,
     BindEdge,
@@ -19,9 +19,9 @@ from gdb.executor.plan import (
     ViewSpec,
 )
 from gdb.planner.decompose import Decomposition
-from gdb.planner.distinct import Conditions
+from gdb.planner.distinct import ModeConditions
 from gdb.planner.implied import Implied
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 from gdb.records import dataclass, field, quick
 
 MAX_GROUP = 8
@@ -39,11 +39,11 @@ class _Way:
 
 
 @dataclass(slots=True)
-class _Builder:
+class _PhaseBuilder:
     """Phases under construction."""
 
     query: Resolved
-    conditions: Conditions
+    conditions: ModeConditions
     parallel: dict[int, int]
     rules: dict[int, Rules]
     phases: list[Phase] = field(default_factory=list)
@@ -158,7 +158,7 @@ def build(
     query: Resolved,
     order: tuple[int, ...],
     parts: Decomposition,
-    conditions: Conditions,
+    conditions: ModeConditions,
     parallel: dict[int, int],
     restrictions: tuple[tuple[int, int], ...],
     *,
@@ -167,7 +167,7 @@ def build(
 ) -> tuple[tuple[Phase, ...], tuple[ViewSpec, ...]]:
     """Phases and their views; without `patterns` every extension is matching pattern 0. implied : comparisons that
     follow from others are made as well, where they tell more."""
-    builder = _Builder(query, conditions, parallel, _rules(order, conditions, restrictions))
+    builder = _PhaseBuilder(query, conditions, parallel, _rules(order, conditions, restrictions))
     if implied and len(query.graph.compared) > 1:
         builder.implied = Implied(query.graph.compared)
     left = list(order)
@@ -184,7 +184,7 @@ def build(
 
 
 def _rules(
-    order: tuple[int, ...], conditions: Conditions, restrictions: tuple[tuple[int, int], ...]
+    order: tuple[int, ...], conditions: ModeConditions, restrictions: tuple[tuple[int, int], ...]
 ) -> dict[int, Rules]:
     """For each vertex its rules against those before it in the order."""
     found: dict[int, Rules] = {}
@@ -202,12 +202,12 @@ def _rules(
     return found
 
 
-def _single(builder: _Builder, left: list[int]) -> tuple[int, list[tuple[int, _Way]]]:
+def _single(builder: _PhaseBuilder, left: list[int]) -> tuple[int, list[tuple[int, _Way]]]:
     return 0, [(left[0], builder.ways(left[0])[0])]
 
 
 def _pattern(
-    builder: _Builder, left: list[int], parts: Decomposition
+    builder: _PhaseBuilder, left: list[int], parts: Decomposition
 ) -> tuple[int, list[tuple[int, _Way]]]:
     """The matching pattern of highest priority for the next vertices of the order (§5.5): 5, 6, 7
     bind most vertices, then 1, 3, 4, 2 bind two, then 0. In the core at most two are bound at once
@@ -223,7 +223,9 @@ def _pattern(
     return _single(builder, left)
 
 
-def _classify(builder: _Builder, vertices: list[int]) -> tuple[int, list[tuple[int, _Way]]] | None:
+def _classify(
+    builder: _PhaseBuilder, vertices: list[int]
+) -> tuple[int, list[tuple[int, _Way]]] | None:
     """The pattern that binds exactly these vertices at once, if there is one (geneva-tpds Fig. 1):
     their tree edges have one label, and come from one source or, one source for each vertex label,
     from two."""

@@ -1,6 +1,6 @@
 """What a counting nest of a large pattern costs, priced from samples before there is a nest.
 
-A nest is priced as `gdb.executor.nest_branches` and `nest_caches` will make it of an order: what falls apart is counted
+A nest is priced as `gdb.executor.nest.branches` and `nest_caches` will make it of an order: what falls apart is counted
 apart, and a loop whose count is kept by some of the vertices around it runs as often as these are bound to other data
 vertices, at most as often as the pattern between them has embeddings. All numbers of embeddings are sampled: mean
 degrees, which know nothing of hubs, have been wrong by a factor of ten and more here.
@@ -21,7 +21,7 @@ ELEMENT = 0.25  # steps for each element of a set operation
 SET, NODE = 4.0, 4.0  # steps of a set operation, and of a node of a tail, besides
 BINDING = 2.0  # steps of a loop for each vertex
 UNEVEN = 8.0  # how many elements of the shorter list searches in a much longer one take
-MOST_KEYS = 8  # levels that one cache reads (`gdb.executor.nest_caches`)
+MOST_KEYS = 8  # levels that one cache reads (`gdb.executor.nest.interface_caches`)
 SLOTS = 1 << 16  # of one cache (`gdb.executor.cpu.workers`)
 
 

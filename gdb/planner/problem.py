@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gdb.executor.plan import Candidates
-from gdb.planner.distinct import Conditions
-from gdb.planner.resolve import Edge, Resolved
+from gdb.executor.plan.plan import Candidates
+from gdb.planner.distinct import ModeConditions
+from gdb.planner.resolved_graph import Resolved, ResolvedEdge
 from gdb.planner.symmetry import Automorphisms
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 Pairs = frozenset[tuple[int, int]]
 Block = frozenset[int]
@@ -87,7 +87,7 @@ class Problem:
         return (found, _places(partition)) if found is not None else None
 
 
-def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
+def problem_of(query: Resolved, conditions: ModeConditions) -> Problem | None:
     """The query as a counting problem; None where more has to hold than that vertices differ, or an edge
     may be matched more than once."""
     if conditions.apart or conditions.between or conditions.bound or conditions.edges:
@@ -105,9 +105,9 @@ def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
     return Problem(replace(query, graph=graph, negated=()), pairs)
 
 
-def conditions_of(apart: Pairs) -> Conditions:
+def conditions_of(apart: Pairs) -> ModeConditions:
     """The conditions of a problem, for building a plan."""
-    return Conditions(apart, frozenset(), (), frozenset(), ())
+    return ModeConditions(apart, frozenset(), (), frozenset(), ())
 
 
 def different(problem: Problem, u: int, v: int) -> bool:
@@ -158,7 +158,7 @@ def _quotient(problem: Problem, partition: Partition) -> Problem | None:
     candidates = tuple(_common([query.candidates[v] for v in sorted(b)]) for b in blocks)
     if any(c.count == 0 for c in candidates):
         return None
-    edges: dict[tuple[object, ...], tuple[Edge, QueryEdge]] = {}
+    edges: dict[tuple[object, ...], tuple[ResolvedEdge, QueryEdge]] = {}
     for edge, asked in zip(query.edges, query.graph.edges, strict=True):
         u, v = place[edge.source], place[edge.target]
         if edge.direction is Direction.ANY:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gdb.executor.plan import Candidates
+from gdb.executor.plan.plan import Candidates
 from gdb.planner.decompose import Decomposition
 from gdb.planner.magnitude import surely_too_many
 from gdb.planner.moments import bits
 from gdb.planner.order import independent_last, joined, matching_order
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 from gdb.planner.shape import Shape
 from gdb.records import dataclass, replace
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from gdb.executor.cpu import candidate_space as space
 from gdb.executor.cpu import populations
 from gdb.executor.cpu.workers import view_row
-from gdb.executor.plan import Candidates, ViewSpec
+from gdb.executor.plan.plan import Candidates, ViewSpec
 from gdb.planner.moments import bits
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolved_graph import Resolved
 from gdb.records import dataclass
-from gdb.storage.adjacency import I64, U32, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32
 
 ROUNDS = 3  # of arc consistency
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
-from gdb.executor.plan import Plan, verify
-from gdb.executor.prepare import entangled, stage
-from gdb.executor.source import GraphSource
+from gdb.executor.nest.prepare import entangled, stage
+from gdb.executor.plan.plan import Plan, verify
+from gdb.executor.plan.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
 from gdb.planner.problem import Pairs, Problem, different, quotients
@@ -28,7 +28,7 @@ from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
-    from gdb.executor.prepare import Prepared
+    from gdb.executor.nest.prepare import Prepared
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
 Measure = Callable[[Plan], float]
@@ -74,7 +74,7 @@ class Solution:
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class Solved:
     """A problem looked at: its solution, None if there seems to be none of `most` steps."""
 
     shape: Automorphisms
@@ -87,7 +87,7 @@ class Search:
     """A search for the cheapest way to count a problem and all that it leads to.
 
     arrange : a plan of a problem from an order, its symmetry and the length of its tail.
-    measure : expected steps of a plan. entangled : `gdb.executor.prepare.entangled`.
+    measure : expected steps of a plan. entangled : `gdb.executor.nest.prepare.entangled`.
     hubs_first : restrictions begin at high degrees, but in cliques.
     tries : alternatives of one problem that are measured. deadline : time.monotonic() at which no further
         one is tried.
@@ -99,7 +99,7 @@ class Search:
     hubs_first: bool
     tries: int
     deadline: float
-    known: list[Known] = field(default_factory=list)
+    known: list[Solved] = field(default_factory=list)
 
     def solve(self, problem: Problem, most: float) -> int | None:
         """The number, in `known`, of a solution of at most `most` steps; None if there seems to be none."""
@@ -110,7 +110,7 @@ class Search:
                     known.most, known.solution = most, self._best(problem, most)
                 fits = known.solution is not None and known.solution.steps <= most
                 return k if fits else None
-        known = Known(shape, most, None)
+        known = Solved(shape, most, None)
         self.known.append(known)
         known.solution = self._best(problem, most)
         return self.known.index(known) if known.solution is not None else None

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gdb.errors import LimitExceeded
-from gdb.executor.plan import Twin
+from gdb.executor.plan.plan import Twin
 from gdb.planner.distinct import clauses
-from gdb.planner.resolve import Edge, Resolved
+from gdb.planner.resolved_graph import Resolved, ResolvedEdge
 from gdb.records import dataclass, field
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 MAX_TWINS = 5040
 SEARCH_STEPS = 200_000
@@ -118,7 +118,7 @@ class Automorphisms:
         types = tuple(sorted(set(asked.types)))
         return (types, way, asked.predicate, alone, asked.exists, self.clauses[e])
 
-    def _is_parallel(self, edge: Edge) -> bool:
+    def _is_parallel(self, edge: ResolvedEdge) -> bool:
         """Whether another query edge joins the same vertices."""
         ends = {edge.source, edge.target}
         return sum({x.source, x.target} == ends for x in self.query.edges) > 1

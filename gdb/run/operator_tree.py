@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.logical.text import plan_lines
+from gdb.logical.plan_text import plan_lines
 from gdb.physical.meter import Figures
 from gdb.records import dataclass
 

@@ -26,12 +26,12 @@ from gdb.query_graph import (
     SUBGRAPHS,
     MatchMode,
 )
-from gdb.storage import temporal
+from gdb.storage.columns import temporal
 
 if TYPE_CHECKING:
-    from gdb.executor.cluster import Cluster
-    from gdb.executor.tail import Value
-    from gdb.storage.load_options import LoadOptions
+    from gdb.executor.cluster.cluster import Cluster
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.storage.importer.load_options import LoadOptions
 
 MATCH_MODES: dict[str, MatchMode] = {
     "DIFFERENT EDGES": DIFFERENT_EDGES,
@@ -92,7 +92,7 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
 
 def check_load(given: LoadOptions) -> None:
     """Refuse an option of an import that is none of its choices. Raises NameProblem, TypeProblem."""
-    from gdb.storage.load_options import load_options
+    from gdb.storage.importer.load_options import load_options
 
     for name, option in load_options().items():
         value = getattr(given, name)
@@ -148,8 +148,8 @@ def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
 
 
 def cluster(on: object) -> Cluster:
-    """The processes that `on=` names. Raises as `gdb.executor.cluster.cluster_of`."""
-    from gdb.executor.cluster import cluster_of
+    """The processes that `on=` names. Raises as `gdb.executor.cluster.cluster.cluster_of`."""
+    from gdb.executor.cluster.cluster import cluster_of
 
     return cluster_of(on)
 

@@ -9,8 +9,8 @@ from gdb.answer.result import Result
 from gdb.answer.summary import Summary, spent_lines
 from gdb.errors import QueryError
 from gdb.executor import run as executor
-from gdb.executor import tail as tails
 from gdb.executor.choose_device import shown
+from gdb.executor.relational import relational_tail as tails
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
@@ -23,18 +23,18 @@ from gdb.run.operator_tree import DUCKDB, Shown, figures_text, tree_lines
 if TYPE_CHECKING:
     import threading
 
-    from gdb.executor.arrow import Array
-    from gdb.executor.tail import Tail, TailResult
+    from gdb.executor.relational.arrow import Array
+    from gdb.executor.relational.relational_tail import Tail, TailResult
     from gdb.logical.operators import Operator, Operators
     from gdb.physical.binder import OnePattern
     from gdb.physical.columns.steps import Chain
     from gdb.run.request import Request
     from gdb.run.statements import Statement
-    from gdb.storage.adjacency import I64
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.adjacency import I64
+    from gdb.storage.graph.snapshot import Snapshot
 
 Finish = Callable[..., "TailResult"]
-"""As `gdb.executor.tail.finish`."""
+"""As `gdb.executor.relational.relational_tail.finish`."""
 
 
 def explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
@@ -197,7 +197,7 @@ class _Measured:
         cancel: threading.Event | None,
         deadline: float | None,
     ) -> TailResult:
-        """As `gdb.executor.tail.finish`."""
+        """As `gdb.executor.relational.relational_tail.finish`."""
         if self.chain is None:
             return tails.finish(
                 *(tail, parts),
@@ -206,8 +206,8 @@ class _Measured:
                 cancel=cancel,
                 deadline=deadline,
             )
-        from gdb.executor.relational import Session
-        from gdb.physical.columns.run import over_embeddings
+        from gdb.executor.relational.relational import Session
+        from gdb.physical.columns.chain_run import over_embeddings
 
         relation = tails.united(parts)
         if numbers is not None:

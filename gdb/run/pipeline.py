@@ -21,26 +21,26 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor import run as executor
-from gdb.executor import tail as tails
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
+from gdb.executor.relational import relational_tail as tails
 from gdb.physical import counting
 from gdb.records import replace
+from gdb.run.query_cache import by_shape
 from gdb.run.request import Clock, Request
 from gdb.run.statements import Refusal, Statement, Statements, key_of
-from gdb.run.texts import by_shape
 
 if TYPE_CHECKING:
-    from gdb.executor.arrow import Array
     from gdb.executor.gpu.rows import Pick
-    from gdb.executor.plan import Plan
-    from gdb.executor.tail import Tail
+    from gdb.executor.plan.plan import Plan
+    from gdb.executor.relational.arrow import Array
+    from gdb.executor.relational.relational_tail import Tail
     from gdb.language.clauses import Query
     from gdb.physical.binder import BoundQuery
-    from gdb.run.by_operators import Change
+    from gdb.run.operator_run import Change
     from gdb.run.pattern_tree import Finish
-    from gdb.storage.adjacency import I64
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.adjacency import I64
+    from gdb.storage.graph.snapshot import Snapshot
 
 Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
 """What makes a result of a statement."""
@@ -90,7 +90,7 @@ def _answer(
 ) -> Result:
     prepared = statements.texts.prepared(request)
     if prepared is not None:
-        from gdb.run.by_operators import answered
+        from gdb.run.operator_run import answered
 
         return answered(request, prepared, snapshot, clock, change, statements)
     key = key_of(request)
@@ -131,7 +131,7 @@ def _copied(
     from gdb.language.clauses import Copy
 
     if isinstance(query.copying, Copy):
-        from gdb.run.copying import copied
+        from gdb.run.copy_statement import copied
 
         return copied(request, query, query.copying, clock)
     from gdb.run import writing_files
@@ -204,7 +204,7 @@ def _on_device(
 def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
     """The column of ids that each output is."""
     from gdb.executor.gpu.rows import Pick
-    from gdb.executor.lookup import ids_by_vid
+    from gdb.executor.relational.lookup import ids_by_vid
 
     plan, tail = statement.plan, statement.tail
     refs = [] if tail.direct is None else [tail.columns[k] for k in tail.direct]
@@ -295,8 +295,8 @@ def _by_operators(
 
     refusal : it is not one pattern and its tail.
     """
-    from gdb.physical.rows.run import writes
-    from gdb.run.by_operators import Planned, answered
+    from gdb.physical.rows.row_run import writes
+    from gdb.run.operator_run import Planned, answered
 
     schema = _schema_warnings(request, query, snapshot)
     if schema:  # they show what is written, and another graph may have the names

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from gdb.executor.choose_device import shown
 from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
-from gdb.language.hidden import is_hidden
+from gdb.language.hidden_names import is_hidden
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Apply, Plan, names_after
-from gdb.physical.columns.steps import Few, Found, Looked, Made, Walked
+from gdb.physical.columns.steps import FirstRows, Found, Looked, Made, Walked
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
 from gdb.physical.rows.limiting import stops
@@ -24,21 +24,21 @@ from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, ROWS, Shown, figures_text, tree_lines
 
 if TYPE_CHECKING:
-    from gdb.executor.plan import Plan as Matching
+    from gdb.executor.plan.plan import Plan as Matching
+    from gdb.executor.plan.source import GraphSource
     from gdb.executor.run import PlanRun
-    from gdb.executor.source import GraphSource
     from gdb.logical.operators import Names, Operator, Operators
     from gdb.physical.columns.steps import Chain
     from gdb.physical.counts import Counts
-    from gdb.physical.rows.context import Context
     from gdb.physical.rows.pattern import Component
-    from gdb.run.by_operators import Choice
+    from gdb.physical.rows.run_context import RowContext
+    from gdb.run.operator_run import Choice
 
 PlanOver: TypeAlias = "tuple[Matching, GraphSource]"
 """A plan, and the graph that it is for."""
 
 
-def operator_lines(context: Context, plan: Plan, choice: Choice) -> list[str]:
+def operator_lines(context: RowContext, plan: Plan, choice: Choice) -> list[str]:
     """The operators of EXPLAIN; of PROFILE, where the context has a meter. Raises DeviceError."""
     tree = _Tree(context, plan, choice)
     expected = cardinality(plan, tree.of_match, context.plain)
@@ -46,7 +46,7 @@ def operator_lines(context: Context, plan: Plan, choice: Choice) -> list[str]:
 
 
 class _Tree:
-    def __init__(self, context: Context, plan: Plan, choice: Choice) -> None:
+    def __init__(self, context: RowContext, plan: Plan, choice: Choice) -> None:
         self.context, self.meter, self.choice = context, context.meter, choice
         self.snapshot = context.graph.snapshot
         # what the executors choose by is what they will be given, but for who profiles
@@ -237,7 +237,7 @@ def _limits(plan: Plan, choice: Choice) -> Iterator[str]:
     """Where LIMIT stops what is before it."""
     chain = choice.columns or (None if choice.first is None else choice.first.chain)
     for step in () if chain is None else chain.steps:
-        if isinstance(step, Few):
+        if isinstance(step, FirstRows):
             yield f"no more is matched than LIMIT {step.enough:,} takes"
     if any(last is not None for operators in plan.sides for last in stops(operators)):
         yield "no more rows are made than LIMIT takes"

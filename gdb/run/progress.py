@@ -33,7 +33,7 @@ def shown(stream: TextIO | None) -> Iterator[Progress | None]:
         bar.wipe()
 
 
-class Told(Generic[T]):
+class ProgressCallback(Generic[T]):
     """A function of the caller's that is told of progress; what it raises ends the work and is kept here."""
 
     def __init__(self, function: Callable[[T], object]) -> None:

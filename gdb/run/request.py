@@ -13,15 +13,15 @@ from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
 from gdb.limits import NONE, OF_DATABASE
 from gdb.records import dataclass, field
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.executor import run as executor
-    from gdb.executor.cluster import Cluster
-    from gdb.executor.tail import Value
-    from gdb.language.procedures import Procedure
+    from gdb.executor.cluster.cluster import Cluster
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.storage.importer.report import LoadReport
 

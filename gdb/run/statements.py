@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
 from gdb.run.options import kind_of
-from gdb.run.texts import Texts
+from gdb.run.query_cache import Texts
 
 if TYPE_CHECKING:
-    from gdb.executor.given import Given
-    from gdb.executor.plan import Compare, Plan
-    from gdb.executor.tail import Tail, Value
-    from gdb.language.pushdown import Conditions
-    from gdb.language.syntax import Element
+    from gdb.executor.nest.bindings import Given
+    from gdb.executor.plan.plan import Compare, Plan
+    from gdb.executor.relational.relational_tail import Tail, Value
+    from gdb.language.pushdown import ElementConditions
+    from gdb.language.syntax import ElementReference
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.request import Request
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 MOST = 256  # statements of one database
 MOST_BYTES = 512 << 20  # of what their stages keep
@@ -52,7 +52,7 @@ class Statement:
     values: Mapping[str, Value]
     tail: Tail
     given: Given | None
-    mentions: Sequence[tuple[Element, frozenset[str], Conditions]]
+    mentions: Sequence[tuple[ElementReference, frozenset[str], ElementConditions]]
     lasting: frozenset[str]
 
     @classmethod
@@ -87,7 +87,7 @@ class Statement:
             compared = bool(self.bound.graph.compared)
             bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
-                from gdb.executor.given import Given
+                from gdb.executor.nest.bindings import Given
 
                 numbered = self._numbered(bounds) if compared else {}
                 allowed = self.bound.allowed_again(values, changed, touched)
@@ -98,14 +98,14 @@ class Statement:
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
-        from gdb.executor.tail import same
+        from gdb.executor.relational.relational_tail import same
 
         known = self.values
         return all(same(value, known[name]) for name, value in values.items())
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
-        from gdb.executor.given import Given
+        from gdb.executor.nest.bindings import Given
 
         before, after = self.bound.graph, bound.graph
         numbered = self._numbered_of(after)

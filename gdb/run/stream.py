@@ -2,7 +2,7 @@
 
 The query runs on a thread of its own and waits while `_MOST` pieces wait to be taken, so that a stream holds a bounded
 number of rows however many there are, and so long as it is not read, nothing works. A statement that is known to give
-no rows (its shape is: `gdb.run.texts`) runs on the thread of its reader.
+no rows (its shape is: `gdb.run.query_cache`) runs on the thread of its reader.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from gdb.base import forks, waiting
 from gdb.base.closing import Closing
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
-from gdb.executor import tail as tails
+from gdb.executor.relational import relational_tail as tails
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
 from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 from gdb.run.pipeline import answer, ran
-from gdb.storage import lost_pages
+from gdb.storage.disk import lost_pages
 
 if TYPE_CHECKING:
     from gdb.answer.row import Row
-    from gdb.executor.arrow import Array
-    from gdb.executor.embeddings import Embeddings
-    from gdb.run.by_operators import Change
+    from gdb.executor.plan.embeddings import Embeddings
+    from gdb.executor.relational.arrow import Array
+    from gdb.run.operator_run import Change
     from gdb.run.request import Clock, Request
     from gdb.run.statements import Statement, Statements
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")

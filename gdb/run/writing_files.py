@@ -27,22 +27,22 @@ from gdb.language.clauses import CopyTo
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass, replace
-from gdb.run.copying import value_of
-from gdb.run.outcome import Outcome
+from gdb.run.copy_statement import value_of
+from gdb.run.late_interrupt import Outcome
 from gdb.run.pipeline import explained
 from gdb.run.stream import Pipe, streamed
-from gdb.storage.engine import Engine, Watch
-from gdb.storage.new_folder import new_file, new_folder
-from gdb.storage.scratch_folder import ScratchFolder
+from gdb.storage.disk.duckdb_engine import Engine, Watch
+from gdb.storage.disk.new_folder import new_file, new_folder
+from gdb.storage.disk.scratch_folder import ScratchFolder
 
 if TYPE_CHECKING:
     from gdb.base.sql import Value
-    from gdb.executor.arrow import Array
+    from gdb.executor.relational.arrow import Array
     from gdb.language.clauses import Query
     from gdb.language.syntax import Expression
     from gdb.run.request import Request
     from gdb.run.statements import Statements
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.snapshot import Snapshot
 
 Format: TypeAlias = Literal["parquet", "csv"]
 PART_ROWS = 1 << 20
@@ -86,7 +86,7 @@ def copied_to(request: Request, query: Query, snapshot: Snapshot, statements: St
         ScratchFolder() as scratch,
         closing(Engine(request.memory, scratch, folders=[Path(files.where)])) as engine,
         _translated(request, target),
-        closing(_Writer(request, engine, Path(files.where), target, query)) as writer,
+        closing(_RowWriter(request, engine, Path(files.where), target, query)) as writer,
     ):
         summary = streamed(inner, snapshot, statements, None, writer)
         writer.finish()
@@ -113,7 +113,7 @@ def _inner(request: Request, query: Query) -> Request:
     return replace(request, text=query.copying.query.text)
 
 
-class _Writer(Pipe):
+class _RowWriter(Pipe):
     """Takes the rows of a query, in several threads, and writes them."""
 
     def __init__(

@@ -10,18 +10,25 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.records import replace
-from gdb.storage.build import write_spools
-from gdb.storage.engine import Engine
-from gdb.storage.importer import compressed, parquet
-from gdb.storage.importer.assemble import Assembly
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import is_parquet, open_input
-from gdb.storage.importer.documents import DOCUMENTS
-from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
-from gdb.storage.importer.kuzu_parquet import Mending
-from gdb.storage.importer.meter import LoadProgress, Meter, Progress
-from gdb.storage.importer.read import read
-from gdb.storage.importer.report import (
+
+from ..disk.duckdb_engine import Engine
+from ..disk.scratch_folder import ScratchFolder
+from ..graph.snapshot import Snapshot
+from ..write.build import write_spools
+from ..write.edge_runs import PIECE, Room
+from ..write.snapshot_tables import read_edges, read_vertices, repeats_of
+from ..write.store import Store
+from . import compressed, parquet
+from .assemble import Assembly
+from .csv_graph import Naming
+from .detect import is_parquet, open_input
+from .documents import DOCUMENTS
+from .inputs import AnySource, Edges, Gathering, Input, Nodes
+from .kuzu_parquet import Mending
+from .load_options import LoadOptions
+from .meter import LoadProgress, Meter, Progress
+from .read import read
+from .report import (
     FileReport,
     LoadReport,
     Rejected,
@@ -29,12 +36,6 @@ from gdb.storage.importer.report import (
     loud,
     written_rejects,
 )
-from gdb.storage.load_options import LoadOptions
-from gdb.storage.reading import read_edges, read_vertices, repeats_of
-from gdb.storage.runs import PIECE, Room
-from gdb.storage.scratch_folder import ScratchFolder
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
 
 __all__ = [
     "AnySource",

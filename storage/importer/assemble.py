@@ -9,17 +9,18 @@ import numpy as np
 from gdb.base import waiting
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
-from gdb.storage.build import check_text, spool_of, spool_table
-from gdb.storage.importer.duplicates import Update, sorted_out, updated
-from gdb.storage.importer.header import names_of
-from gdb.storage.importer.properties import Properties, Source, Spot
-from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.importer.spaces import Ids, Space, join_ids
-from gdb.storage.load_options import LoadOptions
-from gdb.storage.loops import pack
-from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable, from_strings
-from gdb.storage.runs import Room
-from gdb.storage.spool import Spool, without_repeats
+
+from ..columns.model import I64, Bools, Column, EdgeTable, VertexTable, from_strings
+from ..graph.edge_loops import pack
+from ..write.build import check_text, spool_of, spool_table
+from ..write.edge_runs import Room
+from ..write.edge_spool import Spool, without_repeats
+from .duplicates import Update, sorted_out, updated
+from .header import names_of
+from .load_options import LoadOptions
+from .properties import Properties, Source, Spot
+from .report import Fault, FileReport, Rejects
+from .spaces import Ids, Space, join_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,9 +30,10 @@ from gdb.base.sql import (
     written,
 )
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine, run, tell_progress
-from gdb.storage.rooted import open_bytes, reopened
-from gdb.storage.sandbox import literal
+
+from ..disk.duckdb_engine import Engine, run, tell_progress
+from ..disk.import_root import open_bytes, reopened
+from ..disk.sandbox import literal
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -11,11 +11,15 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage.engine import Engine
-from gdb.storage.importer.assemble import Assembly, NewEdges
-from gdb.storage.importer.detect import head, is_parquet
-from gdb.storage.importer.frames import Frame, FrameTable, frame_layout
-from gdb.storage.importer.header import (
+
+from ..columns.model import I64, Column, Kind, VertexTable, from_strings
+from ..disk.duckdb_engine import Engine
+from ..disk.memory_files import MemoryFiles
+from ..write.edge_runs import Room
+from .assemble import Assembly, NewEdges
+from .detect import head, is_parquet
+from .frames import Frame, FrameTable, frame_layout
+from .header import (
     Field,
     assume_roles,
     ends_by_label,
@@ -23,18 +27,15 @@ from gdb.storage.importer.header import (
     names_of,
     repeated,
 )
-from gdb.storage.importer.integer_table import IntegerTable, read_integers
-from gdb.storage.importer.layout import Layout, layout_of
-from gdb.storage.importer.parquet import ParquetTable, parquet_layout
-from gdb.storage.importer.places import Places
-from gdb.storage.importer.properties import Source
-from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
-from gdb.storage.importer.tables import Table
-from gdb.storage.load_options import LoadOptions
-from gdb.storage.memory import MemoryFiles
-from gdb.storage.model import I64, Column, Kind, VertexTable, from_strings
-from gdb.storage.runs import Room
+from .integer_table import IntegerTable, read_integers
+from .layout import Layout, layout_of
+from .load_options import LoadOptions
+from .parquet import ParquetTable, parquet_layout
+from .places import Places
+from .properties import Source
+from .report import FileReport, Rejects
+from .spaces import DUPLICATE, Ids, Space
+from .tables import Table
 
 DEFAULT_TYPE = "EDGE"
 

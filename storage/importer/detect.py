@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer.compressed import damaged, unpacked
-from gdb.storage.rooted import open_bytes
+
+from ..disk.import_root import open_bytes
+from .compressed import damaged, unpacked
 
 Format = Literal["snap", "csv", "graph", "mtx"]
 PARQUET = b"PAR1"

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from gdb.records import dataclass
-from gdb.storage.importer.properties import Source
-from gdb.storage.importer.report import FileReport
-from gdb.storage.importer.spaces import Ids, Space, firsts, join_ids
-from gdb.storage.kinds import is_empty, joined
-from gdb.storage.load_options import OnDuplicate
-from gdb.storage.model import I64, Bools, Column, VertexTable
+
+from ..columns.kinds import is_empty, joined
+from ..columns.model import I64, Bools, Column, VertexTable
+from .load_options import OnDuplicate
+from .properties import Source
+from .report import FileReport
+from .spaces import Ids, Space, firsts, join_ids
 
 Found = tuple[VertexTable, Source]
 

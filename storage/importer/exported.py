@@ -7,12 +7,13 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.records import replace
-from gdb.storage import contents
-from gdb.storage.contents import ExportedColumn, ExportedFile
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.header import Field
-from gdb.storage.importer.layout import Layout, Written
+
+from ..copies import export_contents as contents
+from ..copies.export_contents import ExportedColumn, ExportedFile
+from .csv_graph import Naming
+from .detect import open_input
+from .header import Field
+from .layout import Layout, WrittenFile
 
 _MOST = 1 << 26  # bytes of the description, which is read whole
 _GUARDED = "was exported for spreadsheets; texts that were formulas keep the apostrophe before them"
@@ -67,7 +68,7 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
 def _layout(held: ExportedFile, spaces: dict[str, str], guarded: bool) -> Layout:
     fields = [_field(column, spaces) for column in held.columns]
     warnings = [_GUARDED] if guarded else []
-    return Layout(",", 1, fields, warnings, False, Written(held.rows, held.widest))
+    return Layout(",", 1, fields, warnings, False, WrittenFile(held.rows, held.widest))
 
 
 def _field(column: ExportedColumn, spaces: dict[str, str]) -> Field:

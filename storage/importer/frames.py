@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import binary, exp, row_number, select, value_of
 from gdb.errors import ImportFailed
-from gdb.storage.arrow_arrays import ArrowStream
-from gdb.storage.engine import Engine
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+
+from ..columns.arrow_arrays import ArrowStream
+from ..disk.duckdb_engine import Engine
+from .layout import Layout
+from .report import FileReport, Rejects
+from .typed import Schema, TypedTable, duration_of, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -9,10 +9,11 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer.lines import lines_of
-from gdb.storage.importer.number_lines import integer_fault, shown
-from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import I64
+
+from ..columns.model import I64
+from .lines import lines_of
+from .number_lines import integer_fault, shown
+from .report import Fault, FileReport, Rejects
 
 _TICK = 1 << 16  # lines after which it is told how far it is
 # fewest and most numbers of each kind of line

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage.model import LIST_OF, Kind
+
+from ..columns.model import LIST_OF, Kind
 
 _FIELD = re.compile(
     r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{(?P<options>.*)\})?)?$"
@@ -25,7 +26,7 @@ _KINDS: dict[str, Kind] = {
     "date": "date",
     **dict.fromkeys(("datetime", "localdatetime"), "datetime"),
     "duration": "duration",
-    "any": "any",  # texts that `gdb.storage.coded` writes
+    "any": "any",  # texts that `gdb.storage.columns.any_values` writes
 }
 _LABELLED = re.compile(r"[^\W\d]\w*\.id", re.IGNORECASE)
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")

@@ -9,19 +9,21 @@ from typing import NamedTuple
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage import contents
-from gdb.storage.arrow_arrays import ArrowStream, is_stream
-from gdb.storage.importer import csv_graph, exported, kuzu_export
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import detect, document_of, head, is_parquet
-from gdb.storage.importer.documents import DOCUMENTS
-from gdb.storage.importer.frames import Frame, frame_layout
-from gdb.storage.importer.header import as_text, names_of
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
-from gdb.storage.importer.parquet import parquet_kinds
-from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
-from gdb.storage.importer.records import (
+
+from ..columns.arrow_arrays import ArrowStream, is_stream
+from ..copies import export_contents as contents
+from ..disk.import_root import rooted
+from . import csv_graph, exported, kuzu_export
+from .csv_graph import Naming
+from .detect import detect, document_of, head, is_parquet
+from .documents import DOCUMENTS
+from .frames import Frame, frame_layout
+from .header import as_text, names_of
+from .layout import Layout
+from .networkx_graph import NetworkxGraph, is_graph
+from .parquet import parquet_kinds
+from .parted import PartedFile, expanded, grouped, parts_of
+from .records import (
     LazyRows,
     LazyTable,
     Records,
@@ -29,7 +31,6 @@ from gdb.storage.importer.records import (
     is_records,
     tabled,
 )
-from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream | Records | LazyRows
@@ -96,7 +97,7 @@ class Gathering:
         return found
 
     def _files(self, things: list[object], naming: Naming) -> list[object]:
-        """What is named, with the files of patterns, and those that are one table as a `Group`."""
+        """What is named, with the files of patterns, and those that are one table as a `PartedFile`."""
         found = expanded(things, self._inside)
         if self.format not in ("auto", "csv") or len(found) < 2:
             return found
@@ -106,7 +107,7 @@ class Gathering:
         """Tables of nodes or edges: files, or in memory."""
         found: list[Input] = []
         for each in self._files(things, naming):
-            if isinstance(each, Group):
+            if isinstance(each, PartedFile):
                 parts = parts_of(each, naming, self._checked)
                 found += [self._table(kind, path, how) for path, how in parts]
             else:
@@ -217,7 +218,7 @@ class Gathering:
             frame = Frame(given, name)
             layout = frame_layout(frame, self.naming.columns)
             return [Input(self._side(layout), Path(name), self.naming, frame)]
-        if isinstance(given, Group):
+        if isinstance(given, PartedFile):
             return self._group(given)
         path = self._inside(_path(given))
         if self.format == "auto" and exported.is_export(path):
@@ -235,7 +236,7 @@ class Gathering:
             kind = self._side(csv_graph.layout(path, self.naming))
         return [Input(kind, path, self.naming)]
 
-    def _group(self, group: Group) -> list[Input]:
+    def _group(self, group: PartedFile) -> list[Input]:
         """Files that are one table, nodes or edges; if they are of another format, each by itself."""
         first = self._inside(group.files[0])
         self.check(first)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.engine import Engine
-from gdb.storage.importer.compressed import compression_of
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.tables import Table
-from gdb.storage.model import I64, Column, Kind, from_strings
-from gdb.storage.rooted import open_bytes
-from gdb.storage.runs import Piece, Pieces, Room
+from ..columns.model import I64, Column, Kind, from_strings
+from ..disk.duckdb_engine import Engine
+from ..disk.import_root import open_bytes
+from ..write.edge_runs import Pieces, Room, RunPiece
+from .compressed import compression_of
+from .layout import Layout
+from .report import FileReport, Rejects
+from .tables import Table
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
 _NO_KEYS = np.zeros(0, np.uint64)
@@ -56,7 +56,7 @@ def read_integers(
         few = stream.read(_FEW)
         if not few or few.translate(None, b"0123456789-\r\n" + layout.delimiter.encode()):
             return None
-    from gdb.storage.importer.integers import parsed_file  # brings the compiler
+    from .integers import parsed_file  # brings the compiler
 
     for found in parsed_file(path, begin, delimiter, columns, cancel):
         if found is None:
@@ -64,7 +64,7 @@ def read_integers(
             return None
         numbers, done = found
         named = {str(k): Column("int64", column) for k, column in enumerate(numbers)}
-        pieces.add(Piece(_NO_KEYS, named))
+        pieces.add(RunPiece(_NO_KEYS, named))
         tick(done)
     return pieces
 
@@ -159,7 +159,7 @@ class IntegerTable(Table):
         return self._chosen
 
 
-def _numbers(piece: Piece) -> list[I64]:
+def _numbers(piece: RunPiece) -> list[I64]:
     return [
         piece.columns[str(k)].values.astype(np.int64, copy=False) for k in range(len(piece.columns))
     ]

@@ -17,9 +17,10 @@ from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.cores import cores
 from gdb.base.machine.memory import load_i64, load_u8, store_i64
 from gdb.errors import Cancelled
-from gdb.storage.arrays import unset
-from gdb.storage.model import I64, U8
-from gdb.storage.rooted import open_bytes
+
+from ..columns.model import I64, U8
+from ..disk.arrays import unset
+from ..disk.import_root import open_bytes
 
 _PART = 6 << 20  # bytes that a thread parses at a time, at most
 _REST = 1 << 10  # bytes behind them in which their last line ends, most often

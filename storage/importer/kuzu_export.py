@@ -15,11 +15,12 @@ from typing import NoReturn
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.header import Field, as_text
-from gdb.storage.importer.layout import Layout
-from gdb.storage.model import LIST_OF, Kind
+
+from ..columns.model import LIST_OF, Kind
+from .csv_graph import Naming
+from .detect import open_input
+from .header import Field, as_text
+from .layout import Layout
 
 SCHEMA, COPIES = "schema.cypher", "copy.cypher"
 _MOST = 1 << 22  # bytes of either, which is read whole
@@ -44,7 +45,7 @@ Words = list[str]
 
 
 @dataclass(slots=True)
-class _Table:
+class _KuzuTable:
     """A table: its columns and their types. key : of nodes, the column of ids. pairs : of relationships, the tables of
     both ends."""
 
@@ -96,7 +97,7 @@ def inputs(
 
 
 def _named(
-    naming: Naming, table: _Table, copy: _Copy, tables: Mapping[str, _Table], schema: Path
+    naming: Naming, table: _KuzuTable, copy: _Copy, tables: Mapping[str, _KuzuTable], schema: Path
 ) -> Naming:
     """What is to be said of a file of a table."""
     columns = copy.columns or tuple(name for name in table.columns if name)
@@ -149,7 +150,7 @@ def _kind(type: str) -> tuple[Kind | None, bool]:
     return (LIST_OF[kind], True) if kind is not None else ("string", False)
 
 
-def _by_name(tables: Mapping[str, _Table]) -> list[_Copy]:
+def _by_name(tables: Mapping[str, _KuzuTable]) -> list[_Copy]:
     """The files that Ladybug writes."""
     return [
         _Copy(name, (), f"{'rels' if table.pairs else 'nodes'}_{name}.parquet", {})
@@ -181,7 +182,7 @@ def _statements(path: Path) -> Iterator[Words]:
         yield words
 
 
-def _tables(path: Path) -> Iterator[_Table]:
+def _tables(path: Path) -> Iterator[_KuzuTable]:
     for words in _statements(path):
         head = [word.upper() for word in words[:4]]
         if head[:1] != ["CREATE"] or head[1:3] not in (["NODE", "TABLE"], ["REL", "TABLE"]):
@@ -200,8 +201,8 @@ def _tables(path: Path) -> Iterator[_Table]:
         yield _table(path, _plain(rest[0]), _parts(rest[2:]), is_rel=is_rel)
 
 
-def _table(path: Path, name: str, parts: list[Words], *, is_rel: bool) -> _Table:
-    table = _Table(name, {})
+def _table(path: Path, name: str, parts: list[Words], *, is_rel: bool) -> _KuzuTable:
+    table = _KuzuTable(name, {})
     for part in parts:
         first = [word.upper() for word in part[:2]]
         if is_rel and first[:1] == ["FROM"] and len(part) >= 4:

@@ -16,8 +16,9 @@ from pathlib import Path
 from types import TracebackType
 
 from gdb.records import dataclass
-from gdb.storage.importer.detect import PARQUET
-from gdb.storage.rooted import open_bytes
+
+from ..disk.import_root import open_bytes
+from .detect import PARQUET
 
 _MOST = 1 << 26  # bytes of a footer that is read
 _LAST, _INT_64 = 21, 18  # of the converted types

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer.detect import delimiter_of, other_kind
-from gdb.storage.importer.header import (
+
+from .detect import delimiter_of, other_kind
+from .header import (
     Field,
     looks_like_header,
     parse_header,
@@ -17,7 +18,7 @@ from gdb.storage.importer.header import (
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """What is known of a file that gdb wrote: its rows, and bytes that no line of it exceeds."""
 
     rows: int
@@ -38,7 +39,7 @@ class Layout:
     fields: list[Field]
     warnings: list[str]
     guessed: bool
-    written: Written | None = None
+    written: WrittenFile | None = None
     quote: str = '"'
     escape: str = '"'
     bracketed: bool = False

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gdb.base import forks
-from gdb.storage.importer.detect import open_input
+
+from .detect import open_input
 
 _CHUNK = 1 << 22
 

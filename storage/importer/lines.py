@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from gdb.storage.importer.compressed import bytes_read, damaged
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.number_lines import BOM, LONGEST, too_long
+from .compressed import bytes_read, damaged
+from .detect import open_input
+from .number_lines import BOM, LONGEST, too_long
 
 
 def lines_of(path: Path, most: int | None) -> Iterator[tuple[int, bytes, float]]:

@@ -17,12 +17,13 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer import number_lines
-from gdb.storage.importer.compressed import damaged
-from gdb.storage.importer.detect import MATRIX_MARKET, open_input
-from gdb.storage.importer.number_lines import BOM, Lines, integer_fault, read_numbers, shown
-from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import I64, Column
+
+from ..columns.model import I64, Column
+from . import number_lines
+from .compressed import damaged
+from .detect import MATRIX_MARKET, open_input
+from .number_lines import BOM, Lines, integer_fault, read_numbers, shown
+from .report import Fault, FileReport, Rejects
 
 VALUE = "value"
 """The property that a matrix' values become."""

@@ -14,11 +14,12 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
-from gdb.storage import temporal
-from gdb.storage.importer.report import FileReport
-from gdb.storage.importer.spaces import Ids
-from gdb.storage.model import Column, Item, PropertyValue, VertexTable
-from gdb.storage.python_columns import Misfit, shown
+
+from ..columns import temporal
+from ..columns.model import Column, Item, PropertyValue, VertexTable
+from ..columns.python_columns import Misfit, shown
+from .report import FileReport
+from .spaces import Ids
 
 LABELS, LABEL, TYPE = "labels", "label", "type"
 """The attributes that are no properties: labels of a node (a text or several), the type of an edge."""
@@ -52,7 +53,7 @@ def is_graph(value: object) -> TypeGuard[NetworkxGraph]:
 
 
 @dataclass(slots=True)
-class Rows:
+class AttributeTable:
     """Elements that become one table: their attributes, and by what errors call each."""
 
     values: list[Properties] = field(default_factory=list)
@@ -85,7 +86,7 @@ class _Edges:
 
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
-    rows: Rows = field(default_factory=Rows)
+    rows: AttributeTable = field(default_factory=AttributeTable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +94,8 @@ class ReadGraph:
     """A graph: its vertices, and for each type (None where the edges name none) the ids of both ends; all with the
     rows that they are made of."""
 
-    vertices: list[tuple[VertexTable, Rows]]
-    edges: dict[str | None, tuple[Ids, Ids, Rows]]
+    vertices: list[tuple[VertexTable, AttributeTable]]
+    edges: dict[str | None, tuple[Ids, Ids, AttributeTable]]
     directed: bool
 
 
@@ -113,14 +114,14 @@ def read_networkx(
     ------
     ImportFailed : a node's id, or the value of an attribute, cannot be stored; told with node and attribute.
     """
-    reader = _Reader(report.file)
+    reader = _NetworkxReader(report.file)
     numbered: dict[Hashable, int] = {}
-    tables: dict[tuple[str, ...], tuple[list[int], Rows]] = {}
+    tables: dict[tuple[str, ...], tuple[list[int], AttributeTable]] = {}
     ids: list[int | str] = []
     for node, attributes in _ticking(graph.nodes(data=True), tick):
         name = f"node {node!r}"
         own, properties = reader.node(attributes, name)
-        members, rows = tables.setdefault(tuple(sorted({*labels, *own})), ([], Rows()))
+        members, rows = tables.setdefault(tuple(sorted({*labels, *own})), ([], AttributeTable()))
         members.append(len(ids))
         rows.add(properties, name)
         numbered[node] = len(ids)
@@ -164,7 +165,7 @@ def _ids(ids: list[int | str], numbers: list[int]) -> Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _NetworkxReader:
     """What nodes and edges are made of, checked; `file` is by what errors call the graph."""
 
     file: str

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer.compressed import bytes_read, damaged
-from gdb.storage.importer.report import Fault, FileReport, Rejects
+
+from .compressed import bytes_read, damaged
+from .report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 23
 LONGEST = 1 << 24  # bytes of a line; who waits for the end of a longer one holds all of it
@@ -126,7 +127,7 @@ def _plain(text: bytes, how: Lines) -> Numbers | None:
     blank = re.search(rb"[ \t]", text)
     if how.reals or blank is None:
         return None
-    from gdb.storage.importer.integers import parsed  # brings the compiler
+    from .integers import parsed  # brings the compiler
 
     found = parsed(np.frombuffer(text, np.uint8), ord(blank[0]), how.width)
     return None if found is None else np.ascontiguousarray(found.T)

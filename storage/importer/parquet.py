@@ -23,14 +23,15 @@ from gdb.base.sql import (
     written,
 )
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine, run, tell_progress
-from gdb.storage.importer.compressed import allowance, refusal
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.tables import no_room
-from gdb.storage.importer.typed import Schema, TypedTable, duration_of, kinds_of, typed_layout
-from gdb.storage.model import Kind
-from gdb.storage.rooted import reopened
-from gdb.storage.sandbox import literal
+
+from ..columns.model import Kind
+from ..disk.duckdb_engine import Engine, run, tell_progress
+from ..disk.import_root import reopened
+from ..disk.sandbox import literal
+from .compressed import allowance, refusal
+from .layout import Layout
+from .tables import no_room
+from .typed import Schema, TypedTable, duration_of, kinds_of, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -14,23 +14,24 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import delimiter_of, head, is_parquet
-from gdb.storage.importer.header import ROLES, looks_like_header
-from gdb.storage.importer.layout import cells_of, layout_of
+
+from .csv_graph import Naming
+from .detect import delimiter_of, head, is_parquet
+from .header import ROLES, looks_like_header
+from .layout import cells_of, layout_of
 
 _MAGIC = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PartedFile:
     """Files that are one table: the first of them begins with the header."""
 
     files: tuple[Path, ...]
 
 
 def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[object]:
-    """What a caller names, with the files that each pattern matches in its place, and lists in a text as a `Group`.
+    """What a caller names, with the files that each pattern matches in its place, and lists as a `PartedFile`.
 
     inside : gives the path of a file that may be read, or raises.
 
@@ -45,7 +46,7 @@ def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[o
             found.append(each)
         elif "," in text:
             words = [word.strip() for word in text.split(",") if word.strip()]
-            found.append(Group(tuple(f for w in words for f in _matching(w, inside))))
+            found.append(PartedFile(tuple(f for w in words for f in _matching(w, inside))))
         else:
             found += _matching(text, inside)
     return found
@@ -54,7 +55,7 @@ def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[o
 def grouped(
     things: Iterable[object], naming: Naming, check: Callable[[Path], Path]
 ) -> list[object]:
-    """Things as of `expanded`, with a header file and its parts as a `Group`; only paths are looked at."""
+    """Things as of `expanded`, with a header file and its parts as a `PartedFile`; only paths are looked at."""
     found: list[object] = []
     open_header: tuple[str, Naming] | None = None
     for each in things:
@@ -63,17 +64,17 @@ def grouped(
             found.append(each)
             continue
         path, group = Path(each), found[-1] if found else None
-        if open_header and isinstance(group, Group) and _is_part(path, *open_header, check):
-            found[-1] = Group((*group.files, path))
+        if open_header and isinstance(group, PartedFile) and _is_part(path, *open_header, check):
+            found[-1] = PartedFile((*group.files, path))
             continue
         first = _only_header(path, naming, check)
         open_header = (first, naming) if first else None
-        found.append(Group((path,)) if first else each)
+        found.append(PartedFile((path,)) if first else each)
     return found
 
 
 def parts_of(
-    group: Group, naming: Naming, check: Callable[[Path], Path]
+    group: PartedFile, naming: Naming, check: Callable[[Path], Path]
 ) -> list[tuple[Path, Naming]]:
     """The files of a group that hold rows, and what is said of each.
 

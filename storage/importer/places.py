@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gdb.records import dataclass, field
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.layout import Layout
+
+from .detect import open_input
+from .layout import Layout
 
 _WIDEST = 1 << 16  # characters of a record that are kept: an open quote can swallow the file
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A record: 1-based number of its first line, and its text."""
 
     line: int
@@ -47,10 +48,10 @@ class Places:
         quotes = layout.quote, layout.escape
         return cls(path, layout.delimiter, layout.skipped, len(layout.fields) == 1, quotes)
 
-    def of_numbers(self, wanted: Collection[int]) -> dict[int, Place]:
+    def of_numbers(self, wanted: Collection[int]) -> dict[int, RecordPlace]:
         """The places of records by the reader's numbers. Cost: reads the file up to the last one."""
         last = max(wanted, default=0)
-        found: dict[int, Place] = {}
+        found: dict[int, RecordPlace] = {}
         for number, place, _ in self._records():
             if number > last:
                 break
@@ -58,10 +59,10 @@ class Places:
                 found[number] = place
         return found
 
-    def of_rows(self, wanted: Collection[int]) -> dict[int, Place]:
+    def of_rows(self, wanted: Collection[int]) -> dict[int, RecordPlace]:
         """The places of accepted records by their rows. Cost: reads the file up to the last one."""
         last, row = max(wanted, default=0), 0
-        found: dict[int, Place] = {}
+        found: dict[int, RecordPlace] = {}
         for number, place, blank in self._records():
             if row >= last:
                 break
@@ -72,7 +73,7 @@ class Places:
                 found[row] = place
         return found
 
-    def _records(self) -> Iterator[tuple[int, Place, bool]]:
+    def _records(self) -> Iterator[tuple[int, RecordPlace, bool]]:
         """The reader's number, the place, and whether the line is blank, of every record."""
         number = self.skipped
         with open_input(self.path) as stream:
@@ -90,7 +91,7 @@ class Places:
                     text = text + more if len(text) < _WIDEST else text
                     is_open = _left_open(more, True, *how)
                 shown = text.strip("\r\n").removeprefix("\ufeff" if line == 1 else "")
-                yield number, Place(line, shown), not shown
+                yield number, RecordPlace(line, shown), not shown
 
 
 def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str) -> bool:

@@ -8,10 +8,11 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
-from gdb.storage.importer.values import is_text_of
-from gdb.storage.kinds import ROUNDED, inexact, is_empty, joined
-from gdb.storage.model import I64, WIDER, Column, Kind, VertexTable
-from gdb.storage.python_columns import shown
+
+from ..columns.kinds import ROUNDED, inexact, is_empty, joined
+from ..columns.model import I64, WIDER, Column, Kind, VertexTable
+from ..columns.python_columns import shown
+from ..disk.csv_values import is_text_of
 
 Owner = str | tuple[tuple[str, ...], str]
 """Whose property it is: a label's or a relationship type's, or that of the nodes of one group (labels, id space), whose
@@ -139,7 +140,7 @@ class Properties:
 
     def settled(self, tables: Iterable[VertexTable]) -> list[VertexTable]:
         """The tables without those columns that hold no value and are of another type elsewhere. (A
-        `gdb.storage.spool.Spool` does this for edges.)"""
+        `gdb.storage.write.edge_spool.Spool` does this for edges.)"""
 
         def kept(owners: Iterable[Owner], columns: dict[str, Column]) -> dict[str, Column]:
             return {

@@ -9,22 +9,23 @@ from pathlib import Path
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine
-from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
-from gdb.storage.importer.assemble import Assembly, NewEdges
-from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
-from gdb.storage.importer.detect import is_parquet
-from gdb.storage.importer.documents import DOCUMENTS
-from gdb.storage.importer.documents.collect import Collecting
-from gdb.storage.importer.frames import Frame
-from gdb.storage.importer.graph_format import read_graph
-from gdb.storage.importer.header import names_of
-from gdb.storage.importer.inputs import Input
-from gdb.storage.importer.meter import Meter
-from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
-from gdb.storage.importer.properties import Source
-from gdb.storage.importer.report import FileReport, LoadReport
-from gdb.storage.model import VertexTable
+
+from ..columns.model import VertexTable
+from ..disk.duckdb_engine import Engine
+from . import compressed, csv_graph, matrix_market, snap
+from .assemble import Assembly, NewEdges
+from .csv_graph import DEFAULT_TYPE, Naming, Sheet
+from .detect import is_parquet
+from .documents import DOCUMENTS
+from .documents.collect import Collecting
+from .frames import Frame
+from .graph_format import read_graph
+from .header import names_of
+from .inputs import Input
+from .meter import Meter
+from .networkx_graph import NetworkxGraph, is_graph, read_networkx
+from .properties import Source
+from .report import FileReport, LoadReport
 
 Later = Callable[[], None]
 

@@ -7,9 +7,10 @@ from typing import Any, Protocol, TypeGuard
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.arrow_arrays import ArrowStream, is_stream
-from gdb.storage.model import Column, PropertyValue
-from gdb.storage.python_columns import Misfit, shown
+
+from ..columns.arrow_arrays import ArrowStream, is_stream
+from ..columns.model import Column, PropertyValue
+from ..columns.python_columns import Misfit, shown
 
 Records = Sequence[Mapping[str, Any]]
 

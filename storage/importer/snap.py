@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.importer import number_lines
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.number_lines import Lines, integer_fault, number_blocks
-from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import I64
+from ..columns.model import I64
+from . import number_lines
+from .detect import open_input
+from .number_lines import Lines, integer_fault, number_blocks
+from .report import Fault, FileReport, Rejects
 
 _CURE = 'Two integers a line are wanted; for other columns or text ids use format="csv".'
 

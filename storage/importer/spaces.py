@@ -6,9 +6,10 @@ import numpy as np
 
 from gdb.base import waiting
 from gdb.errors import ImportFailed
-from gdb.storage.importer.report import FileReport
-from gdb.storage.loops import NONE, find_rows
-from gdb.storage.model import I64, U32, Bools
+
+from ..columns.model import I64, U32, Bools
+from ..graph.edge_loops import NONE, find_rows
+from .report import FileReport
 
 Ids = I64 | list[str]
 DUPLICATE = (

@@ -26,8 +26,9 @@ from gdb.base.sql import (
 
 if TYPE_CHECKING:
     from gdb.base.sql import Rows, Value
-    from gdb.storage.importer.compressed import Compression
-    from gdb.storage.importer.layout import Layout
+
+    from .compressed import Compression
+    from .layout import Layout
 
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
 

@@ -32,20 +32,9 @@ from gdb.base.sql import (
 )
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage import temporal
-from gdb.storage.engine import Engine, run, stream_errors, tell_progress
-from gdb.storage.importer import statements, values
-from gdb.storage.importer.compressed import (
-    MOST_UNPACKED,
-    allowance,
-    compression_of,
-    damaged,
-)
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.line_ends import unified
-from gdb.storage.importer.places import Places
-from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import (
+
+from ..columns import temporal
+from ..columns.model import (
     DTYPES,
     I64,
     ITEM_OF,
@@ -55,8 +44,16 @@ from gdb.storage.model import (
     Values,
     offsets_of_lengths,
 )
-from gdb.storage.rooted import open_bytes, reopened
-from gdb.storage.sandbox import literal
+from ..disk import csv_values
+from ..disk.duckdb_engine import Engine, run, stream_errors, tell_progress
+from ..disk.import_root import open_bytes, reopened
+from ..disk.sandbox import literal
+from . import statements
+from .compressed import MOST_UNPACKED, allowance, compression_of, damaged
+from .layout import Layout
+from .line_ends import unified
+from .places import Places
+from .report import Fault, FileReport, Rejects
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -275,11 +272,11 @@ class Table(Closing):
 
     def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
         """Reject the rows whose text in column i is no value of a kind."""
-        self.reject(i, values.misfit(self.text(i), kind), what, cure)
+        self.reject(i, csv_values.misfit(self.text(i), kind), what, cure)
 
     def reject_misread(self) -> None:
         """Reject the rows whose text in a column of the kind "any" is of no value."""
-        from gdb.storage.coded import misread  # only such columns need it
+        from ..columns.any_values import misread  # only such columns need it
 
         for i, field in enumerate(self.layout.fields):
             if field.kind == "any" and not field.role:
@@ -297,7 +294,7 @@ class Table(Closing):
     def text(self, i: int) -> exp.Expr:
         """A column as text, in SQL; lists as `a;b`."""
         brackets = self.layout.bracketed and self.layout.fields[i].kind in ITEM_OF
-        return values.unbracketed(column_of(f"c{i}")) if brackets else column_of(f"c{i}")
+        return csv_values.unbracketed(column_of(f"c{i}")) if brackets else column_of(f"c{i}")
 
     def _told(self, i: int) -> exp.Expr:
         """A column as text, "" where it is empty."""
@@ -309,8 +306,8 @@ class Table(Closing):
 
     def value(self, i: int, kind: Kind) -> exp.Expr:
         """A column as values of a kind, NULL where one does not fit; in SQL."""
-        made = values.value(self.text(i), kind)
-        return values.unescaped(made) if kind == "string[]" and self.layout.escaped else made
+        made = csv_values.value(self.text(i), kind)
+        return csv_values.unescaped(made) if kind == "string[]" and self.layout.escaped else made
 
     def count(self) -> int:
         return self._number("t")
@@ -355,7 +352,7 @@ class Table(Closing):
 
     def all_fit(self, i: int, kind: Kind) -> bool:
         """Whether a column may be taken for a kind that nobody declared."""
-        odd = [values.surprise(self.text(i), kind)]
+        odd = [csv_values.surprise(self.text(i), kind)]
         few = select([f"c{i}"], "t", limit=_FEW)
         return not self._number(few, where=odd) and not self._number("t", where=odd)
 
@@ -367,13 +364,15 @@ class Table(Closing):
             return field.kind
         if self.is_empty(i):
             return "string"
-        found: Kind = next((kind for kind in values.INFERRED if self.all_fit(i, kind)), "string")
+        found: Kind = next(
+            (kind for kind in csv_values.INFERRED if self.all_fit(i, kind)), "string"
+        )
         if found != "float64":
             return found
         given = unequal(f"c{i}", value_of(""))
-        if not self._number("t", where=[given, negated(values.is_no_number(f"c{i}"))]):
+        if not self._number("t", where=[given, negated(csv_values.is_no_number(f"c{i}"))]):
             return "string"
-        if not self._number("t", where=[given, negated(values.is_digits(f"c{i}"))]):
+        if not self._number("t", where=[given, negated(csv_values.is_digits(f"c{i}"))]):
             self.warnings.append(
                 f"{self.path}: {field.name!r} holds integers beyond 64 bits; it is stored as string "
                 f"(declare {field.name}:float to round them)"
@@ -381,7 +380,7 @@ class Table(Closing):
             return "string"
         self.reject(
             i,
-            values.is_rounded(f"c{i}"),
+            csv_values.is_rounded(f"c{i}"),
             f"{field.name!r} holds decimals, and an integer beyond 2**53, where floats round:",
             f"Declare {field.name}:string to keep every digit, or {field.name}:double to round it.",
         )
@@ -417,7 +416,7 @@ class Table(Closing):
         ways = [way(name) for name in order]
         if kind in TEXT_KINDS:
             return replace(self._strings(value, source, ways), kind=kind)
-        given = values.number(value, kind)
+        given = csv_values.number(value, kind)
         zero = value_of(False) if kind == "bool" else value_of(0)
         columns = [aliased(call("coalesce", given, zero), "v"), aliased(is_there(given), "ok")]
         found = self._arrays(select(columns, source, order=ways))

@@ -27,13 +27,14 @@ from gdb.base.sql import (
 )
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
-from gdb.storage import temporal
-from gdb.storage.engine import SQL_TYPES
-from gdb.storage.importer.header import Field, as_text, parse_header
-from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.places import Place, Places
-from gdb.storage.importer.tables import Table
-from gdb.storage.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
+
+from ..columns import temporal
+from ..columns.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
+from ..disk.duckdb_engine import SQL_TYPES
+from .header import Field, as_text, parse_header
+from .layout import Layout
+from .places import Places, RecordPlace
+from .tables import Table
 
 if TYPE_CHECKING:
     from nanoarrow.c_schema import CSchema
@@ -303,5 +304,5 @@ class TypedTable(Table, ABC):
 class _Rows(Places):
     """The rows of a table with types: their numbers, from 1; they have no text."""
 
-    def of_rows(self, wanted: Collection[int]) -> dict[int, Place]:
-        return {row: Place(row, "") for row in wanted}
+    def of_rows(self, wanted: Collection[int]) -> dict[int, RecordPlace]:
+        return {row: RecordPlace(row, "") for row in wanted}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gdb.functions.function import Function
-from gdb.functions.kinds import Kind
 from gdb.functions.library import FUNCTIONS
+from gdb.functions.static_kinds import Kind
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, Subject
 

@@ -16,7 +16,7 @@ from gdb.base.values.temporal_python import from_python, to_python
 from gdb.errors import QueryError
 from gdb.language.parser import parse
 from gdb.physical.evaluator.evaluate import Evaluator
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.conformance.corpus import values
 
 Key = tuple[int, ...]

@@ -1,5 +1,5 @@
-"""For every invariant of `gdb.storage.check` one store that breaks it, under checksums that fit where it is not about
-these. Written from docs/FORMAT.md, as `tests.corrupt.sealed`."""
+"""For every invariant of `gdb.storage.checking.check` one store that breaks it, under checksums that fit where it is
+not about these. Written from docs/FORMAT.md, as `tests.corrupt.sealed`."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ import numpy as np
 
 import gdb
 from gdb.api.transaction import Transaction
-from gdb.storage import commit as committing
-from gdb.storage import segment_writer
-from gdb.storage.adjacency import Direction
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.format import segment_writer
+from gdb.storage.format.direction import Direction
+from gdb.storage.write import commit as committing
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 PEOPLE, PLACES, EDGES, SEGMENT_EDGES = 24, 16, 600, 300
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from gdb.errors import CorruptStore, NotAStore
-from gdb.storage import segment, segment_writer
-from gdb.storage.adjacency import Direction
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.format import segment, segment_writer
+from gdb.storage.format.direction import Direction
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 MANIFEST = "MANIFEST"
 
@@ -220,8 +220,8 @@ def test_without_the_pinned_checksum_the_damage_would_be_answered(
 
 
 def test_a_manifest_cannot_lead_out_of_the_folder(folder: Path) -> None:
-    from gdb.storage import checksum
-    from gdb.storage.manifest_head import FORMAT, HEAD, MAGIC
+    from gdb.storage.disk import checksum
+    from gdb.storage.format.manifest_head import FORMAT, HEAD, MAGIC
 
     raw = (folder / MANIFEST).read_bytes()
     body = raw[HEAD.size : -checksum.DIGEST_BYTES].replace(

@@ -11,8 +11,8 @@ import pytest
 
 import gdb
 from gdb.errors import Cancelled, CorruptStore, NotAStore
-from gdb.storage.check import Report, check_folder, invariants
-from gdb.storage.steps import Steps
+from gdb.storage.checking.check import Report, check_folder, invariants
+from gdb.storage.disk.steps import Steps
 from tests.corrupt import broken, stores
 from tests.corrupt.broken import Broken
 

@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.storage import readable
+from gdb.storage.graph import section_checks as readable
 from tests.corrupt import damages, delta, sealed, stores, table, trial
 from tests.corrupt.sealed import Path_
 

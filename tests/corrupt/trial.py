@@ -21,7 +21,7 @@ from gdb.errors import (
     StoreError,
     StoreVersionError,
 )
-from gdb.storage import store
+from gdb.storage.write import store
 from tests.corrupt import damages, sealed, stores
 
 MEMORY = 8 << 30  # nonsense must not be believed when memory is asked for

@@ -19,7 +19,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import gdb
-from gdb.storage.names import strays
+from gdb.storage.disk.file_names import strays
 from tests.crash import ring_reader
 from tests.crash.ring import Ring, Witness, change, create
 from tests.crash.ring_reader import Report

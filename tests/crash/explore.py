@@ -15,10 +15,10 @@ from random import Random
 from tempfile import mkdtemp
 
 from gdb.errors import NotAStore
-from gdb.storage import names
-from gdb.storage.build import write_graph
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
+from gdb.storage.disk import file_names as names
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.crash.disk import Acknowledged, Disk, Image, Operation, Order, Synced, Written
 from tests.crash.recorder import no_waiting, restore
 from tests.crash.workloads import (

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage import names, segment_writer
-from gdb.storage.build import write_graph
-from gdb.storage.store import Store
+from gdb.storage.disk import file_names as names
+from gdb.storage.format import segment_writer
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.crash import writer
 
 CALLS = ("open", "write", "pwrite", "fsync", "fdatasync", "rename", "unlink", "flock", "mkdir")

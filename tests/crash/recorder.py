@@ -1,4 +1,4 @@
-"""A recording operating system: what `gdb.storage.files` does to a folder, as operations of `tests.crash.disk`.
+"""A recording operating system: what `gdb.storage.disk.files` does to a folder, as operations of `tests.crash.disk`.
 
 It lies below `PosixFiles`, not beside it, so that what is recorded is what a user's store does, with the folders that
 are made and renamed. The real calls are made, but for fsync, which takes long and changes nothing that a

@@ -19,13 +19,13 @@ from typing import cast
 from unittest.mock import patch
 
 import gdb
-from gdb.storage import snapshot as snapshots
-from gdb.storage.delta import TypeDelta
-from gdb.storage.files import PosixFiles
-from gdb.storage.growing import Bound, Growing
-from gdb.storage.manifest import TypeRecord
-from gdb.storage.partitions import Partitions
-from gdb.storage.segment import Segments
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.disk.growing_file import Bound, Growing
+from gdb.storage.format.manifest import TypeRecord
+from gdb.storage.format.segment import Segments
+from gdb.storage.graph import snapshot as snapshots
+from gdb.storage.graph.delta import TypeDelta
+from gdb.storage.graph.partitions import Partitions
 from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
 
 LOOKS = 25  # before the database is opened anew

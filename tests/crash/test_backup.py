@@ -12,15 +12,15 @@ import pytest
 
 import gdb
 from gdb.errors import StoreError
-from gdb.storage import manifest
-from gdb.storage.backup import backup
-from gdb.storage.build import write_graph
-from gdb.storage.contents import FORMATS
-from gdb.storage.files import MANIFEST, Files
-from gdb.storage.manifest import Manifest
-from gdb.storage.segment import FileRecord
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
+from gdb.storage.copies.backup import backup
+from gdb.storage.copies.export_contents import FORMATS
+from gdb.storage.disk.files import MANIFEST, Files
+from gdb.storage.disk.steps import Steps
+from gdb.storage.format import manifest
+from gdb.storage.format.manifest import Manifest
+from gdb.storage.format.segment import FileRecord
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.crash.writer import generation, generation_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -137,7 +137,7 @@ def test_a_manifest_that_is_written_first_would_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The row with one step in the wrong place: this test can see.
-    from gdb.storage import backup as backups
+    from gdb.storage.copies import backup as backups
 
     commit, copy = manifest.commit, backups._copy
     current: list[Manifest] = []

@@ -13,12 +13,13 @@ from random import Random
 
 import pytest
 
-from gdb.storage import manifest, names
-from gdb.storage.files import MANIFEST, Files
-from gdb.storage.growing import Growing
-from gdb.storage.manifest import Manifest
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
+from gdb.storage.disk import file_names as names
+from gdb.storage.disk.files import MANIFEST, Files
+from gdb.storage.disk.growing_file import Growing
+from gdb.storage.format import manifest
+from gdb.storage.format.manifest import Manifest
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.store import Store
 from tests.crash.disk import (
     SECTOR,
     Acknowledged,

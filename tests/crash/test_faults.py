@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage import manifest, segment_writer
-from gdb.storage.files import MANIFEST, Files
+from gdb.storage.disk.files import MANIFEST, Files
+from gdb.storage.format import manifest, segment_writer
 from tests.crash import faults, writer
 from tests.crash.faults import Outcome
 
@@ -108,7 +108,7 @@ def test_an_error_that_is_not_translated_would_be_seen(
 ) -> None:
     from contextlib import nullcontext
 
-    from gdb.storage import files
+    from gdb.storage.disk import files
 
     monkeypatch.setattr(files, "translated", lambda *_: nullcontext())
     assert any(not outcome.clear for outcome in faults.patched(folder / "s", "ENOSPC", step=5))

@@ -17,10 +17,11 @@ from typing import cast
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage import manifest, names
-from gdb.storage.build import write_graph
-from gdb.storage.files import MANIFEST, Files, PosixFiles
-from gdb.storage.store import Store
+from gdb.storage.disk import file_names as names
+from gdb.storage.disk.files import MANIFEST, Files, PosixFiles
+from gdb.storage.format import manifest
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.crash.writer import SEGMENT_EDGES, generation, generation_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ import pytest
 
 import gdb
 from gdb.errors import ClosedError, StoreError
-from gdb.storage import journal
+from gdb.storage.format import journal
 from tests.crash import faults
 from tests.crash.faults import Fault
 

@@ -15,19 +15,20 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage import commit as committing
-from gdb.storage import journal, runs, segment_writer
-from gdb.storage.backup import backup
-from gdb.storage.build import write_graph
-from gdb.storage.commit import commit as commit_changes
-from gdb.storage.commit import compact
-from gdb.storage.exporter import export
-from gdb.storage.model import U32, Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import U32, Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.copies.backup import backup
+from gdb.storage.copies.exporter import export
+from gdb.storage.disk.steps import Steps
+from gdb.storage.format import journal, segment_writer
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write import commit as committing
+from gdb.storage.write import edge_runs as runs
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.commit import commit as commit_changes
+from gdb.storage.write.compaction import compact
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 from tests.crash.disk import SECTOR, Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.loading import load

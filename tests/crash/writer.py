@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 VERTICES, EDGES, SEGMENT_EDGES = 2_000, 20_000, 4_000
 

@@ -215,7 +215,7 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(device.PRESENCE, "trim", lambda ordinal: None)
         for where in (pinned, placing):
             patch.setattr(where, "Block", Block)
-        patch.setattr(pinned, "CACHE", pinned.Cache())
+        patch.setattr(pinned, "CACHE", pinned.LockedCopies())
         patch.setattr(compiler.Call, "launch", _launch)
         patch.setattr(special, "Kernel", Kernel)
         patch.setattr(special, "WORTH", worth)

@@ -15,7 +15,6 @@ import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import (
     compiler,
     launch,
@@ -27,8 +26,9 @@ from gdb.executor.gpu import (
     stage,
     warps,
 )
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import NO_COLUMNS
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,

@@ -14,8 +14,8 @@ import pytest
 
 import gdb
 from gdb.errors import Cancelled, ClosedError, StoreLocked
-from gdb.executor import lookup, relational
-from gdb.executor.relational import Session
+from gdb.executor.relational import lookup, relational
+from gdb.executor.relational.relational import Session
 from tests.fork.children import answer, begin
 from tests.fork.jobs import PEOPLE, ask, filled, write, written
 

@@ -14,9 +14,9 @@ import gdb
 from gdb.errors import DeviceError
 from gdb.executor import choose_device
 from gdb.executor.gpu import device, memory
-from gdb.storage.files import PosixFiles
-from gdb.storage.new_folder import new_folder
-from gdb.storage.scratch_folder import ScratchFolder
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.disk.new_folder import new_folder
+from gdb.storage.disk.scratch_folder import ScratchFolder
 from tests.fork.children import LONGEST, answer
 from tests.fork.jobs import PEOPLE, ask, filled, write, written
 
@@ -25,9 +25,9 @@ PROGRAM = """
 import gc, os, sys
 from pathlib import Path
 import gdb
-from gdb.executor.relational import Session
-from gdb.storage.files import PosixFiles
-from gdb.storage.scratch_folder import ScratchFolder
+from gdb.executor.relational.relational import Session
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.disk.scratch_folder import ScratchFolder
 from tests.fork.children import fork, watch_over
 from tests.fork.jobs import ask, filled, write, written
 
@@ -206,7 +206,7 @@ def test_cuda_of_the_parent_is_refused_in_the_child(
 def test_a_child_frees_nothing_on_the_device() -> None:
     kept, idle = memory.Kept(), list[object]()
     kept.keep(idle, thing := _Freed())
-    locked = memory.Locked()
+    locked = memory.LockedBlocks()
     locked._waiting[4096] = [_Freed()]  # type: ignore[list-item]
 
     def child() -> list[int]:

@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 import gdb
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 HERE = Path(__file__).resolve().parent
 PACKED_SEGMENT_EDGES = 3200

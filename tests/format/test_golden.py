@@ -14,7 +14,7 @@ import gdb
 from gdb import Node, Relationship
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime
-from gdb.storage.manifest import length_in
+from gdb.storage.format.manifest import length_in
 from tests.format.make import HERE, STORES, graph_of
 
 Content = tuple[Counter[object], Counter[object]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gdb.physical.rows.graph import Graph
-from gdb.physical.rows.matching import _Matching
+from gdb.physical.rows.object_graph import Graph
+from gdb.physical.rows.row_matching import _RowMatching
 from tests.fuzz.__main__ import SUITES
 from tests.fuzz.cases import run
 from tests.ways import WAYS, Way, forced
@@ -30,7 +30,7 @@ def test_the_answers_are_those_of_brute_force(name: str, cases: int, way: Way) -
         (
             "unique",
             12,
-            _Matching,
+            _RowMatching,
             "_differ",
             True,
         ),  # the relationships of two components may be one

@@ -13,13 +13,14 @@ import pytest
 import gdb
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.given import Given
 from gdb.executor.gpu import launch, memory, special
-from gdb.executor.plan import MISSING, Compare
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.bindings import Given
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.plan import MISSING, Compare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, REPEATABLE_ELEMENTS, MatchMode, QueryGraph
-from gdb.storage.adjacency import I64, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64
 from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import bag, has_its_own_kernel, hub_graph, pattern
 from tests.small_graph import SmallGraph

@@ -19,10 +19,10 @@ import pytest
 from gdb import planner
 from gdb.errors import Cancelled, DeviceError, LimitExceeded, OutOfBudget, QueryTimeout, RunError
 from gdb.executor.cpu import launch as cpu
-from gdb.executor.embeddings import Embeddings
 from gdb.executor.gpu import device, launch, layout, local, matrices, memory, special, stage, units
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -34,7 +34,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.small_graph import SmallGraph
 from tests.unit.executor.test_gpu_bits import OUTSIDE

@@ -15,11 +15,11 @@ import gdb
 from gdb import Database, planner
 from gdb.errors import Cancelled, DeviceError, OutOfBudget
 from gdb.executor import run
-from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.gpu import launch, memory, rows, special
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.run import Options
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, MatchMode
 from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import bag, hub_graph, pattern, staged

@@ -9,15 +9,15 @@ import pytest
 
 from gdb import planner
 from gdb.errors import DeviceError
-from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, render, special
 from gdb.executor.gpu.stage import SHARED, Share, Stage
-from gdb.executor.nest import Formula, Kind, Op
-from gdb.executor.plan import Compare
-from gdb.executor.prepare import prepare
-from gdb.executor.tables import Role
+from gdb.executor.nest.nest import Formula, Kind, Op
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.nest.tables import Role
+from gdb.executor.plan.embeddings import NO_COLUMNS
+from gdb.executor.plan.plan import Compare
 from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 90)  # those between them have the instructions of the one below

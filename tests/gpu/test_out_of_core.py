@@ -17,10 +17,10 @@ from gdb import planner
 from gdb.errors import OutOfBudget, QueryError
 from gdb.executor.gpu import device, launch, memory, pinned, residency, special
 from gdb.executor.gpu.stage import Stage
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, SUBGRAPHS, MatchMode
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import MODES, SHAPES, bag, count_both, hub_graph, pattern, staged
 

@@ -18,7 +18,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.gpu.test_gpu_executor import bag, has_its_own_kernel, hub_graph, rows_both, staged
 
 ORDERED = Pairs.TOGETHER | Pairs.SAME | Pairs.ABOVE

@@ -7,12 +7,12 @@ import pytest
 
 from gdb import planner
 from gdb.errors import DeviceError, OutOfBudget
-from gdb.executor.embeddings import Deliver, Wanted
 from gdb.executor.gpu import launch
 from gdb.executor.gpu.stage import Share
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.embeddings import Deliver, Wanted
 from gdb.executor.run import choose
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES
 from tests.backends import rows_on_cpu, whole_table
 from tests.gpu.test_gpu_executor import bag, count_both, hub_graph, pattern, staged

@@ -17,10 +17,10 @@ from unittest.mock import patch
 import numpy as np
 
 import gdb
-from gdb.storage import commit as committing
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.write import commit as committing
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.corrupt import sealed, stores
 from tests.corrupt.broken import rebuilt
 from tests.corrupt.sealed import ENTRY, HEAD, HEADER, Json, Path_

@@ -18,7 +18,7 @@ from pathlib import Path
 import gdb
 from gdb import Database
 from gdb.errors import GdbError, InternalError
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.hostile.query_kinds import FILES, KINDS
 
 NODES = 3000

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gdb
-from gdb.storage.model import Column, offsets_of_lengths
+from gdb.storage.columns.model import Column, offsets_of_lengths
 
 BANNER = b"%%MatrixMarket matrix coordinate pattern general\n"
 PROGRAM = """

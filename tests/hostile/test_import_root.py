@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.physical.rows import csv as load_csv
-from gdb.storage import rooted
+from gdb.storage.disk import import_root as rooted
 
 SECRET = 4711
 

@@ -15,7 +15,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore, GdbError, InternalError, StoreLocked
-from gdb.storage.names import SEGMENT_NAME
+from gdb.storage.disk.file_names import SEGMENT_NAME
 
 QUERY = "MATCH (a:A)-[:R]->(b:A) RETURN id(a) AS a, id(b) AS b ORDER BY a"
 RIGHT = [(k, k + 1) for k in range(9)]

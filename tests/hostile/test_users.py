@@ -12,10 +12,10 @@ import pytest
 import gdb
 from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore
-from gdb.executor import relational
+from gdb.executor.relational import relational
 from gdb.repl import shell
-from gdb.storage import scratch_folder
-from gdb.storage.new_folder import new_folder
+from gdb.storage.disk import scratch_folder
+from gdb.storage.disk.new_folder import new_folder
 from tests.hostile.users import NOBODY, STRANGER, as_root, everybodys_folder, give, ran
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import gdb
 from gdb.errors import GdbError, InternalError
-from gdb.storage import segment
-from gdb.storage import store as stores
+from gdb.storage.format import segment
+from gdb.storage.write import store as stores
 from tests.hostile import forge, guarded
 
 # of addresses, of which threads reserve much: nonsense must not be believed when memory is asked for

@@ -94,17 +94,18 @@ def test_functions_are_imported_when_one_is_called(repository: Path, ring: Path)
     program = (
         f"import sys, gdb; db = gdb.connect({str(ring)!r}, read_only=True); "
         "db.execute('MATCH (a:P) RETURN count(*)', device='cpu').scalar(); "
-        "print(*(name for name in sys.modules if name.startswith('gdb.')))"
+        "print(*(name for name, module in sys.modules.items()"
+        " if name.startswith('gdb.') and not hasattr(module, '__path__')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=True
     )
-    held = done.stdout.split()
+    held = done.stdout.split()  # modules that have code: a folder's own file is a docstring
     late = {"gdb.functions.of_times", "gdb.functions.of_strings", "gdb.language.translator"}
     assert "gdb.language.parser" in held
     assert not late.intersection(held)
     assert not [name for name in held if name.startswith("gdb.base.values.temporal")]
-    assert len(held) < 222
+    assert len(held) < 209
 
 
 def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path: Path) -> None:
@@ -120,10 +121,10 @@ def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path
         "gdb.run.pipeline",
         "gdb.answer.result",
         "gdb.executor.run",
-        "gdb.executor.tail",
-        "gdb.storage.loops",
+        "gdb.executor.relational.relational_tail",
+        "gdb.storage.graph.edge_loops",
     }
-    assert "gdb.storage.store" in done.stdout.split()
+    assert "gdb.storage.write.store" in done.stdout.split()
     assert not late.intersection(done.stdout.split())
 
 

@@ -13,7 +13,7 @@ import index_gpu
 import index_kernels
 import index_layouts
 from gdb.executor.gpu import device
-from gdb.storage.adjacency import Adjacency
+from gdb.storage.graph.adjacency import Adjacency
 
 VERTICES, SOURCES, TARGETS = index_layouts.rmat(2000)
 

@@ -51,7 +51,7 @@ def test_the_contracts_hold(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
-        ("storage/planted.py", "gdb.executor.plan"),
+        ("storage/planted.py", "gdb.executor.plan.plan"),
         ("storage/planted.py", "gdb.api.database"),
         ("executor/planted.py", "gdb.planner"),
         ("executor/planted.py", "gdb.query_graph"),

@@ -192,7 +192,7 @@ def test_a_statement_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return texts[-1]
 
     monkeypatch.setattr(sql, "written", noted)
-    statement = sql.Statement(select(["c0"], "r1"))
+    statement = sql.SqlText(select(["c0"], "r1"))
     assert texts == []
     assert [str(statement), str(statement)] == ["SELECT c0 FROM r1"] * 2
     assert len(texts) == 1

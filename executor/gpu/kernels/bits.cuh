@@ -1,4 +1,4 @@
-// Counting in bits over a neighbourhood of any size (`executor/neighbourhood.py`; the local graphs of G2Miner §4.2, the
+// Counting in bits over a neighbourhood of any size (`executor/nest/neighbourhood.py`; the local graphs of G2Miner §4.2, the
 // bitmaps of the thesis §1.6).
 //
 // The neighbours of the vertex that the frame is bound to have positions in the order of their vids. Which of them are

@@ -1,4 +1,4 @@
-// The generic nest interpreter: one warp walks a nest given as tables (gdb/executor/tables.py), depth first.
+// The generic nest interpreter: one warp walks a nest given as tables (gdb/executor/nest/tables.py), depth first.
 //
 // At each level the warp tests 32 elements of the level's list at a time and keeps the survivors as a mask; it then goes
 // deeper with one survivor after another, or, at the last level, counts or writes them all at once. Its whole state lies in

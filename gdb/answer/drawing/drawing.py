@@ -13,7 +13,7 @@ from gdb.answer.drawing.svg import svg_of
 from gdb.errors import ArgumentProblem, GdbError, LimitExceeded
 
 if TYPE_CHECKING:
-    from gdb.answer.elements import Elements
+    from gdb.answer.answer_elements import Elements
 
 MOST = 300
 """Nodes and relationships that are drawn."""

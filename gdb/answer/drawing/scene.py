@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gdb.answer.elements import Elements, key
+from gdb.answer.answer_elements import Elements, key
 from gdb.answer.entities import Node, Relationship
 from gdb.records import dataclass
 

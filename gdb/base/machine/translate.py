@@ -18,7 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gdb.base.machine.expressions import I64, TYPES, Expressions, Value, result_type
+from gdb.base.machine.machine_expressions import I64, TYPES, Expressions, Value, result_type
 from gdb.base.machine.parts import INLINED, Function, signature
 from gdb.errors import InternalError
 

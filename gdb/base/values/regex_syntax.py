@@ -66,10 +66,10 @@ def translated(pattern: str) -> str:
     >>> translated(r"(?<x>a|b)\d"), translated("(?i)a[b-d]")
     ('(?:a|b)[0-9]', '[aA][b-dB-D]')
     """
-    return _Reader(pattern).all()
+    return _RegexReader(pattern).all()
 
 
-class _Reader:
+class _RegexReader:
     def __init__(self, pattern: str) -> None:
         self.pattern, self.at = pattern, 0
         self.flags: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
 """How many bytes a value takes: estimates, exact for what is small, sampled for what is long.
 
-A node or relationship is counted where it is read (`gdb.physical.rows.graph`), not where a value mentions it.
+A node or relationship is counted where it is read (`gdb.physical.rows.object_graph`), not where a value mentions it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from gdb.base.values.temporal import (
     Temporal,
     Time,
 )
-from gdb.base.values.temporal_make import Parts, described, parts_of
+from gdb.base.values.temporal_make import TemporalParts, described, parts_of
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _ends(first: Instant, second: Instant) -> _Ends:
     return _Ends(left, right, a.day is not None and b.day is not None)
 
 
-def _instant(parts: Parts, other: Parts) -> DateTime:
+def _instant(parts: TemporalParts, other: TemporalParts) -> DateTime:
     day = parts.day if parts.day is not None else other.day
     zone = parts.zone if parts.zone is not None else other.zone
     return DateTime.of_local(

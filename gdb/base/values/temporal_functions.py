@@ -17,7 +17,7 @@ from gdb.base.values.temporal import (
     Time,
 )
 from gdb.base.values.temporal_clock import real_instant, statement_instant, transaction_instant
-from gdb.base.values.temporal_make import UTC, Kind, described, make, present
+from gdb.base.values.temporal_make import UTC, TemporalType, described, make, present
 from gdb.base.values.temporal_truncate import truncate
 from gdb.base.values.zones import zone_of
 
@@ -32,7 +32,7 @@ CLOCKS: dict[str, Callable[[], int]] = {
 }
 
 
-def constructor(kind: Kind) -> Callable[..., Temporal]:
+def constructor(kind: TemporalType) -> Callable[..., Temporal]:
     """date() and its like: of the present, or of a value."""
 
     def apply(*given: Value) -> Temporal:
@@ -41,7 +41,7 @@ def constructor(kind: Kind) -> Callable[..., Temporal]:
     return apply
 
 
-def clock(kind: Kind, read: Callable[[], int]) -> Callable[..., Temporal]:
+def clock(kind: TemporalType, read: Callable[[], int]) -> Callable[..., Temporal]:
     """date.statement() and its like, in a zone."""
 
     def apply(*given: Value) -> Temporal:
@@ -51,7 +51,7 @@ def clock(kind: Kind, read: Callable[[], int]) -> Callable[..., Temporal]:
     return apply
 
 
-def truncation(kind: Kind) -> Callable[..., Temporal]:
+def truncation(kind: TemporalType) -> Callable[..., Temporal]:
     """date.truncate() and its like: without a value, of the present; without a map, with no part changed."""
 
     def apply(*given: Value) -> Temporal:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class TemporalParts:
     """What a value says, None where it does not: a day since 1970-01-01, nanoseconds since midnight, a place and its
     offset then."""
 
@@ -44,22 +44,22 @@ class Parts:
     offset: int | None = None
 
 
-def parts_of(value: Instant) -> Parts:
+def parts_of(value: Instant) -> TemporalParts:
     match value:
         case Date():
-            return Parts(value.days)
+            return TemporalParts(value.days)
         case LocalTime():
-            return Parts(None, value.nanoseconds)
+            return TemporalParts(None, value.nanoseconds)
         case Time():
-            return Parts(None, value.nanoseconds, value.offset, value.offset)
+            return TemporalParts(None, value.nanoseconds, value.offset, value.offset)
         case LocalDateTime():
-            return Parts(value.days, value.nanoseconds)
+            return TemporalParts(value.days, value.nanoseconds)
         case DateTime():
-            return Parts(value.days, value.nanoseconds, value.place, value.offset)
+            return TemporalParts(value.days, value.nanoseconds, value.place, value.offset)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TemporalType:
     """One of the five types. has_* : what its values say. parse : of a text. of_local : of a day, a time, the zone
     where a clock shows them, and the offset to prefer where it does so twice."""
 
@@ -70,7 +70,7 @@ class Kind:
     parse: Callable[[str], Instant]
     of_local: Callable[[int, int, Zone, int | None], Instant]
 
-    def lacks(self, parts: Parts) -> bool:
+    def lacks(self, parts: TemporalParts) -> bool:
         """Whether no value can be made: what has a day has midnight too, but no time has a day."""
         return (parts.day if self.has_day else parts.time) is None
 
@@ -84,12 +84,12 @@ def _time_of_local(_: int, time: int, zone: Zone, preferred: int | None) -> Time
     return Time(time, offset_at(zone, statement_instant() // SECOND))
 
 
-DATE = Kind("date", True, False, False, parse_date, lambda day, *_: Date(day))
-LOCAL_TIME = Kind(
+DATE = TemporalType("date", True, False, False, parse_date, lambda day, *_: Date(day))
+LOCAL_TIME = TemporalType(
     "localtime", False, True, False, parse_local_time, lambda _, time, *__: LocalTime(time)
 )
-TIME = Kind("time", False, True, True, parse_time, _time_of_local)
-LOCAL_DATETIME = Kind(
+TIME = TemporalType("time", False, True, True, parse_time, _time_of_local)
+LOCAL_DATETIME = TemporalType(
     "localdatetime",
     True,
     True,
@@ -97,7 +97,7 @@ LOCAL_DATETIME = Kind(
     parse_local_datetime,
     lambda day, time, *_: LocalDateTime(day, time),
 )
-DATETIME = Kind("datetime", True, True, True, parse_datetime, DateTime.of_local)
+DATETIME = TemporalType("datetime", True, True, True, parse_datetime, DateTime.of_local)
 KINDS = (DATE, LOCAL_TIME, TIME, LOCAL_DATETIME, DATETIME)
 UTC: Zone = 0
 
@@ -105,7 +105,7 @@ _ALIASES = {"weekDay": "dayOfWeek", "quarterDay": "dayOfQuarter"}
 _EPOCHS = {"epochSeconds": SECOND, "epochMillis": 1_000_000}
 
 
-def make(kind: Kind, value: Value) -> Instant:
+def make(kind: TemporalType, value: Value) -> Instant:
     """The value that a text, a map or another temporal value gives. ValueProblem : it gives none."""
     match value:
         case str():
@@ -139,12 +139,12 @@ def make_duration(value: Value) -> Duration:
             )
 
 
-def present(kind: Kind, instant: int, zone: Zone = UTC) -> Instant:
+def present(kind: TemporalType, instant: int, zone: Zone = UTC) -> Instant:
     """What a clock of the zone shows at an instant."""
     return converted(kind, DateTime.of_instant(instant, zone))
 
 
-def converted(kind: Kind, value: Instant) -> Instant:
+def converted(kind: TemporalType, value: Instant) -> Instant:
     """The value as another type: what that has not is left out, midnight and UTC are put in."""
     parts = parts_of(value)
     if kind.lacks(parts):
@@ -154,7 +154,7 @@ def converted(kind: Kind, value: Instant) -> Instant:
     return assembled(kind, {}, parts)
 
 
-def of_map(kind: Kind, given: Mapping[str, Value]) -> Instant:
+def of_map(kind: TemporalType, given: Mapping[str, Value]) -> Instant:
     """The value of a map of parts, as {year: 1984, month: 10} or {date: other, hour: 12, timezone: '+01:00'}."""
     zone = zone_in(given)
     if zone is not None and len(given) == 1:
@@ -169,7 +169,7 @@ def of_map(kind: Kind, given: Mapping[str, Value]) -> Instant:
 
 
 def assembled(
-    kind: Kind, counts: Mapping[str, int], base: Parts, zone: Zone | None = None
+    kind: TemporalType, counts: Mapping[str, int], base: TemporalParts, zone: Zone | None = None
 ) -> Instant:
     """The value of a base with some parts changed. zone : where its instant is to be shown, if it has a zone already;
     otherwise where it is."""
@@ -181,11 +181,11 @@ def assembled(
     return _shown_in(kind.of_local(day, time, base.zone, base.offset), zone)
 
 
-def _day(counts: Mapping[str, int], base: Parts) -> int:
+def _day(counts: Mapping[str, int], base: TemporalParts) -> int:
     return day_from({part: n for part, n in counts.items() if part in DATE_PARTS}, base.day)
 
 
-def _time(kind: Kind, counts: Mapping[str, int], base: Parts) -> int:
+def _time(kind: TemporalType, counts: Mapping[str, int], base: TemporalParts) -> int:
     named = {part: n for part, n in counts.items() if part in TIME_PARTS}
     if kind.has_day and not named and base.time is None:
         return 0
@@ -210,12 +210,12 @@ def zone_in(given: Mapping[str, Value]) -> Zone | None:
     return zone_of(text)
 
 
-def counts_in(kind: Kind, given: Mapping[str, Value]) -> dict[str, int]:
+def counts_in(kind: TemporalType, given: Mapping[str, Value]) -> dict[str, int]:
     """The numbers of a map that has no other parts than numbers and a timezone."""
     return _counts(kind, given, sources=False)
 
 
-def _counts(kind: Kind, given: Mapping[str, Value], sources: bool = True) -> dict[str, int]:
+def _counts(kind: TemporalType, given: Mapping[str, Value], sources: bool = True) -> dict[str, int]:
     parts = DATE_PARTS * kind.has_day + TIME_PARTS * kind.has_time
     others = ("timezone", *(_source_names(kind) if sources else ()))
     counts = {}
@@ -231,13 +231,13 @@ def _counts(kind: Kind, given: Mapping[str, Value], sources: bool = True) -> dic
     return counts
 
 
-def _source_names(kind: Kind) -> tuple[str, ...]:
+def _source_names(kind: TemporalType) -> tuple[str, ...]:
     whole = ("datetime",) if kind.has_day and kind.has_time else ()
     epochs = tuple(_EPOCHS) if kind is DATETIME else ()
     return (*("date",) * kind.has_day, *("time",) * kind.has_time, *whole, *epochs)
 
 
-def _sources(kind: Kind, given: Mapping[str, Value]) -> dict[str, Value]:
+def _sources(kind: TemporalType, given: Mapping[str, Value]) -> dict[str, Value]:
     """The other values that a map names, none of which may say what another one says."""
     found = {name: given[name] for name in _source_names(kind) if name in given}
     if len(found) > 1 and set(found) != {"date", "time"}:
@@ -245,7 +245,7 @@ def _sources(kind: Kind, given: Mapping[str, Value]) -> dict[str, Value]:
     return found
 
 
-def _base(given: Mapping[str, Value], sources: Mapping[str, Value]) -> Parts:
+def _base(given: Mapping[str, Value], sources: Mapping[str, Value]) -> TemporalParts:
     for name, unit in _EPOCHS.items():
         if name in sources:
             count = _integer(name, given[name])
@@ -253,11 +253,11 @@ def _base(given: Mapping[str, Value], sources: Mapping[str, Value]) -> Parts:
     parts = {name: _source(name, value) for name, value in sources.items()}
     if "datetime" in parts:
         return parts["datetime"]
-    date, time = parts.get("date", Parts()), parts.get("time", Parts())
-    return Parts(date.day, time.time, time.zone, time.offset)
+    date, time = parts.get("date", TemporalParts()), parts.get("time", TemporalParts())
+    return TemporalParts(date.day, time.time, time.zone, time.offset)
 
 
-def _source(name: str, value: Value) -> Parts:
+def _source(name: str, value: Value) -> TemporalParts:
     if isinstance(value, Date | LocalTime | Time | LocalDateTime | DateTime):
         parts = parts_of(value)
         missing = {"date": parts.day is None, "time": parts.time is None}

@@ -9,7 +9,14 @@ from gdb.base.values.days import FIRST_YEAR, day_of, day_of_week, week_of, year_
 from gdb.base.values.duration import DAY, SECOND
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import TYPE_NAMES, Instant
-from gdb.base.values.temporal_make import Kind, Parts, assembled, counts_in, parts_of, zone_in
+from gdb.base.values.temporal_make import (
+    TemporalParts,
+    TemporalType,
+    assembled,
+    counts_in,
+    parts_of,
+    zone_in,
+)
 from gdb.records import replace
 
 if TYPE_CHECKING:
@@ -27,7 +34,9 @@ _TIME_UNITS = {
 }
 
 
-def truncate(kind: Kind, unit: str, value: Instant, changes: Mapping[str, Value]) -> Instant:
+def truncate(
+    kind: TemporalType, unit: str, value: Instant, changes: Mapping[str, Value]
+) -> Instant:
     """The beginning of the unit that a value is in, as another type perhaps, with the parts of `changes`.
 
     A timezone among the changes is where the result is, whatever the value's was. ValueProblem : the type has no such
@@ -52,11 +61,11 @@ def truncate(kind: Kind, unit: str, value: Instant, changes: Mapping[str, Value]
     return assembled(kind, _beside(unit, counts, base.time or 0), base)
 
 
-def _units(kind: Kind) -> tuple[str, ...]:
+def _units(kind: TemporalType) -> tuple[str, ...]:
     return (*_DATE_UNITS * kind.has_day, *(tuple(_TIME_UNITS) if kind.has_time else ("day",)))
 
 
-def _begin(unit: str, parts: Parts) -> Parts:
+def _begin(unit: str, parts: TemporalParts) -> TemporalParts:
     if unit in _TIME_UNITS:
         length, time = _TIME_UNITS[unit], parts.time or 0  # a date begins at midnight
         return replace(parts, time=time // length * length)

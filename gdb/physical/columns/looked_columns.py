@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.sql import call, column_of, equal, exp, joined, left_joined
-from gdb.executor.tail import ColumnRef
-from gdb.functions.types import BOOLEAN, NODE, NULL, RELATIONSHIP, STRING, Kind, Type, Typed
-from gdb.language.columns import STORE_KIND, What
+from gdb.executor.relational.relational_tail import ColumnRef
+from gdb.functions.types import BOOLEAN, NODE, NULL, RELATIONSHIP, STRING, Type, Typed, TypeName
+from gdb.language.element_columns import STORE_KIND, What
 from gdb.language.scope import has_labels
-from gdb.language.syntax import Element, LabelTerms, Name, Place
+from gdb.language.syntax import ElementReference, LabelTerms, Name, Place
 from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Held, Relation
 from gdb.physical.columns.steps import Looked
 from gdb.records import replace
-from gdb.storage.model import Kind as StoreKind
+from gdb.storage.columns.model import Kind as StoreKind
 
 if TYPE_CHECKING:
     from gdb.base.sql import Rows
@@ -34,15 +34,15 @@ class RelationColumns:
     def __init__(self, builder: Builder, names: Mapping[str, Held]) -> None:
         self.builder, self.scope = builder, builder.scope
         self.names = names
-        self.held: dict[Element, Held] = {}
+        self.held: dict[ElementReference, Held] = {}
         for held in names.values():
             if held.element is not None:
                 self.held.setdefault(held.element, held)
-        self._refs: dict[Element, dict[tuple[What, str | None], ColumnRef]] = {}
+        self._refs: dict[ElementReference, dict[tuple[What, str | None], ColumnRef]] = {}
 
     def _column(
         self,
-        element: Element,
+        element: ElementReference,
         what: What,
         key: str | None = None,
         kind: StoreKind | None = None,
@@ -59,30 +59,30 @@ class RelationColumns:
             refs[what, key] = ColumnRef(name, element.kind, 0, key, what, kind)
         return column_of(refs[what, key].name)
 
-    def element(self, element: Element) -> Typed:
+    def element(self, element: ElementReference) -> Typed:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         held = self.held[element]
         column = self.builder.take(element, "element") if held.gathered else held.column
         return Typed(column_of(column), type_)
 
-    def property(self, element: Element, key: Name) -> Typed:
+    def property(self, element: ElementReference, key: Name) -> Typed:
         type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
         return Typed(self._column(element, "property", key.text, STORE_KIND[type_]), type_)
 
-    def identity(self, element: Element, place: Place) -> Typed:
+    def identity(self, element: ElementReference, place: Place) -> Typed:
         type_ = self.scope.id_type(element, place)
         kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
-    def labels(self, element: Element) -> Typed:
-        return Typed(self._column(element, "labels"), Type(Kind.LIST, Kind.STRING))
+    def labels(self, element: ElementReference) -> Typed:
+        return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
 
-    def type(self, element: Element) -> Typed:
+    def type(self, element: ElementReference) -> Typed:
         return Typed(self._column(element, "type"), STRING)
 
-    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+    def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
         if element.kind == "vertex":
             groups = self.scope.groups(element.index)
             held = self.scope.snapshot.groups
@@ -97,7 +97,7 @@ class RelationColumns:
         terms = [[self._has(element, name.text) for name in term] for term in labels]
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 
-    def _has(self, element: Element, label: str) -> exp.Expr:
+    def _has(self, element: ElementReference, label: str) -> exp.Expr:
         asked = self.builder.parameters.add(label, STRING)
         if element.kind == "vertex":
             return call("list_contains", self.labels(element).sql, asked)
@@ -125,7 +125,9 @@ class RelationColumns:
                 found.append(self.join(held.column, held.origin, tuple(refs.values())))
         return found
 
-    def join_of(self, element: Element, column: str, origin: tuple[str, str]) -> Joined | None:
+    def join_of(
+        self, element: ElementReference, column: str, origin: tuple[str, str]
+    ) -> Joined | None:
         """The LEFT JOIN for one element; None where nothing was asked of it."""
         refs = self._refs.get(element)
         return self.join(column, origin, tuple(refs.values())) if refs else None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gdb.executor.tail import ColumnRef
-from gdb.language.hidden import is_hidden
+from gdb.executor.relational.relational_tail import ColumnRef
+from gdb.language.hidden_names import is_hidden
 from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible
-from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 from gdb.records import dataclass, field, replace
 
 
@@ -36,7 +36,7 @@ class Part:
     present: Mapping[str, str] = field(default_factory=dict)
 
 
-def alike(a: Edge, b: Edge) -> bool:
+def alike(a: RowEdge, b: RowEdge) -> bool:
     """Whether two edges of a pattern could be the same relationship, by their types."""
     return not a.types or not b.types or bool(set(a.types) & set(b.types))
 
@@ -62,7 +62,7 @@ def folded(pattern: Pattern, component: Component, bound: Collection[str]) -> bo
     return vertex not in bound and any(vertex in edge.ends for edge in pattern.long)
 
 
-def rivals(pattern: Pattern, edge: Edge) -> list[Edge]:
+def rivals(pattern: Pattern, edge: RowEdge) -> list[RowEdge]:
     """The other edges of a pattern that must differ from those of a path."""
     if not pattern.mode.edges_differ:
         return []
@@ -113,10 +113,10 @@ class Paths:
 
     def _part(
         self,
-        edge: Edge,
+        edge: RowEdge,
         before: Sequence[Part],
         stored: Mapping[str, Sequence[ColumnRef]],
-        waiting: Sequence[Edge],
+        waiting: Sequence[RowEdge],
     ) -> Part:
         builder = self.builder
         used_table, used = self._used(edge, before)
@@ -161,7 +161,7 @@ class Paths:
             self.places.setdefault(name, (part.table, part.columns[name]))
         return part
 
-    def _counts(self, edge: Edge) -> bool:
+    def _counts(self, edge: RowEdge) -> bool:
         """Whether paths are to be counted, and not listed."""
         listed = edge.name in self.wanted or edge.selector is not None
         return self.demand.numbers and not self.demand.once and not listed
@@ -169,7 +169,7 @@ class Paths:
     def _end(self, name: str) -> End:
         return End(name, self.places.get(name), self.conditions.get(name, ()))
 
-    def _used(self, edge: Edge, before: Sequence[Part]) -> tuple[str | None, dict[str, str]]:
+    def _used(self, edge: RowEdge, before: Sequence[Part]) -> tuple[str | None, dict[str, str]]:
         """The table of one of its ends with the relationships that a path may not use, and their columns by name."""
         others = [other.name for other in rivals(self.pattern, edge)]
         if not others:

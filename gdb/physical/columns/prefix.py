@@ -34,10 +34,10 @@ from gdb.records import dataclass, replace
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.base.values.kinds import Value as Dynamic
-    from gdb.executor.arrow import Array
-    from gdb.executor.tail import Output, Value
+    from gdb.executor.relational.arrow import Array
+    from gdb.executor.relational.relational_tail import Output, Value
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 _FEWER = (Aggregate, Distinct, Limit)
 _READING = (Match, Unwind, Project, Filter, Sort, *_FEWER)
@@ -52,7 +52,7 @@ class Prefix:
     rest: Plan
 
 
-def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix | None:
+def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Prefix | None:
     """The most operators of a plan from its begin that are worth a chain; None where there are none.
 
     plan : not for columns as a whole. values : of the parameters, as the caller gave them.
@@ -65,8 +65,8 @@ def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix 
     ends = _ends(operators)
     if not ends:
         return None
-    from gdb.functions.types import Kind
-    from gdb.physical.columns.compile import NotForColumns, compiled
+    from gdb.functions.types import TypeName
+    from gdb.physical.columns.chain_compilation import NotForColumns, compiled
 
     while ends:
         end = ends.pop()
@@ -79,7 +79,7 @@ def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix 
         found = compiled(context, begins, values)
         if isinstance(found, NotForColumns):
             ends = [one for one in ends if one <= found.reached]
-        elif not any(type_.kind is Kind.DURATION for type_ in found.types):
+        elif not any(type_.kind is TypeName.DURATION for type_ in found.types):
             # a duration over columns is one number
             return Prefix(first, found, replace(plan, sides=(rest,), start=tuple(live)))
     return None
@@ -99,14 +99,14 @@ def _ends(operators: Operators) -> list[int]:
     return found
 
 
-def begun(context: Context, found: Prefix, memory: int | None) -> Batches | GdbError:
+def begun(context: RowContext, found: Prefix, memory: int | None) -> Batches | GdbError:
     """The rows of the first operators; the error where columns gave up, as they do at a division by zero.
 
     Raises
     ------
     GdbError : as `attempted`.
     """
-    from gdb.physical.columns.run import attempted
+    from gdb.physical.columns.chain_run import attempted
 
     made = attempted(context, found.chain, memory)
     if isinstance(made, GdbError):
@@ -118,8 +118,8 @@ def begun(context: Context, found: Prefix, memory: int | None) -> Batches | GdbE
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-def _batches(context: Context, outputs: Sequence[Output], table: Array) -> Iterator[list[Row]]:
-    from gdb.executor import arrow
+def _batches(context: RowContext, outputs: Sequence[Output], table: Array) -> Iterator[list[Row]]:
+    from gdb.executor.relational import arrow
 
     names = [output.name for output in outputs]
     for some in arrow.pieces(table, MOST):
@@ -130,9 +130,9 @@ def _batches(context: Context, outputs: Sequence[Output], table: Array) -> Itera
         yield [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _values(context: Context, output: Output, array: Array) -> list[Dynamic]:
+def _values(context: RowContext, output: Output, array: Array) -> list[Dynamic]:
     """A column as values of the language."""
-    from gdb.executor import arrow
+    from gdb.executor.relational import arrow
 
     if output.kind == "value":
         return [taken(value) for value in arrow.to_list(array)]

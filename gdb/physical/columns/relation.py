@@ -20,24 +20,24 @@ from gdb.base.sql import (
     written,
 )
 from gdb.errors import NotSupported, TypeProblem
-from gdb.executor.tail import ColumnRef, Output
-from gdb.functions.types import Kind
-from gdb.language.columns import Parameters
+from gdb.executor.relational.relational_tail import ColumnRef, Output
+from gdb.functions.types import TypeName
+from gdb.language.element_columns import Parameters
 from gdb.language.report import problem
 from gdb.language.syntax import Literal, Parameter
-from gdb.physical.columns.steps import CUT, Few, Found, Made, Ownership, Step
+from gdb.physical.columns.steps import CUT, FirstRows, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.base.sql import Part, Rows
-    from gdb.executor.tail import Value
+    from gdb.executor.relational.relational_tail import Value
     from gdb.functions.types import Type
-    from gdb.language.columns import What
+    from gdb.language.element_columns import What
     from gdb.language.scope import Scope
-    from gdb.language.syntax import Element, Expression, Place
+    from gdb.language.syntax import ElementReference, Expression, Place
     from gdb.logical.operators import Limit, Names
-    from gdb.physical.rows.context import Context
-    from gdb.storage.model import Kind as StoreKind
+    from gdb.physical.rows.run_context import RowContext
+    from gdb.storage.columns.model import Kind as StoreKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Held:
 
     column: str
     type: Type
-    element: Element | None = None
+    element: ElementReference | None = None
     origin: tuple[str, str] | None = None
     stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
     measured: OneOf["length", "size"] | None = None
@@ -123,12 +123,12 @@ class Builder:
     ownership : which steps are of which operator, where the plan is asked for.
     """
 
-    def __init__(self, scope: Scope, context: Context | None) -> None:
+    def __init__(self, scope: Scope, context: RowContext | None) -> None:
         self._context = context
         self.alone = context is None
         self.text, self.scope = scope.text, scope
         self.parameters = Parameters()
-        self.taken: dict[tuple[Element, What, str | None], ColumnRef] = {}
+        self.taken: dict[tuple[ElementReference, What, str | None], ColumnRef] = {}
         self.steps: list[Step] = []
         self._queries: dict[str, exp.Query] = {}  # of the tables that are made
         self.whole, self.partly = 0, True
@@ -140,7 +140,7 @@ class Builder:
             self.ownership = Ownership(apart=context.meter is not None)
 
     @property
-    def context(self) -> Context:
+    def context(self) -> RowContext:
         """Of the run that may follow. Raises NotSupported: there is none, `alone`."""
         if self._context is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
@@ -158,7 +158,7 @@ class Builder:
 
     def take(
         self,
-        element: Element,
+        element: ElementReference,
         what: What,
         key: str | None = None,
         kind: StoreKind | None = None,
@@ -214,7 +214,7 @@ class Builder:
         with self.asking():
             relation = self.made(relation, f"at most {enough:,} rows")
         steps = [self._cut(s) if isinstance(s, Made) else s for s in self.steps[self.whole :]]
-        self.steps[self.whole :] = [Few(tuple(steps), enough)]
+        self.steps[self.whole :] = [FirstRows(tuple(steps), enough)]
         self.all_needed()
         return relation
 
@@ -289,12 +289,12 @@ def _number(builder: Builder, given: Expression | None, clause: str) -> int | No
 def outputs(names: Names, types: Sequence[Type]) -> tuple[Output, ...]:
     """What the answer's columns are."""
     return tuple(
-        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
+        Output(name, _KINDS.get(type_.kind, "value"), TypeName.DURATION in (type_.kind, type_.item))
         for name, type_ in zip(names, types, strict=True)
     )
 
 
-_KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
-    Kind.NODE: "node",
-    Kind.RELATIONSHIP: "relationship",
+_KINDS: Mapping[TypeName, OneOf["node", "relationship"]] = {
+    TypeName.NODE: "node",
+    TypeName.RELATIONSHIP: "relationship",
 }

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import ColumnRef, Output, Value
+    from gdb.executor.relational.relational_tail import ColumnRef, Output, Value
     from gdb.functions.types import Type
-    from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+    from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 
 
 CUT = "most"
@@ -119,7 +119,7 @@ class Walked:
 
     name: str
     pattern: Pattern
-    edge: Edge
+    edge: RowEdge
     left: End
     right: End
     columns: Mapping[str, str]
@@ -147,7 +147,7 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class Few:
+class FirstRows:
     """Steps of which the last makes a table of at most `enough` rows, whichever: they run over the first rows that are
     found, and over more of them as long as these are too few."""
 
@@ -161,7 +161,7 @@ class Few:
         return last.name
 
 
-Step: TypeAlias = Made | Found | Walked | Looked | Few
+Step: TypeAlias = Made | Found | Walked | Looked | FirstRows
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ class Chain:
 
 def _flat(steps: Sequence[Step]) -> Iterator[Made | Found | Walked | Looked]:
     for step in steps:
-        if isinstance(step, Few):
+        if isinstance(step, FirstRows):
             yield from _flat(step.steps)
         else:
             yield step

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import NotSupported
-from gdb.executor import arrow
-from gdb.executor.cpu import nearest, walkers
-from gdb.executor.embeddings import Embeddings, unbound_edges
-from gdb.executor.tables import bitset
-from gdb.executor.tail import ColumnRef, gather
+from gdb.executor.cpu import shortest_paths as nearest
+from gdb.executor.cpu import walkers
+from gdb.executor.nest.tables import bitset
+from gdb.executor.plan.embeddings import Embeddings, unbound_edges
+from gdb.executor.relational import arrow
+from gdb.executor.relational.relational_tail import ColumnRef, gather
 from gdb.executor.walk import Question, Steps, steps
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admitted_edges, candidates
 from gdb.physical.rows.walking import conditions_of, differ_of, taken_by
 from gdb.records import dataclass, replace
-from gdb.storage.model import I64
+from gdb.storage.columns.model import I64
 
 if TYPE_CHECKING:
-    from gdb.executor.arrow import Array
-    from gdb.executor.relational import Session
+    from gdb.executor.relational.arrow import Array
+    from gdb.executor.relational.relational import Session
     from gdb.executor.walk import Conditions
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 FEW = 64
 """So many times fewer ends are searched from each by itself, rather than from all the others at once."""
@@ -35,7 +36,7 @@ MOST_PAIRS = 10_000_000
 class Members:
     """What vertices may be. values : the distinct values of a table's column."""
 
-    context: Context
+    context: RowContext
     values: Callable[[str, str], I64]
 
     def of(self, step: Walked, end: End) -> I64 | None:
@@ -63,7 +64,7 @@ class Ends:
         return replace(self, left=self.right, right=self.left)
 
 
-def walked(context: Context, session: Session, members: Members, step: Walked) -> Array:
+def walked(context: RowContext, session: Session, members: Members, step: Walked) -> Array:
     """The table of a step.
 
     Raises
@@ -96,7 +97,9 @@ def walked(context: Context, session: Session, members: Members, step: Walked) -
 
 
 class _Walking:
-    def __init__(self, context: Context, session: Session, members: Members, step: Walked) -> None:
+    def __init__(
+        self, context: RowContext, session: Session, members: Members, step: Walked
+    ) -> None:
         self.context, self.session, self.step = context, session, step
         self.snapshot = context.graph.snapshot
         self.conditions: Conditions = conditions_of(context)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gdb.base.values import graph, times
+from gdb.base.values import graph_functions as graph
+from gdb.base.values import times
 from gdb.base.values.elements import NodeValue, RelationshipValue
-from gdb.base.values.graph import labels_of
+from gdb.base.values.graph_functions import labels_of
 from gdb.base.values.kinds import Value
 from gdb.base.values.naming import refusal
 from gdb.base.values.problems import ValueProblem

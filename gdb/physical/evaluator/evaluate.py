@@ -11,14 +11,14 @@ from typing import TypeVar
 
 from gdb.base.allowance import Allowance, here
 from gdb.base.values import arithmetic, comparison
-from gdb.base.values.graph import entries
+from gdb.base.values.graph_functions import entries
 from gdb.base.values.kinds import Row, Value
 from gdb.base.values.lists import coalesce
 from gdb.base.values.naming import shown
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import InternalError, NameProblem, QueryError
-from gdb.language.named_by import HasNamed
+from gdb.language.dynamic_labels import HasNamed
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -56,7 +56,7 @@ from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.physical.evaluator import access, logic, loops
 from gdb.physical.evaluator.calls import applied, chained, found, measured
 from gdb.physical.evaluator.context import Compiled, Condition, Context, Subqueries
-from gdb.physical.evaluator.texts import normalized, tester
+from gdb.physical.evaluator.string_predicates import normalized, tester
 from gdb.physical.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")

@@ -22,10 +22,10 @@ from gdb.logical.operators import (
     expressions_of,
     names_after,
 )
-from gdb.physical.rows.seek import equality
+from gdb.physical.rows.row_look_ups import equality
 
 if TYPE_CHECKING:
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 MOST_ITEMS = 512
 """Items of a list that UNWIND begins with."""
@@ -33,14 +33,14 @@ _ROW_BY_ROW = (Project, Filter, Aggregate, Distinct, Sort, Limit)
 _CHANGES = (Create, BulkCreate, Set, Remove, Delete, Merge)
 
 
-def begins_with_few(context: Context, plan: Plan) -> bool:
+def begins_with_few(context: RowContext, plan: Plan) -> bool:
     """Whether the rows of a plan come from one of nothing, a short list or a few nodes that values name; how many rows
     they become is not known."""
     lists = context.kept.begun(plan, partial(_begun, context, plan))
     return lists is not None and all(_short(context, one) for one in lists)
 
 
-def _begun(context: Context, plan: Plan) -> Sequence[Expression] | None:
+def _begun(context: RowContext, plan: Plan) -> Sequence[Expression] | None:
     """The lists that have to be short so that a plan begins with few rows; None where it does not."""
     lists: list[Expression] = []
     for operators in plan.sides:
@@ -55,7 +55,7 @@ def _begun(context: Context, plan: Plan) -> Sequence[Expression] | None:
     return lists
 
 
-def _adds_few(context: Context, operator: Operator, names: Names) -> bool:
+def _adds_few(context: RowContext, operator: Operator, names: Names) -> bool:
     """Whether an operator makes few rows of few, whatever the values of parameters. names : of the rows."""
     match operator:
         case Match():
@@ -66,7 +66,7 @@ def _adds_few(context: Context, operator: Operator, names: Names) -> bool:
     return not any(_asks_for_each(one) for one in expressions_of(operator))
 
 
-def _hangs(context: Context, clause: Match, names: Names) -> bool:
+def _hangs(context: RowContext, clause: Match, names: Names) -> bool:
     """Whether each part of a pattern has a node that the rows bind, or that a value names."""
     pattern = context.pattern(clause)
     if pattern.variants or pattern.long or pattern.routes:
@@ -85,7 +85,7 @@ def _hangs(context: Context, clause: Match, names: Names) -> bool:
     return True
 
 
-def _short(context: Context, values: Expression) -> bool:
+def _short(context: RowContext, values: Expression) -> bool:
     if isinstance(values, ListLiteral):
         return len(values.items) <= MOST_ITEMS
     if isinstance(values, Parameter):

@@ -12,7 +12,7 @@ from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import ArgumentProblem, GdbError, TypeProblem
 from gdb.language.clauses import CallProcedure
-from gdb.language.procedures import Field, Procedure, kind_of
+from gdb.language.procedure_signatures import Field, Procedure, kind_of
 from gdb.language.report import problem
 from gdb.physical.rows.batches import Parts, expanded
 from gdb.physical.rows.pattern import visible
@@ -21,10 +21,10 @@ from gdb.physical.rows.values import Given, taken
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 
-def called(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
+def called(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
     """Each row with each of the rows that the procedure gives for it. Where it brings nothing, the rows as they are.
 
     clause : as `gdb.logical.build` has it, with all arguments and outputs.
@@ -55,7 +55,7 @@ def called(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
     return made if clause.where is None else _kept(context, clause, made)
 
 
-def _kept(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
+def _kept(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
     assert clause.where is not None
     prepared = Prepared(context, [clause.where])
     test = context.evaluator.condition(prepared.expressions[0])
@@ -65,7 +65,7 @@ def _kept(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
 
 
 def _answers(
-    context: Context, clause: CallProcedure, procedure: Procedure, values: Sequence[Value]
+    context: RowContext, clause: CallProcedure, procedure: Procedure, values: Sequence[Value]
 ) -> Iterable[Mapping[str, Value]]:
     """The rows of one call."""
     cells, to_python = [], Given()
@@ -90,7 +90,7 @@ def _answers(
 
 
 def _answer(
-    context: Context, clause: CallProcedure, outputs: Sequence[Field], answer: object
+    context: RowContext, clause: CallProcedure, outputs: Sequence[Field], answer: object
 ) -> Mapping[str, Value]:
     """One row that the procedure gave, by output."""
     names = [field.name for field in outputs]
@@ -119,7 +119,7 @@ def _answer(
     return found
 
 
-def _value(context: Context, cell: object) -> Value:
+def _value(context: RowContext, cell: object) -> Value:
     """What a procedure gave as a value of the query; nodes and relationships are those of its graph.
 
     Raises

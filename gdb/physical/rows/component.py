@@ -13,27 +13,28 @@ import numpy as np
 
 from gdb.errors import NotSupported, QueryError
 from gdb.executor import run as executor
-from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.language.canonical import canonical, numbered
-from gdb.language.columns import EmbeddingColumns, Parameters
+from gdb.language.element_columns import EmbeddingColumns, Parameters
 from gdb.language.existence import edge_test
-from gdb.language.mentions import mentioned
-from gdb.language.pushdown import Conditions
+from gdb.language.mentioned_names import mentioned
+from gdb.language.name_resolution import elements, resolve
+from gdb.language.pushdown import ElementConditions
 from gdb.language.question import Asked, asked, candidates_of, edge_of, soon_listed, vertex_of
-from gdb.language.resolve import elements, resolve
-from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
-from gdb.language.scope import Vertex as ScopeVertex
-from gdb.language.syntax import Element, Expression, Name, Variable
+from gdb.language.scope import ScopeEdge as ScopeEdge
+from gdb.language.scope import ScopeVertex as ScopeVertex
+from gdb.language.syntax import ElementReference, Expression, Name, Variable
 from gdb.language.translator import Translator
 from gdb.physical.row_graph import started
-from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 from gdb.query_graph import QueryGraph
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import I64, U32, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,7 @@ class Table:
 
 
 def matched(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
     component: Component,
     conditions: Sequence[Condition],
@@ -67,13 +68,13 @@ def matched(
     together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
     wanted : the edges whose ids are asked for, None for all.
     """
-    run = _Run(context, pattern, component)
+    run = _ComponentRun(context, pattern, component)
     edges = [e for e in component.edges if wanted is None or e in wanted]
     return run.table(conditions, bound_vertices, bound_edges, later, together, most, edges)
 
 
 def pushable(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
     component: Component,
     conditions: Sequence[Condition],
@@ -88,13 +89,13 @@ def pushable(
 
 
 def _pushable(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
     component: Component,
     condition: Condition,
     bound: Collection[str],
 ) -> bool:
-    run = _Run(context, pattern, component)
+    run = _ComponentRun(context, pattern, component)
     found = run.distributed([condition])
     if found.left or (found.asked.between and not component.edges):
         return False  # a vertex by itself may be but the end of a path, of which `candidates` are asked
@@ -104,7 +105,7 @@ def _pushable(
 
 
 def question(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
     component: Component,
     conditions: Sequence[Condition],
@@ -116,12 +117,12 @@ def question(
     """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
     in it. wanted : the edges whose ids are asked for. sure : comparisons are in it, however few candidates there are.
     """
-    run = _Run(context, pattern, component)
+    run = _ComponentRun(context, pattern, component)
     return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=sure)
 
 
 def admitted_edges(
-    context: Context, pattern: Pattern, edge: Edge
+    context: RowContext, pattern: Pattern, edge: RowEdge
 ) -> tuple[I64 | None, tuple[Expression, ...]]:
     """The ids of the relationships that a path of variable length may use by its conditions, ascending, None for all;
     and the conditions that are not in it, for they need dynamic types or more than the relationship."""
@@ -134,14 +135,14 @@ def admitted_edges(
     return graph.edges[0].allowed, tuple(rest)
 
 
-def admissible(context: Context, pattern: Pattern, edge: Edge) -> bool:
+def admissible(context: RowContext, pattern: Pattern, edge: RowEdge) -> bool:
     """Whether `admitted_edges` leaves no condition, as far as their texts tell."""
     mine = [Condition(c, mentioned(c)) for c in edge.conditions]
     own = [c for c in mine if c.names == {edge.name}]
     return len(pushable(context, *_of_one(pattern, edge), own)) == len(mine)
 
 
-def _of_one(pattern: Pattern, edge: Edge) -> tuple[Pattern, Component]:
+def _of_one(pattern: Pattern, edge: RowEdge) -> tuple[Pattern, Component]:
     """A pattern of one relationship, between nodes of any kind, of those that a path may have."""
     single = replace(edge, length=None, conditions=())
     ends = tuple(dict.fromkeys(edge.ends))
@@ -151,7 +152,7 @@ def _of_one(pattern: Pattern, edge: Edge) -> tuple[Pattern, Component]:
 
 
 def candidates(
-    context: Context, pattern: Pattern, vertex: str, conditions: Sequence[Condition]
+    context: RowContext, pattern: Pattern, vertex: str, conditions: Sequence[Condition]
 ) -> I64 | None:
     """The vids that a query vertex may be by its labels and conditions, ascending, None for all.
 
@@ -185,7 +186,7 @@ class _Distributed:
     """
 
     asked: Asked = field(default_factory=Asked)
-    of: dict[Element, list[Condition]] = field(default_factory=dict)
+    of: dict[ElementReference, list[Condition]] = field(default_factory=dict)
     of_several: list[Condition] = field(default_factory=list)
     left: list[Condition] = field(default_factory=list)
 
@@ -193,7 +194,7 @@ class _Distributed:
         """Add what one condition asks."""
         for element, known in one.pushed.items():
             self.of.setdefault(element, []).append(condition)
-            several = self.asked.pushed.setdefault(element, Conditions())
+            several = self.asked.pushed.setdefault(element, ElementConditions())
             several.on_id += known.on_id
             several.on_properties += known.on_properties
             several.on_edges += known.on_edges
@@ -217,15 +218,15 @@ class _Distributed:
         return left
 
 
-class _Run:
-    def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
+class _ComponentRun:
+    def __init__(self, context: RowContext, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
         self.snapshot = context.graph.snapshot
         self.scope = Scope(context.text, self.snapshot, context.plain)
         for k, name in enumerate(component.vertices):
             vertex = pattern.vertices[name]
             self.scope.vertices.append(ScopeVertex(name, vertex.place, [*vertex.labels]))
-            self.scope.names[name] = Element("vertex", k, vertex.place)
+            self.scope.names[name] = ElementReference("vertex", k, vertex.place)
         for k, name in enumerate(component.edges):
             edge = pattern.edges[name]
             left, right = (component.vertices.index(end) for end in edge.ends)
@@ -236,7 +237,7 @@ class _Run:
             self.scope.edges.append(
                 ScopeEdge(name, edge.place, source, target, types, direction, edge.clause)
             )
-            self.scope.names[name] = Element("edge", k, edge.place)
+            self.scope.names[name] = ElementReference("edge", k, edge.place)
 
     def table(
         self,
@@ -266,7 +267,7 @@ class _Run:
         are."""
         scope, found = self.scope, self.distributed(conditions)
         left = found.left
-        allowed: dict[Element, tuple[I64, str]] = {}
+        allowed: dict[ElementReference, tuple[I64, str]] = {}
         for element, of in found.of.items():
             try:
                 allowed[element] = candidates_of(scope, element, found.asked.pushed[element])
@@ -305,7 +306,7 @@ class _Run:
         ]
 
         def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
-            def name(element: Element) -> str:
+            def name(element: ElementReference) -> str:
                 image = vertices if element.kind == "vertex" else edges
                 return numbered(replace(element, index=image[element.index]))
 

@@ -12,16 +12,16 @@ from gdb.language.clauses import BulkCreate, Create
 from gdb.language.report import problem
 from gdb.language.syntax import NodePattern, PathPattern, Place, RelationshipPattern
 from gdb.physical.rows.named_labels import names_of
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
-def create(context: Context, clause: Create, rows: list[Row]) -> list[Row]:
+def create(context: RowContext, clause: Create, rows: list[Row]) -> list[Row]:
     """The rows with what CREATE made for each."""
     makers = [Maker(context, pattern) for pattern in clause.patterns]
     if any(maker.names for maker in makers):
@@ -32,7 +32,7 @@ def create(context: Context, clause: Create, rows: list[Row]) -> list[Row]:
     return rows
 
 
-def create_all(context: Context, clause: BulkCreate, rows: list[Row]) -> list[Row]:
+def create_all(context: RowContext, clause: BulkCreate, rows: list[Row]) -> list[Row]:
     """The rows with what a table of patterns made for each."""
     shapes = [(Maker(context, one.path), one) for one in clause.shapes]
     made: list[Row] = []
@@ -56,7 +56,7 @@ class Maker:
     names : of the pattern, which a row gets.
     """
 
-    def __init__(self, context: Context, pattern: PathPattern) -> None:
+    def __init__(self, context: RowContext, pattern: PathPattern) -> None:
         self.context, self.pattern = context, pattern
         self.path = None if pattern.name is None else pattern.name.text
         self.nodes = [_NodeMaker(context, node) for node in pattern.nodes]
@@ -84,7 +84,7 @@ class Maker:
 class _NodeMaker:
     """Makes the nodes of a part of a pattern."""
 
-    def __init__(self, context: Context, pattern: NodePattern) -> None:
+    def __init__(self, context: RowContext, pattern: NodePattern) -> None:
         self.context, self.pattern = context, pattern
         self.name = pattern.variable.text if pattern.variable else None
         self.labels = frozenset(label.text for term in pattern.labels for label in term)
@@ -116,7 +116,7 @@ class _NodeMaker:
 class _RelationshipMaker:
     """Makes the relationships of a part of a pattern. left : the number of the node before it."""
 
-    def __init__(self, context: Context, pattern: RelationshipPattern, left: int) -> None:
+    def __init__(self, context: RowContext, pattern: RelationshipPattern, left: int) -> None:
         self.context, self.pattern = context, pattern
         self.name = pattern.variable.text if pattern.variable else None
         ends = left, left + 1
@@ -154,7 +154,7 @@ class _RelationshipMaker:
 class _Properties:
     """The properties that a pattern gives an element."""
 
-    def __init__(self, context: Context, part: NodePattern | RelationshipPattern) -> None:
+    def __init__(self, context: RowContext, part: NodePattern | RelationshipPattern) -> None:
         self.context, self.part = context, part
         compiled = context.evaluator.compiled
         self.written = [(key.text, compiled(value), value.place) for key, value in part.properties]
@@ -173,7 +173,7 @@ class _Properties:
         return found
 
 
-def map_of(context: Context, value: Value, place: Place) -> Mapping[str, Value]:
+def map_of(context: RowContext, value: Value, place: Place) -> Mapping[str, Value]:
     """The properties that a value stands for: a map, or those of an element."""
     match value:
         case None:
@@ -185,7 +185,7 @@ def map_of(context: Context, value: Value, place: Place) -> Mapping[str, Value]:
     raise problem(TypeProblem, context.text, place, "properties are a map, and this is none.")
 
 
-def storable(context: Context, value: Value, place: Place) -> Value:
+def storable(context: RowContext, value: Value, place: Place) -> Value:
     """A value that a property may have."""
     if type(value) in _PLAIN:
         return value

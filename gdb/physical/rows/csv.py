@@ -10,17 +10,17 @@ from urllib.parse import unquote, urlparse
 
 from gdb.errors import ArgumentProblem, TypeProblem
 from gdb.language.report import problem
-from gdb.storage.opening import opened_below
+from gdb.storage.disk.opening import opened_below
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.language.clauses import LoadCsv
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 _LONGEST = 1 << 24
 
 
-def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
+def loaded(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
     """The lines of the file that a row names. An empty field is null in a map, as the header's names tell it apart.
 
     Raises
@@ -65,7 +65,7 @@ def _text_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
+def _lines(context: RowContext, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
     names = next(reader, None) if clause.headers else None
     for number, fields in enumerate(reader):
         if number % 4096 == 0:
@@ -86,7 +86,7 @@ def _told(source: str, path: Path) -> str:
     return repr(source) if str(path) in source else f"{source!r} ({path})"
 
 
-def _path(context: Context, clause: LoadCsv, source: str) -> Path:
+def _path(context: RowContext, clause: LoadCsv, source: str) -> Path:
     """The file that is meant. Where there is an import root, a `file:` address counts from it, as in Neo4j, and so
     does a relative path; an absolute path is what it is, and has to lie inside."""
     parts = urlparse(source)

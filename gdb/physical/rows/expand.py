@@ -12,8 +12,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Accepted, Component, Pattern
-    from gdb.storage.adjacency import I64, U32
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.graph.adjacency import I64, U32
+    from gdb.storage.graph.snapshot import Snapshot
 
 MOST = 1 << 12
 """Edges at the nodes of the rows up to which they are listed; conditions on the other ends are tested on each."""

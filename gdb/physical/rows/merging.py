@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb.base.values.comparison import group_key
 from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Merge, SetProperty
-from gdb.language.hidden import HIDDEN
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.report import problem
 from gdb.language.syntax import (
     Expression,
@@ -20,24 +20,26 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.physical.rows.creating import Maker
-from gdb.physical.rows.matching import extended
+from gdb.physical.rows.element_changes import assignments
 from gdb.physical.rows.pattern import Pattern, pattern_of
-from gdb.physical.rows.writing import assignments
+from gdb.physical.rows.row_matching import extended
 from gdb.records import replace
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 
-def merge(context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[str]) -> list[Row]:
+def merge(
+    context: RowContext, clause: Merge, rows: Sequence[Row], known: Sequence[str]
+) -> list[Row]:
     """The rows with what MERGE found for each, or made where there was none."""
     return _Merge(context, clause, known).run(rows)
 
 
 class _Merge:
-    def __init__(self, context: Context, clause: Merge, known: Sequence[str]) -> None:
+    def __init__(self, context: RowContext, clause: Merge, known: Sequence[str]) -> None:
         self.context, self.clause, self.known = context, clause, frozenset(known)
         self.maker: Maker | None = None  # made for the first row that nothing is found for
         self.keys = self._keys()

@@ -13,10 +13,10 @@ from gdb.physical.evaluator.access import named
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.language.syntax import Expression
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 
-def names_of(context: Context, several: Sequence[Expression]) -> Callable[[Row], list[str]]:
+def names_of(context: RowContext, several: Sequence[Expression]) -> Callable[[Row], list[str]]:
     """The function from a row to all names that some expressions give, each a string or a list of strings. It raises
     QueryErrors with the place of what names nothing."""
     evaluator = context.evaluator

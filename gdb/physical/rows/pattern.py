@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.language.hidden import HIDDEN, is_hidden
-from gdb.language.mentions import mentioned
+from gdb.language.hidden_names import HIDDEN, is_hidden
+from gdb.language.mentioned_names import mentioned
+from gdb.language.name_resolution import conjuncts
+from gdb.language.quantified_patterns import repeats, unrolled
 from gdb.language.rebuild import rebuilt
-from gdb.language.repeated import repeats, unrolled
 from gdb.language.report import problem
-from gdb.language.resolve import conjuncts
 from gdb.language.scope import has_labels
 from gdb.language.syntax import (
     Call,
@@ -45,12 +45,12 @@ from gdb.language.syntax import (
 )
 from gdb.query_graph import MatchMode
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.language.clauses import Match
-    from gdb.physical.rows.seek import Equality
+    from gdb.physical.rows.row_look_ups import Equality
 
 _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
@@ -74,7 +74,7 @@ def shown(rows: list[Row]) -> list[Row]:
 
 
 @dataclass(slots=True)
-class Vertex:
+class RowVertex:
     """A query vertex; `labels` add up over all places that name it."""
 
     name: str
@@ -83,7 +83,7 @@ class Vertex:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class RowEdge:
     """A query edge between the vertices left and right of it, or with a length a path of them.
 
     alone : it stands for one relationship, although it has a length. clause : the number of its MATCH among those that
@@ -127,8 +127,8 @@ class Condition:
 
     @cached_property
     def equalities(self) -> tuple[Equality, ...]:
-        """What it is as an equality of a property with a value (`gdb.physical.rows.seek`)."""
-        from gdb.physical.rows.seek import equalities
+        """What it is as an equality of a property with a value (`gdb.physical.rows.row_look_ups`)."""
+        from gdb.physical.rows.row_look_ups import equalities
 
         return tuple(equalities(self))
 
@@ -156,7 +156,7 @@ class Accepted(dict[tuple[str, ...], bool]):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PatternParts:
     """What follows from a pattern alone.
 
     names : of all that it has. components : connected by edges of one relationship. long : edges of variable length.
@@ -165,7 +165,7 @@ class Parts:
 
     names: frozenset[str]
     components: tuple[Component, ...]
-    long: tuple[Edge, ...]
+    long: tuple[RowEdge, ...]
     checks_edges: bool
     accepted: Mapping[str, Accepted]
 
@@ -176,14 +176,14 @@ class Pattern:
 
     text: str
     mode: MatchMode
-    vertices: dict[str, Vertex] = field(default_factory=dict)
-    edges: dict[str, Edge] = field(default_factory=dict)
+    vertices: dict[str, RowVertex] = field(default_factory=dict)
+    edges: dict[str, RowEdge] = field(default_factory=dict)
     routes: list[Route] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     variants: list[Variant] = field(default_factory=list)
     _components: list[Component] | None = field(default=None, init=False, compare=False)
     _names: tuple[str, ...] | None = field(default=None, init=False, compare=False)
-    _parts: Parts | None = field(default=None, init=False, compare=False)
+    _parts: PatternParts | None = field(default=None, init=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -198,12 +198,12 @@ class Pattern:
         return self._names
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> PatternParts:
         """What all runs over rows need of it."""
         if self._parts is None:
             components, long = self.components(), self.long
             apart = bool(long) or len([c for c in components if c.edges]) > 1
-            self._parts = Parts(
+            self._parts = PatternParts(
                 frozenset({*self.vertices, *self.edges, *(route.name for route in self.routes)}),
                 tuple(components),
                 tuple(long),
@@ -213,12 +213,12 @@ class Pattern:
         return self._parts
 
     @property
-    def single(self) -> list[Edge]:
+    def single(self) -> list[RowEdge]:
         """The edges of one relationship."""
         return [edge for edge in self.edges.values() if edge.length is None]
 
     @property
-    def long(self) -> list[Edge]:
+    def long(self) -> list[RowEdge]:
         """The edges of variable length."""
         return [edge for edge in self.edges.values() if edge.length is not None]
 
@@ -255,7 +255,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A pattern in which repeated ones are written out (`gdb.language.repeated`).
+    """A pattern in which repeated ones are written out (`gdb.language.quantified_patterns`).
 
     groups : for each group variable the names of its items. same : names that stand for the node of another one.
     later : conditions that mention these.
@@ -309,7 +309,7 @@ def _pattern(
     every = [path for _, path in patterns]
     if repeats(every):
         return _varied(text, every, where, mode)
-    return _Reader(text, mode).read(patterns, where)
+    return _PatternReader(text, mode).read(patterns, where)
 
 
 def _varied(
@@ -324,14 +324,14 @@ def _varied(
     early = [part for part in parts if not mentioned(part) & own]
     variants = []
     for one in several:
-        reader = _Reader(text, mode)
+        reader = _PatternReader(text, mode)
         reader.written = [*early, *one.conditions]
         found = reader.read([(0, path) for path in one.patterns], None)
         variants.append(Variant(found, one.groups, one.same, (*later, *one.later)))
     return Pattern(text, mode, variants=variants)
 
 
-class _Reader:
+class _PatternReader:
     def __init__(self, text: str, mode: MatchMode) -> None:
         self.found = Pattern(text, mode)
         self.written: list[Expression] = []
@@ -373,7 +373,7 @@ class _Reader:
         self.found.edges[name] = replace(edge, conditions=(*edge.conditions, condition))
         return True
 
-    def _stepped(self, several: Expression) -> Edge | None:
+    def _stepped(self, several: Expression) -> RowEdge | None:
         """The edge of variable length whose relationships a list is, or those of its path."""
         match several:
             case Variable(name=name):
@@ -407,7 +407,7 @@ class _Reader:
 
     def _vertex(self, node: NodePattern) -> str:
         name = node.variable.text if node.variable else f"{HIDDEN}v{len(self.found.vertices)}"
-        known = self.found.vertices.setdefault(name, Vertex(name, node.place))
+        known = self.found.vertices.setdefault(name, RowVertex(name, node.place))
         known.labels = (*known.labels, *node.labels)
         self.written += _conditions(name, node)
         return name
@@ -434,7 +434,7 @@ class _Reader:
             raise self._not_supported(
                 one.place, "a walk without a longest length is", "Write *..10, or TRAIL."
             )
-        self.found.edges[name] = Edge(
+        self.found.edges[name] = RowEdge(
             name,
             one.place,
             left,

@@ -11,11 +11,11 @@ from gdb.base.values.temporal import Date, LocalDateTime
 from gdb.base.values.temporal_python import from_python, to_python
 from gdb.base.values.times import is_temporal
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.storage.model import ITEM_OF, LIST_OF, Column
+from gdb.storage.columns.model import ITEM_OF, LIST_OF, Column
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
-    from gdb.storage.model import Kind, PropertyValue
+    from gdb.storage.columns.model import Kind, PropertyValue
 
 
 def from_store(value: PropertyValue) -> Value:

@@ -13,14 +13,14 @@ from gdb.base.allowance import here
 from gdb.base.values.elements import NodeValue
 from gdb.base.values.sizes import size_of
 from gdb.errors import InternalError
-from gdb.executor import lookup
+from gdb.executor.relational import lookup
 from gdb.physical.rows.stored import from_store
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.storage.adjacency import U32
-    from gdb.storage.slices import Slice
-    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.columns.slices import Slice
+    from gdb.storage.graph.adjacency import U32
+    from gdb.storage.graph.snapshot import Snapshot
 
 _ELEMENT = 500  # bytes of a node or relationship, without its properties
 _AS_STORED = ("int64", "float64", "bool", "string")

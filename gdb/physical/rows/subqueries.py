@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gdb.base.values.sizes import Growing
 from gdb.language.clauses import Match
-from gdb.language.hidden import HIDDEN
-from gdb.language.mentions import asks
+from gdb.language.hidden_names import HIDDEN
+from gdb.language.mentioned_names import asks
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
@@ -32,7 +32,7 @@ from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 Asked = PatternTest | PatternComprehension | Subquery
 
@@ -49,7 +49,7 @@ class _Question:
 class Prepared:
     """Expressions in which patterns have become hidden variables; `fill` gives rows their values."""
 
-    def __init__(self, context: Context, expressions: Sequence[Expression]) -> None:
+    def __init__(self, context: RowContext, expressions: Sequence[Expression]) -> None:
         self.context = context
         self.questions: list[_Question] = []
         self.expressions = [
@@ -77,8 +77,8 @@ class Prepared:
         """Answer what the expressions ask, for rows that have the same names."""
         if not rows or not self.questions:
             return
-        from gdb.physical.rows.asked import numbers
-        from gdb.physical.rows.matching import extensions
+        from gdb.physical.rows.pattern_answers import numbers
+        from gdb.physical.rows.row_matching import extensions
 
         seen = [
             visible(row) for row in rows
@@ -98,14 +98,14 @@ class Prepared:
 
 
 def compiled(
-    context: Context, expressions: Sequence[Expression]
+    context: RowContext, expressions: Sequence[Expression]
 ) -> tuple[Prepared, list[Callable[[Row], Value]]]:
     """The functions of some expressions, to be called on rows that were filled."""
     prepared = Prepared(context, expressions)
     return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
 
 
-def _pattern(context: Context, part: Asked) -> Pattern | None:
+def _pattern(context: RowContext, part: Asked) -> Pattern | None:
     """The pattern that a part asks for; None where it is more than a pattern."""
     if isinstance(part, Subquery):
         (first, *rest) = one_pattern(part.query.parts[0], context.mode)
@@ -117,7 +117,7 @@ def _pattern(context: Context, part: Asked) -> Pattern | None:
 
 
 def _values(
-    context: Context, part: Asked, found: Iterator[list[tuple[int, Row]]], count: int
+    context: RowContext, part: Asked, found: Iterator[list[tuple[int, Row]]], count: int
 ) -> list[Value]:
     if isinstance(part, PatternComprehension):
         return [*_lists(context, part, found, count)]
@@ -132,7 +132,7 @@ def _values(
 
 
 def _lists(
-    context: Context,
+    context: RowContext,
     part: PatternComprehension,
     found: Iterator[list[tuple[int, Row]]],
     count: int,

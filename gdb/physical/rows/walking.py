@@ -13,9 +13,9 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
-from gdb.executor.cpu import nearest, walkers
-from gdb.executor.scheduler import Budget
-from gdb.executor.tables import bitset
+from gdb.executor.cpu import shortest_paths as nearest
+from gdb.executor.cpu import walkers
+from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import (
     Conditions,
     Differ,
@@ -25,17 +25,18 @@ from gdb.executor.walk import (
     steps,
     together,
 )
-from gdb.language.mentions import mentioned
+from gdb.executor.work.scheduler import Budget
+from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem
 from gdb.language.syntax import PathMode, Selector
 from gdb.physical.rows.component import admitted_edges, candidates
-from gdb.physical.rows.pattern import Edge, Pattern
+from gdb.physical.rows.pattern import Pattern, RowEdge
 from gdb.records import replace
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run_context import RowContext
 
 Numbered = tuple[int, "Row"]
 _DIFFER = {
@@ -47,9 +48,9 @@ _CHUNK = 1 << 14  # paths that are made into values between two looks at the clo
 
 
 def walked(
-    context: Context,
+    context: RowContext,
     pattern: Pattern,
-    edge: Edge,
+    edge: RowEdge,
     table: Sequence[Numbered],
     others: Sequence[str],
     bound: frozenset[str],
@@ -61,7 +62,7 @@ def walked(
     return _Walk(context, pattern, edge, others, bound).rows(table)
 
 
-def conditions_of(context: Context) -> Conditions:
+def conditions_of(context: RowContext) -> Conditions:
     """Under which conditions a query's walks go on."""
     options = context.options
     return Conditions(context.pulse, Budget(options.memory), options.threads)
@@ -75,9 +76,9 @@ def differ_of(mode: PathMode) -> Differ:
 class _Walk:
     def __init__(
         self,
-        context: Context,
+        context: RowContext,
         pattern: Pattern,
-        edge: Edge,
+        edge: RowEdge,
         others: Sequence[str],
         bound: frozenset[str],
     ) -> None:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gdb.records import dataclass
-from gdb.storage.importer.documents import gexf, gml, graphml, json_lines
-from gdb.storage.importer.documents.elements import Element, Pass
+
+from . import gexf, gml, graphml, json_lines
+from .elements import Element, Pass
 
 Reader = Callable[[Pass], Iterator[Element]]
 

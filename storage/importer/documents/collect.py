@@ -13,21 +13,22 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
-from gdb.storage.importer.assemble import Assembly, NewEdges
-from gdb.storage.importer.compressed import damaged
-from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.documents.elements import Edge, Id, Pass, Values
-from gdb.storage.importer.header import names_of
-from gdb.storage.importer.meter import Meter
-from gdb.storage.importer.properties import Source, Spot
-from gdb.storage.importer.report import Fault, FileReport, LoadReport
-from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
-from gdb.storage.model import I64, Column, VertexTable
-from gdb.storage.python_columns import Misfit, shown
+
+from ...columns.model import I64, Column, VertexTable
+from ...columns.python_columns import Misfit, shown
+from ..assemble import Assembly, NewEdges
+from ..compressed import damaged
+from ..csv_graph import DEFAULT_TYPE, Naming
+from ..detect import open_input
+from ..header import names_of
+from ..meter import Meter
+from ..properties import Source, Spot
+from ..report import Fault, FileReport, LoadReport
+from ..spaces import DUPLICATE, Ids, Space
+from .elements import Edge, Id, Pass, Values
 
 if TYPE_CHECKING:
-    from gdb.storage.importer.documents import Document
+    from . import Document
 
 _SIGN = 16  # bytes, which no sign of an element exceeds
 _PIECE = 1 << 20  # bytes that are looked through at a time
@@ -38,7 +39,7 @@ _NO_NODE = 'Load its nodes, or pass missing_ends="create" to make nodes that are
 
 
 @dataclass(slots=True)
-class _Rows:
+class _ElementRows:
     """Elements that become one table: their ids (of edges, of both ends), properties and lines."""
 
     ids: list[Id] = field(default_factory=list)
@@ -81,7 +82,7 @@ class Collecting:
         ImportFailed : the document is not what it should be, or an element is wrong.
         """
         read, whole = self._pass(nodes=True), not self._are_first()
-        held: dict[tuple[str, ...], _Rows] = {}
+        held: dict[tuple[str, ...], _ElementRows] = {}
         count, digits, ends_digits = 0, True, True
         for element in self.document.read(read):
             if isinstance(element, Edge):
@@ -91,7 +92,7 @@ class Collecting:
                 ends_digits = ends_digits and self._is_number(element.target)
                 continue
             digits = digits and self._is_number(element.id)
-            rows = held.setdefault(element.labels, _Rows())
+            rows = held.setdefault(element.labels, _ElementRows())
             rows.ids.append(element.id)
             rows.values.append(element.values)
             rows.lines.append(element.line)
@@ -130,14 +131,16 @@ class Collecting:
 
     def edges(self) -> None:
         """Read the relationships, and take them in. Raises ImportFailed, as `nodes`."""
-        held: dict[tuple[str, bool], _Rows] = {}
+        held: dict[tuple[str, bool], _ElementRows] = {}
         count = 0
         read = self._pass(nodes=False)
         for element in self.document.read(read):
             if not isinstance(element, Edge) or not self._may_be_there(element):
                 continue
             type = element.type or self.naming.type or DEFAULT_TYPE
-            rows = held.setdefault((type, self.naming.directed and element.directed), _Rows())
+            rows = held.setdefault(
+                (type, self.naming.directed and element.directed), _ElementRows()
+            )
             rows.ids.append(element.source)
             rows.targets.append(element.target)
             rows.values.append(element.values)
@@ -174,7 +177,7 @@ class Collecting:
             return id in _INT64
         return not self.document.typed and is_integer(id)
 
-    def _store(self, held: dict[tuple[str, ...], _Rows]) -> None:
+    def _store(self, held: dict[tuple[str, ...], _ElementRows]) -> None:
         """Make columns of some nodes."""
         for labels, rows in held.items():
             columns = self._columns(rows, partial(_node, rows))
@@ -231,7 +234,7 @@ class Collecting:
                 return False
         return True
 
-    def _add_edges(self, held: dict[tuple[str, bool], _Rows]) -> None:
+    def _add_edges(self, held: dict[tuple[str, bool], _ElementRows]) -> None:
         """Take in some relationships."""
         spaces = self._spaces()
         for (type, directed), rows in held.items():
@@ -262,7 +265,7 @@ class Collecting:
 
     # ---- properties --------------------------------------------------------------------------------
 
-    def _columns(self, rows: _Rows, name: Callable[[int], str]) -> dict[str, Column]:
+    def _columns(self, rows: _ElementRows, name: Callable[[int], str]) -> dict[str, Column]:
         """A column for each property that an element has."""
         found: dict[str, Column] = {}
         for key in _keys(rows.values):
@@ -292,11 +295,11 @@ def _keys(values: Iterable[Values]) -> list[str]:
     return sorted({key for each in values for key in each})
 
 
-def _node(rows: _Rows, row: int) -> str:
+def _node(rows: _ElementRows, row: int) -> str:
     return f"node {rows.ids[row]!r}"
 
 
-def _edge(rows: _Rows, row: int) -> str:
+def _edge(rows: _ElementRows, row: int) -> str:
     return f"edge {rows.ids[row]!r} -> {rows.targets[row]!r}"
 
 

@@ -8,9 +8,10 @@ from typing import NoReturn, TypeAlias
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
-from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.report import Fault
-from gdb.storage.model import PropertyValue
+
+from ...columns.model import PropertyValue
+from ..csv_graph import Naming
+from ..report import Fault
 
 Id: TypeAlias = int | str
 Values: TypeAlias = dict[str, PropertyValue]

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from gdb.records import dataclass, field
-from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
-from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Open, Start, default_of, events
-from gdb.storage.importer.report import Fault
-from gdb.storage.model import PropertyValue
+
+from ...columns.model import PropertyValue
+from ..report import Fault
+from .elements import Edge, Element, Node, Pass, Values
+from .typed_texts import UnreadableText, labels_of, value_of
+from .xml_events import End, Open, Start, default_of, events
 
 _TIMES = (
     "start",
@@ -34,7 +35,7 @@ _HOW: dict[str, _DIRECTED] = {
 
 
 @dataclass(slots=True)
-class _Key:
+class _GexfAttribute:
     """What an `<attribute>` declares."""
 
     name: str
@@ -49,15 +50,17 @@ def read(one: Pass) -> Iterator[Element]:
     ------
     ImportFailed : it is no GEXF that can be stored; tells the line.
     """
-    return _Reader(one).elements()
+    return _GexfReader(one).elements()
 
 
 @dataclass(slots=True)
-class _Reader:
+class _GexfReader:
     one: Pass
-    keys: dict[str, dict[str, _Key]] = field(default_factory=lambda: {"node": {}, "edge": {}})
+    keys: dict[str, dict[str, _GexfAttribute]] = field(
+        default_factory=lambda: {"node": {}, "edge": {}}
+    )
     owner: str = "node"  # whose attributes are declared
-    last: _Key | None = None
+    last: _GexfAttribute | None = None
     how: str = "undirected"  # the type of an edge that names none
     open: list[Open] = field(default_factory=list)
 
@@ -84,7 +87,7 @@ class _Reader:
                 if given.get("mode") == "dynamic":
                     self.one.leave_out("times of values: of each the last value is kept")
             case "attribute":
-                self.last = _Key(
+                self.last = _GexfAttribute(
                     given.get("title") or given.get("id", ""), given.get("type", "string")
                 )
                 self.keys.setdefault(self.owner, {})[given.get("id", "")] = self.last
@@ -106,7 +109,7 @@ class _Reader:
                 held = self.open.pop()
                 try:
                     yield from self._made(held)
-                except Unreadable as error:
+                except UnreadableText as error:
                     if self._is_wanted(held):
                         named = f"{held.start.name} {held.start.attributes.get('id', '')}".strip()
                         fault = Fault(f"{named} {error.reason}", error.cure)
@@ -120,7 +123,7 @@ class _Reader:
             return
         for needed in ("id",) if is_node else ("source", "target"):
             if not given.get(needed):
-                raise Unreadable(f"has no {needed}", f"Every {held.start.name} needs one.")
+                raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
         values = self._values(held) if wanted else {}
         if is_node:
             labels = values.pop("labels", None)
@@ -131,7 +134,7 @@ class _Reader:
             return
         how = _HOW.get(given.get("type") or self.how)
         if how is None:
-            raise Unreadable(f"is of type {given['type']!r}", f"There are {', '.join(_HOW)}.")
+            raise UnreadableText(f"is of type {given['type']!r}", f"There are {', '.join(_HOW)}.")
         type = given.get("kind") or None
         yield Edge(given["source"], given["target"], type, how[0], values, line)
         if how[1]:
@@ -145,7 +148,7 @@ class _Reader:
         }
         for name, text, line in held.data:
             if name not in keys:
-                raise Unreadable(
+                raise UnreadableText(
                     f"names the attribute {name!r} (line {line}), which is not declared",
                     "Declare it: <attribute>.",
                 )
@@ -153,21 +156,21 @@ class _Reader:
         if "label" in given:
             found.setdefault("label", given["label"])
         if "weight" in given and kind == "edge":
-            found["weight"] = _value(_Key("weight", "double"), given["weight"])
+            found["weight"] = _value(_GexfAttribute("weight", "double"), given["weight"])
         if any(name in given for name in _TIMES):
             self.one.leave_out("times of nodes and edges")
         return found
 
 
-def _value(key: _Key, text: str) -> PropertyValue:
+def _value(key: _GexfAttribute, text: str) -> PropertyValue:
     several = key.type.startswith("list")
     try:
         if not several:
             return value_of(text, key.type)
         items = [value_of(item, key.type.removeprefix("list")) for item in _items(text)]
         return [item for item in items if item is not None]
-    except Unreadable as error:
-        raise Unreadable(f"has {error.reason} as {key.name!r}", error.cure) from None
+    except UnreadableText as error:
+        raise UnreadableText(f"has {error.reason} as {key.name!r}", error.cure) from None
 
 
 def _items(text: str) -> list[str]:

@@ -9,10 +9,11 @@ from html.entities import name2codepoint
 from typing import TypeAlias
 
 from gdb.records import dataclass, field
-from gdb.storage.importer.documents.elements import LONGEST, Edge, Element, Node, Pass, Values
-from gdb.storage.importer.lines import lines_of
-from gdb.storage.importer.report import Fault
-from gdb.storage.model import Item
+
+from ...columns.model import Item
+from ..lines import lines_of
+from ..report import Fault
+from .elements import LONGEST, Edge, Element, Node, Pass, Values
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<open>\[)|(?P<close>\])|(?P<key>[A-Za-z_][\w]*)"
@@ -36,7 +37,7 @@ def read(one: Pass) -> Iterator[Element]:
     ------
     ImportFailed : it is no GML that can be stored; tells the line.
     """
-    return _Reader(one).elements()
+    return _GmlReader(one).elements()
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class _List:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _GmlReader:
     one: Pass
     directed: bool = False
     graphs: int = 0

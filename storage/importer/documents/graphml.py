@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 
 from gdb.records import dataclass, field
-from gdb.storage.importer.documents.elements import Edge, Element, Node, Pass, Values
-from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of, value_of
-from gdb.storage.importer.documents.xml_events import End, Open, Start, default_of, events
-from gdb.storage.importer.report import Fault
-from gdb.storage.model import PropertyValue
+
+from ...columns.model import PropertyValue
+from ..report import Fault
+from .elements import Edge, Element, Node, Pass, Values
+from .typed_texts import UnreadableText, labels_of, value_of
+from .xml_events import End, Open, Start, default_of, events
 
 _NODE_LABELS = ("labels", "labelV")
 _EDGE_TYPES = ("type", "labelE")
@@ -22,7 +23,7 @@ _NESTED = "Write the graph without nested graphs, hyperedges and ports, as simpl
 
 
 @dataclass(slots=True)
-class _Key:
+class _GraphmlKey:
     """What a `<key>` declares: whose property (node, edge, all), its name and type, the default; several : a list."""
 
     owner: str
@@ -39,13 +40,13 @@ def read(one: Pass) -> Iterator[Element]:
     ------
     ImportFailed : it is no GraphML that can be stored; tells the line.
     """
-    return _Reader(one).elements()
+    return _GraphmlReader(one).elements()
 
 
 @dataclass(slots=True)
-class _Reader:
+class _GraphmlReader:
     one: Pass
-    keys: dict[str, _Key] = field(default_factory=dict)
+    keys: dict[str, _GraphmlKey] = field(default_factory=dict)
     directed: bool = True
     open: Open | None = None
     data: tuple[str, int] | None = None  # key and line of the data that are open
@@ -84,7 +85,7 @@ class _Reader:
         name = given.get("attr.name") or given.get("id", "")
         several = "attr.list" in given
         type = given.get("attr.list") or given.get("attr.type") or "string"
-        self.keys[given.get("id", "")] = _Key(given.get("for", "all"), name, type, several)
+        self.keys[given.get("id", "")] = _GraphmlKey(given.get("for", "all"), name, type, several)
 
     def _closed(self, tag: End) -> Element | None:
         match tag.name:
@@ -110,9 +111,9 @@ class _Reader:
         try:
             for needed in ("id",) if is_node else ("source", "target"):
                 if not given.get(needed):
-                    raise Unreadable(f"has no {needed}", f"Every {held.start.name} needs one.")
+                    raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
             values = self._values(held) if is_node == self.one.nodes else {}
-        except Unreadable as error:
+        except UnreadableText as error:
             if is_node == self.one.nodes:
                 self.one.reject(line, named, Fault(f"{named} {error.reason}", error.cure))
             return None
@@ -132,7 +133,7 @@ class _Reader:
         for name, text, line in held.data:
             key = self.keys.get(name)
             if key is None:
-                raise Unreadable(
+                raise UnreadableText(
                     f"names the key {name!r} (line {line}), which is not declared",
                     "Declare it: <key>.",
                 )
@@ -142,7 +143,7 @@ class _Reader:
             found[key.name] = self._value(key, text)
         return found
 
-    def _value(self, key: _Key, text: str | None) -> PropertyValue:
+    def _value(self, key: _GraphmlKey, text: str | None) -> PropertyValue:
         if text is None:
             return None
         try:
@@ -150,8 +151,8 @@ class _Reader:
                 items = [value_of(_text(item), key.type) for item in _list(text)]
                 return [item for item in items if item is not None]
             return value_of(text, key.type)
-        except Unreadable as error:
-            raise Unreadable(f"has {error.reason} as {key.name!r}", error.cure) from None
+        except UnreadableText as error:
+            raise UnreadableText(f"has {error.reason} as {key.name!r}", error.cure) from None
 
 
 def _list(text: str) -> list[object]:
@@ -161,7 +162,7 @@ def _list(text: str) -> list[object]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list):
-        raise Unreadable(f"{text[:60]!r}, which is no list", "Write it as JSON: [1, 2].")
+        raise UnreadableText(f"{text[:60]!r}, which is no list", "Write it as JSON: [1, 2].")
     return found
 
 

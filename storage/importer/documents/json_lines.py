@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from gdb.records import dataclass, field
-from gdb.storage.importer.compressed import bytes_read, damaged
-from gdb.storage.importer.detect import head, open_input
-from gdb.storage.importer.documents.elements import LONGEST, Edge, Element, Id, Node, Pass, Values
-from gdb.storage.importer.documents.typed_texts import Unreadable, labels_of
-from gdb.storage.importer.header import ENDS, STARTS
-from gdb.storage.importer.lines import lines_of
-from gdb.storage.importer.report import Fault
-from gdb.storage.model import Item, PropertyValue
+
+from ...columns.model import Item, PropertyValue
+from ..compressed import bytes_read, damaged
+from ..detect import head, open_input
+from ..header import ENDS, STARTS
+from ..lines import lines_of
+from ..report import Fault
+from .elements import LONGEST, Edge, Element, Id, Node, Pass, Values
+from .typed_texts import UnreadableText, labels_of
 
 _INT64 = range(-(2**63), 2**63)
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -42,10 +43,10 @@ def read(one: Pass) -> Iterator[Element]:
     """
     for line, text, thing in _things(one):
         try:
-            if isinstance(thing, Unreadable):
+            if isinstance(thing, UnreadableText):
                 raise thing
             found = _element(one, thing, line)
-        except Unreadable as error:
+        except UnreadableText as error:
             if one.nodes:  # once, and not in the second pass as well
                 one.reject(line, text[:200], Fault(error.reason, error.cure))
             continue
@@ -59,7 +60,7 @@ def read(one: Pass) -> Iterator[Element]:
 def _element(one: Pass, thing: Thing, line: int) -> Element | None:
     """The node or relationship that an object is; None where it is not wanted. Raises Unreadable."""
     if not isinstance(thing, dict):
-        raise Unreadable(f"is {_kind(thing)}, no object", _MEND)
+        raise UnreadableText(f"is {_kind(thing)}, no object", _MEND)
     if not one.side and thing.get("type") == "node" and "id" in thing:
         return _exported_node(thing, line)
     if not one.side and thing.get("type") == "relationship" and "start" in thing and "end" in thing:
@@ -72,13 +73,15 @@ def _element(one: Pass, thing: Thing, line: int) -> Element | None:
     if start is None or end is None:
         what = "relationship (source and target)"
         both = what if one.side else f"node (id) and no {what}"
-        raise Unreadable(
+        raise UnreadableText(
             f"has the keys {_listed(thing)}, which name no {both}", "Name its keys so."
         )
     values = {k: v for k, v in thing.items() if k not in (start, end)}
     type = values.pop(next((keys[n] for n in _TYPES if n in keys), ""), None)
     if type is not None and not isinstance(type, str):
-        raise Unreadable(f"has {_kind(type)} as its type", "The type of a relationship is a text.")
+        raise UnreadableText(
+            f"has {_kind(type)} as its type", "The type of a relationship is a text."
+        )
     ends = _id(thing[start], start), _id(thing[end], end)
     return Edge(*ends, type or None, True, _values(values), line)
 
@@ -86,7 +89,7 @@ def _element(one: Pass, thing: Thing, line: int) -> Element | None:
 def _record(thing: Object, own: str | None, keys: Mapping[str, str], line: int) -> Node:
     """A plain record of a node; its id stays a property where it has a name."""
     if own is None:
-        raise Unreadable(
+        raise UnreadableText(
             f"has the keys {_listed(thing)}, and no id", "Name the key of the id `id`."
         )
     at = next((keys[name] for name in _LABELS if name in keys), None)
@@ -103,7 +106,7 @@ def _exported_edge(one: Pass, thing: Object, line: int) -> Edge:
     ends = [_number(_map(thing, end).get("id")) for end in ("start", "end")]
     type = thing.get("label")
     if not isinstance(type, str) or not type:
-        raise Unreadable("is a relationship without label", "neo4j writes its type there.")
+        raise UnreadableText("is a relationship without label", "neo4j writes its type there.")
     return Edge(ends[0], ends[1], type, True, _values(_map(thing, "properties")), line)
 
 
@@ -112,7 +115,7 @@ def _map(thing: Object, key: str) -> Object:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise Unreadable(f"has {_kind(found)} as {key!r}", "neo4j writes an object there.")
+        raise UnreadableText(f"has {_kind(found)} as {key!r}", "neo4j writes an object there.")
     return found
 
 
@@ -130,7 +133,7 @@ def _id(value: Thing, key: str) -> Id:
     if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
         return value
     told = "null" if value is None else json.dumps(value)[:60]
-    raise Unreadable(f"has {told} as {key!r}", "An id is an integer of 64 bits, or a text.")
+    raise UnreadableText(f"has {told} as {key!r}", "An id is an integer of 64 bits, or a text.")
 
 
 def _labels(given: Thing) -> tuple[str, ...]:
@@ -138,7 +141,7 @@ def _labels(given: Thing) -> tuple[str, ...]:
     if names is None:
         return ()
     if not isinstance(names, Sequence) or not all(isinstance(name, str) and name for name in names):
-        raise Unreadable(
+        raise UnreadableText(
             f"has {_kind(given)} as its labels", "Labels are a text, or a list of texts."
         )
     return tuple(sorted({str(name) for name in names}))
@@ -150,7 +153,7 @@ def _values(given: Object) -> Values:
 
 def _value(key: str, value: Thing) -> PropertyValue:
     if isinstance(value, dict):
-        raise Unreadable(
+        raise UnreadableText(
             f"holds an object as {key!r}, which no property can be",
             "Write its parts as keys of their own, or leave it out.",
         )
@@ -159,7 +162,7 @@ def _value(key: str, value: Thing) -> PropertyValue:
     items: list[Item] = []
     for item in value:
         if item is None or isinstance(item, (dict, list)):
-            raise Unreadable(
+            raise UnreadableText(
                 f"holds {_kind(item)} in the list {key!r}",
                 "A list holds values of one type, none of them null, a list or an object.",
             )
@@ -190,7 +193,7 @@ def _listed(thing: Object) -> str:
 # ---- texts ---------------------------------------------------------------------------------------------
 
 
-def _things(one: Pass) -> Iterator[tuple[int, str, Thing | Unreadable]]:
+def _things(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
     """Each object of a file with its line and text, or why there is none."""
     first = next((line.lstrip()[0] for line in head(one.path) if line.strip()), "")
     if first == "[":
@@ -202,13 +205,13 @@ def _things(one: Pass) -> Iterator[tuple[int, str, Thing | Unreadable]]:
         try:
             line = raw.decode("utf-8").strip()
         except UnicodeDecodeError:
-            yield number, "", Unreadable("is not UTF-8", "Convert the file to UTF-8.")
+            yield number, "", UnreadableText("is not UTF-8", "Convert the file to UTF-8.")
             continue
         if line:
             yield number, line, _parsed(line)
 
 
-def _of_array(one: Pass) -> Iterator[tuple[int, str, Thing | Unreadable]]:
+def _of_array(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
     """The items of an array, which may be one line."""
     array, decoder = _Array(one), codecs.getincrementaldecoder("utf-8-sig")()
     size = max(one.path.stat().st_size, 1)
@@ -227,22 +230,24 @@ def _of_array(one: Pass) -> Iterator[tuple[int, str, Thing | Unreadable]]:
     array.end()
 
 
-def _parsed(line: str) -> Thing | Unreadable:
+def _parsed(line: str) -> Thing | UnreadableText:
     try:
         return _unicode(json.loads(line), line)
     except (ValueError, RecursionError) as error:
         where = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return Unreadable(f"is no JSON: {reason}{where}", _MEND)
+        return UnreadableText(f"is no JSON: {reason}{where}", _MEND)
 
 
-def _unicode(thing: Thing, text: str) -> Thing | Unreadable:
+def _unicode(thing: Thing, text: str) -> Thing | UnreadableText:
     """What a text says, unless it writes a half of a character, which no text can hold."""
     if "\\ud" in text or "\\uD" in text:
         try:
             json.dumps(thing, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            return Unreadable("is not valid Unicode: it writes half of a character", "Repair it.")
+            return UnreadableText(
+                "is not valid Unicode: it writes half of a character", "Repair it."
+            )
     return thing
 
 
@@ -258,7 +263,7 @@ class _Array:
     enough: int = 0  # characters of it from which on it is looked at again
     decoder: json.JSONDecoder = field(default_factory=json.JSONDecoder)
 
-    def take(self, more: str, *, last: bool) -> Iterator[tuple[int, str, Thing | Unreadable]]:
+    def take(self, more: str, *, last: bool) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
         """What is whole with a piece more."""
         self.text += more
         if len(self.text) < self.enough and not last:
@@ -304,5 +309,5 @@ class _Array:
             reason = "ends before its array is closed"
             if self.text.strip():
                 found = _parsed(self.text)
-                reason = found.reason if isinstance(found, Unreadable) else reason
+                reason = found.reason if isinstance(found, UnreadableText) else reason
             self.one.fail(self.line, reason, _MEND, self.text.strip()[:80])

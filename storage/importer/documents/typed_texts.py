@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gdb.storage.model import Item
+from ...columns.model import Item
 
 _INT64 = range(-(2**63), 2**63)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -16,7 +16,7 @@ _INTEGERS = ("int", "integer", "long", "short", "byte")
 _FLOATS = ("float", "double")
 
 
-class Unreadable(Exception):
+class UnreadableText(Exception):
     """A text, or an element, cannot be understood. reason : what is wrong; cure : what to do."""
 
     def __init__(self, reason: str, cure: str) -> None:
@@ -47,7 +47,7 @@ def value_of(text: str, type: str) -> Item | None:
         return float(word)
     if type == "boolean" and word.lower() in _BOOLEANS:
         return _BOOLEANS[word.lower()]
-    raise Unreadable(f"{word[:60]!r}, which is no {type}", "Mend it, or declare it as string.")
+    raise UnreadableText(f"{word[:60]!r}, which is no {type}", "Mend it, or declare it as string.")
 
 
 def labels_of(text: str) -> list[str]:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
-from gdb.storage.importer.compressed import bytes_read, damaged
-from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.documents.elements import LONGEST, Pass
+
+from ..compressed import bytes_read, damaged
+from ..detect import open_input
+from .elements import LONGEST, Pass
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType

@@ -11,9 +11,9 @@ from typing import ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.embeddings import Embeddings
-from gdb.storage.model import Column, Kind
-from gdb.storage.snapshot import Snapshot
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.storage.columns.model import Column, Kind
+from gdb.storage.graph.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

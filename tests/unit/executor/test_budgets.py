@@ -17,16 +17,16 @@ from gdb import planner
 from gdb.base import usage
 from gdb.base.budget import ROWS, Budget
 from gdb.errors import OutOfBudget, StoreError
-from gdb.executor import arrow
 from gdb.executor.cpu import launch, sizing, walkers, workers
-from gdb.executor.embeddings import NO_COLUMNS, Wanted
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import NO_COLUMNS, Wanted
+from gdb.executor.relational import arrow
 from gdb.executor.walk import Conditions, Differ, Question
+from gdb.executor.work.scheduler import Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage import arrays, scratch
-from gdb.storage.adjacency import Direction
-from gdb.storage.model import Column
+from gdb.storage.columns.model import Column
+from gdb.storage.disk import arrays, scratch
+from gdb.storage.format.direction import Direction
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases

@@ -15,10 +15,10 @@ from gdb.executor.choose_device import Work, choose, gpu_seconds, shown
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
-from gdb.executor.plan import Plan, Runs
-from gdb.executor.prepare import Prepared, stage
+from gdb.executor.nest.prepare import Prepared, stage
+from gdb.executor.plan.plan import Plan, Runs
 from gdb.executor.run import Options
-from gdb.executor.scheduler import Budget, Elsewhere, Guard, Watch
+from gdb.executor.work.scheduler import Budget, Elsewhere, Guard, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from tests.small_graph import SmallGraph

@@ -11,11 +11,11 @@ import pytest
 
 from gdb import planner
 from gdb.executor import reference
-from gdb.executor.plan import MISSING, Compare
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.plan import MISSING, Compare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests import brute
 from tests.backends import BACKENDS
 from tests.small_graph import SmallGraph

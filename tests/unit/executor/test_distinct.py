@@ -11,15 +11,15 @@ from gdb import planner
 from gdb.executor import reference, run
 from gdb.executor.choose_device import Choice
 from gdb.executor.cpu import launch
-from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.executor.given import Given, bitset_of
-from gdb.executor.plan import BindEdge, Plan
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.bindings import Given, bitset_of
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.nest.tables import bitset
+from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.plan.plan import BindEdge, Plan
 from gdb.executor.run import Options
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.tables import bitset
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.graph.adjacency import I64, U32
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases

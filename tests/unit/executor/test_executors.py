@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.executor import reference
-from gdb.executor.embeddings import Embeddings
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from tests import brute
 from tests.backends import BACKENDS, Backend

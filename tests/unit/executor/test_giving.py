@@ -14,11 +14,11 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import address, launch
 from gdb.executor.cpu.workers import Worker
-from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.executor.nest import Cache
-from gdb.executor.place import END, POSITION, Place
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.nest import Cache
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.work.place import END, POSITION, Place
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
 from tests.backends import rows_on_cpu
@@ -100,8 +100,8 @@ def short_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small graphs are worth threads, and take many launches."""
     monkeypatch.setattr(launch, "STEPS", 0)
     monkeypatch.setattr(launch, "WORTH_A_THREAD", 0)
-    monkeypatch.setattr("gdb.executor.scheduler.LEAST_WEIGHT", 1)
-    monkeypatch.setattr("gdb.executor.scheduler.UNITS_PER_WORKER", 1)
+    monkeypatch.setattr("gdb.executor.work.scheduler.LEAST_WEIGHT", 1)
+    monkeypatch.setattr("gdb.executor.work.scheduler.UNITS_PER_WORKER", 1)
 
 
 @pytest.mark.usefixtures("short_launches")

@@ -6,13 +6,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import bits, layout, local, matrices, special
 from gdb.executor.gpu.bits import Bits
 from gdb.executor.gpu.stage import SHARED, Share, Stage
-from gdb.executor.nest import Order
+from gdb.executor.nest.nest import Order
+from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.query_graph import DIFFERENT_NODES, SUBGRAPHS
-from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import Adjacency
 from tests.small_graph import SmallGraph
 from tests.unit.executor.test_neighbourhood import (
     NEAR_CLIQUES,
@@ -86,9 +87,9 @@ def test_a_vertex_that_may_be_no_neighbour_has_a_row() -> None:
     assert made is not None
     assert made.outside
     for op, row in zip(made.part.operations, made.operations(), strict=True):
-        inside = row[layout.Operation.OUTSIDE] < 0
+        inside = row[layout.OperationField.OUTSIDE] < 0
         assert inside or (op.level, made.part.relations[op.relation].view) in made.outside
-    assert any(row[layout.Operation.OUTSIDE] >= 0 for row in made.operations()) == bool(
+    assert any(row[layout.OperationField.OUTSIDE] >= 0 for row in made.operations()) == bool(
         made.outside
     )
 

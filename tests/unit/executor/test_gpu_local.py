@@ -6,8 +6,8 @@ from gdb import planner
 from gdb.executor.gpu import local, render
 from gdb.executor.gpu.layout import Job, Local
 from gdb.executor.gpu.local import LocalGraph
-from gdb.executor.nest import Formula
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.nest import Formula
+from gdb.executor.nest.prepare import prepare
 from gdb.query_graph import (
     DIFFERENT_NODES,
     SUBGRAPHS,
@@ -16,7 +16,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 Pairs = tuple[tuple[int, int], ...]

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gdb.executor import scheduler
-from gdb.executor.embeddings import Deliver, Embeddings, Wanted
 from gdb.executor.gpu import memory, rows
 from gdb.executor.gpu.rows import Drain, Out
-from gdb.executor.scheduler import Watch
-from gdb.executor.tables import Written
+from gdb.executor.nest.tables import Written
+from gdb.executor.plan.embeddings import Deliver, Embeddings, Wanted
+from gdb.executor.work import scheduler
+from gdb.executor.work.scheduler import Watch
 
 COLUMNS = Wanted((1, 3), (0,))
 WRITTEN = Written(np.zeros((0, 0), np.int64), COLUMNS, -1)
@@ -66,7 +66,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(memory, "empty", empty)
     monkeypatch.setattr(memory, "Block", _Block)
-    monkeypatch.setattr(memory, "LOCKED", memory.Locked())
+    monkeypatch.setattr(memory, "LOCKED", memory.LockedBlocks())
     monkeypatch.setattr(memory, "copies", lambda _: _Copies())
     monkeypatch.setattr(memory, "wait_for", lambda event: event.synchronize())
     monkeypatch.setattr(rows, "LEAST_PART", 5)
@@ -234,7 +234,7 @@ def test_rows_without_columns_are_counted() -> None:
 
 def test_blocks_beyond_the_most_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_LOCKED", 10_000)
-    locked = memory.Locked()
+    locked = memory.LockedBlocks()
     blocks = [locked.take(5000), locked.take(5000), locked.take(1)]
     assert [block.size for block in blocks] == [8192, 8192, 4096]
     for block in blocks:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gdb import planner
-from gdb.executor import tables
-from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, layout, special, stage, units
-from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.nest import tables
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.small_graph import SmallGraph
 
@@ -67,7 +67,7 @@ def test_the_state_of_a_block_fits() -> None:
     words = layout.state_words(layout.MAX_LEVELS, layout.MAX_SETS)
     for marks in range(layout.MAX_LEVELS):
         filters = 4 * marks * stage.filter_words(marks, 0)
-        own = 8 * (words + len(layout.Tail) * layout.MAX_LEVELS)
+        own = 8 * (words + len(layout.TailField) * layout.MAX_LEVELS)
         assert warps * (own + filters) <= stage.SHARED
     assert 32 * stage.filter_words(1, 1 << 20) == layout.FILTER_BITS
     assert stage.filter_words(3, 1000) == 256

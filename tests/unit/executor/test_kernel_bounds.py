@@ -24,11 +24,11 @@ from gdb.executor.cpu import (
     trees,
     workers,
 )
-from gdb.executor.place import Place
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.work.place import Place
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from gdb import planner
-from gdb.executor import prepare as preparation
 from gdb.executor.cpu import launch
-from gdb.executor.nest import LoopNest, Node, Order
-from gdb.executor.nest_verifier import verify
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.source import GraphSource
+from gdb.executor.nest import prepare as preparation
+from gdb.executor.nest.nest import LoopNest, Node, Order
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.nest.verifier import verify
+from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.source import GraphSource
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 

@@ -9,8 +9,8 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.cpu.look_ahead import rows_ahead
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,

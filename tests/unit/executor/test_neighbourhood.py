@@ -19,12 +19,13 @@ from networkx.algorithms import isomorphism
 from gdb import planner
 from gdb.errors import CountOverflow
 from gdb.executor import reference
-from gdb.executor.cpu import address, launch, neighbourhood, workers
-from gdb.executor.cpu.neighbourhood import Neighbourhood
+from gdb.executor.cpu import address, launch, workers
+from gdb.executor.cpu import neighbourhood_tables as neighbourhood
+from gdb.executor.cpu.neighbourhood_tables import Neighbourhood
 from gdb.executor.cpu.workers import Worker
-from gdb.executor.nest import Order
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.nest import Order
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_NODES,
     INDUCED,
@@ -35,7 +36,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 from tests.strategies import MODES
 

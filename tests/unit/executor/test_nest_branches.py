@@ -15,13 +15,13 @@ from gdb.errors import CountOverflow
 from gdb.executor import reference
 from gdb.executor.choose_device import Work, gpu_seconds
 from gdb.executor.cpu import launch
-from gdb.executor.nest import LoopNest, VertexLevel
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.nest import LoopNest, VertexLevel
+from gdb.executor.nest.prepare import prepare
 from gdb.executor.run import Options, tallies
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 from tests.strategies import MODES

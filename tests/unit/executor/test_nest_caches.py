@@ -10,10 +10,10 @@ import pytest
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import address, launch, workers
-from gdb.executor.nest import LoopNest
-from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.nest.nest import LoopNest
+from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.run import Options, tallies
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -24,7 +24,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 LABELS = "ABCD"

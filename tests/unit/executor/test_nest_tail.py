@@ -13,11 +13,11 @@ import pytest
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch
-from gdb.executor.nest import Formula, LoopNest, Order, VertexLevel
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import loop_nest, prepare
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.tables import NodeField
+from gdb.executor.nest.nest import Formula, LoopNest, Order, VertexLevel
+from gdb.executor.nest.prepare import loop_nest, prepare
+from gdb.executor.nest.tables import NodeField
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
@@ -27,7 +27,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 

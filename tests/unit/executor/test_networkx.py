@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from networkx.algorithms import isomorphism
 
 from gdb import planner
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
-from gdb.executor.twins import expand
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.twins import expand
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, INDUCED, MatchMode, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 

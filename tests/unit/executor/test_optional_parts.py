@@ -15,10 +15,10 @@ from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import units
-from gdb.executor.plan import Plan, verify
-from gdb.executor.prepare import prepare
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.plan import Plan, verify
 from gdb.executor.run import Options, choose
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import (
     REPEATABLE_ELEMENTS,
@@ -27,7 +27,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests import brute
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph

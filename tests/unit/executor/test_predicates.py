@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gdb.errors import TypeProblem
-from gdb.executor.predicates import matching_edges, matching_vertices
-from gdb.executor.tail import Value
+from gdb.executor.conditions.predicates import matching_edges, matching_vertices
+from gdb.executor.relational.relational_tail import Value
 from tests.unit.executor.small_snapshot import small_snapshot
 
 BOTH = (1, 0)  # out of order on purpose: what passes is ascending all the same

@@ -11,11 +11,11 @@ from gdb import planner
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.gpu import memory, orientation, residency
 from gdb.executor.gpu.residency import Room
-from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.run import options
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))

@@ -13,9 +13,9 @@ from gdb.errors import Cancelled
 from gdb.executor.cpu import address
 from gdb.executor.cpu.sample import estimate
 from gdb.executor.cpu.workers import Worker
-from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 PATTERNS = {

@@ -23,9 +23,9 @@ from gdb.errors import (
     RunError,
     TypeProblem,
 )
-from gdb.executor import relational
-from gdb.executor.arrow import Array, ArrowStream
-from gdb.storage.engine import stream_errors
+from gdb.executor.relational import relational
+from gdb.executor.relational.arrow import Array, ArrowStream
+from gdb.storage.disk.duckdb_engine import stream_errors
 
 ROWS = "SELECT i FROM range(3000000) t(i)"
 Answer = Callable[[threading.Event, float | None], object]

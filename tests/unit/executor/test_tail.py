@@ -17,9 +17,10 @@ from gdb.errors import (
     QueryTimeout,
     TypeProblem,
 )
-from gdb.executor import arrow, lookup, tail
-from gdb.executor.embeddings import Embeddings
-from gdb.executor.tail import ColumnRef, Output, Tail, Value
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.executor.relational import arrow, lookup
+from gdb.executor.relational import relational_tail as tail
+from gdb.executor.relational.relational_tail import ColumnRef, Output, Tail, Value
 from tests import tails
 from tests.unit.executor.small_snapshot import SmallSnapshot, embeddings, small_snapshot
 

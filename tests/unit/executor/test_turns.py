@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.errors import Cancelled, QueryTimeout
-from gdb.executor import place, reference, run
+from gdb.executor import reference, run
 from gdb.executor.cpu import address, launch, turns, workers
 from gdb.executor.cpu.turns import Turns
 from gdb.executor.cpu.workers import Worker
-from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared, prepare
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.plan.plan import Plan
 from gdb.executor.run import Options
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.work import place
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from gdb.errors import Cancelled, OutOfBudget
-from gdb.executor.cpu import nearest, paths, walkers
-from gdb.executor.scheduler import Budget
-from gdb.executor.tables import bitset
+from gdb.executor.cpu import paths, walkers
+from gdb.executor.cpu import shortest_paths as nearest
+from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import UNHINDERED, Conditions, Differ, Paths, Question, Taken, steps
-from gdb.storage.adjacency import Direction
+from gdb.executor.work.scheduler import Budget
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 from tests.walks import Walk
 

@@ -13,15 +13,17 @@ import pytest
 
 from gdb import planner
 from gdb.errors import InternalError
-from gdb.executor import ordered, reference
+from gdb.executor import reference
 from gdb.executor.choose_device import choose
 from gdb.executor.cpu import launch
-from gdb.executor.nest import EdgeLevel, Kind, LoopNest, VertexLevel
-from gdb.executor.plan import MISSING, Compare, Plan
-from gdb.executor.prepare import Prepared, loop_nest, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest import value_order as ordered
+from gdb.executor.nest.nest import EdgeLevel, Kind, LoopNest, VertexLevel
+from gdb.executor.nest.prepare import Prepared, loop_nest, prepare
+from gdb.executor.plan.plan import MISSING, Compare, Plan
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import I64, Direction
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 
@@ -127,7 +129,7 @@ def test_windows_leave_the_embeddings_as_they_are(
     graph = data_graph(rng)
     query = query_graph(rng, shape, graph)
     if rng.random() < 0.7:  # these tables are too small for windows to be narrow
-        monkeypatch.setattr("gdb.executor.nest_windows.NARROW", 1.0)
+        monkeypatch.setattr("gdb.executor.nest.windows.NARROW", 1.0)
     plan = planner.plan(query, graph, counting=False)
     counted = planner.plan(query, graph, counting=True)
     number = reference.count(counted, graph)

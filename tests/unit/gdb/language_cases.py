@@ -18,19 +18,20 @@ import numpy.typing as npt
 
 from gdb import query_graph
 from gdb.errors import NotSupported
-from gdb.executor.tail import Value
+from gdb.executor.relational.relational_tail import Value
 from gdb.language import refusals
 from gdb.language.canonical import canonical, labels_text
 from gdb.language.clauses import Match, Query, Return, hoisted
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.physical.binder import BoundQuery
-from gdb.storage import value_index
-from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.model import I64, Column
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.value_index import Wanted
-from gdb.storage.vid_ranges import Extent
+from gdb.storage.columns.model import I64, Column
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph import value_index
+from gdb.storage.graph.adjacency import Adjacency
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.graph.value_index import Wanted
+from gdb.storage.graph.vid_ranges import Extent
 from tests.small_graph import SmallGraph
 from tests.unit.executor.small_snapshot import SmallSnapshot
 

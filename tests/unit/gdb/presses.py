@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from gdb.api.database import Database
-from gdb.run import by_operators, request
-from gdb.storage import commit as committing
-from gdb.storage.store import Store
+from gdb.run import operator_run as by_operators
+from gdb.run import request
+from gdb.storage.write import commit as committing
+from gdb.storage.write.store import Store
 
 CREATE = "UNWIND range(1, 100) AS i CREATE (n:N) RETURN count(*)"
 Press = Callable[[Database], None]

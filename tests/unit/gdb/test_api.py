@@ -13,8 +13,9 @@ import pytest
 
 import gdb
 from gdb import Database, Node, Relationship, errors
-from gdb.storage import build, importer
-from gdb.storage.manifest_head import FORMAT
+from gdb.storage import importer
+from gdb.storage.format.manifest_head import FORMAT
+from gdb.storage.write import build
 
 # ---- questions and answers --------------------------------------------------------------------------
 
@@ -265,8 +266,8 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(
 ) -> None:
     newer = store.with_name("newer.gdb")
     with monkeypatch.context() as patch:
-        patch.setattr("gdb.storage.manifest.format_of", lambda manifest: FORMAT + 1)
-        patch.setattr("gdb.storage.manifest.FORMAT", FORMAT + 1)
+        patch.setattr("gdb.storage.format.manifest.format_of", lambda manifest: FORMAT + 1)
+        patch.setattr("gdb.storage.format.manifest.FORMAT", FORMAT + 1)
         gdb.connect(newer).close()
     content = {path: path.read_bytes() for path in newer.iterdir()}
     with pytest.raises(errors.StoreVersionError, match="newer"):

@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.executor import scheduler
+from gdb.executor.work import scheduler
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from gdb import Database
 from gdb.base.budget import LEAST
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.run import options
-from gdb.storage import arrays, scratch_folder
+from gdb.storage.disk import arrays, scratch_folder
 
 SHAPES = {
     "triangle": "(a)-[]-(b)-[]-(c), (a)-[]-(c)",

@@ -18,9 +18,9 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
-from gdb.run import by_operators
-from gdb.storage import commit as committing
+from gdb.run import operator_run as by_operators
 from gdb.storage import importer
+from gdb.storage.write import compaction
 from tests.unit.gdb.presses import (
     CREATE,
     EARLY,
@@ -240,7 +240,7 @@ def test_a_late_ctrl_c_does_not_deny_an_import(
 def test_a_late_ctrl_c_does_not_deny_a_compaction(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = wrapped(committing, "rewrite", False)
+    stage = wrapped(compaction, "rewrite", False)
     stage(monkeypatch, db, ctrl_c)
     with pytest.raises(
         Cancelled, match="the compaction was cancelled too late: it is done"

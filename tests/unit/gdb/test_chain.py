@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import gdb
-import gdb.physical.columns.run
+import gdb.physical.columns.chain_run
 from gdb import Database, errors
-from gdb.executor.tail import TailResult
+from gdb.executor.relational.relational_tail import TailResult
 from gdb.logical import rewrites
 from gdb.physical import counting
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.counting_queries import Counts
 
@@ -35,7 +35,7 @@ class Ways:
         self.db, self.patch = db, monkeypatch
         monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
         self.ran, self.failed = 0, list[errors.GdbError]()
-        run: Callable[..., TailResult] = gdb.physical.columns.run.ran
+        run: Callable[..., TailResult] = gdb.physical.columns.chain_run.ran
 
         def seen(*given: object) -> TailResult:
             try:
@@ -46,7 +46,7 @@ class Ways:
             self.ran += 1
             return found
 
-        monkeypatch.setattr(gdb.physical.columns.run, "ran", seen)
+        monkeypatch.setattr(gdb.physical.columns.chain_run, "ran", seen)
 
     def columns(self, text: str, **values: object) -> gdb.Result:
         self.patch.setattr(by_operators, "WAY", "columns")

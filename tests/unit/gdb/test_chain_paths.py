@@ -10,10 +10,10 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.executor import relational
 from gdb.executor.cpu import walkers
+from gdb.executor.relational import relational
 from gdb.physical import counting
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.chain_queries import Queries, graph_queries
 from tests.counting_queries import Counts
 from tests.unit.gdb.test_chain import Ways

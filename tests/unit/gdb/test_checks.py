@@ -8,13 +8,22 @@ import pytest
 
 import gdb
 from gdb.errors import LimitExceeded, NameProblem, QueryError, SyntaxProblem, TypeProblem
-from gdb.functions.kinds import BOOLEAN, INTEGER, LIST, NODE, RELATIONSHIP, STRING, VALUE, list_of
+from gdb.functions.static_kinds import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NODE,
+    RELATIONSHIP,
+    STRING,
+    VALUE,
+    list_of,
+)
 from gdb.language.checks import check, columns, scopes
 from gdb.language.clauses import Return
 from gdb.language.parser import parse
-from gdb.language.procedures import Procedure, signature
+from gdb.language.procedure_signatures import Procedure, signature
 from gdb.language.syntax import Expression, Not
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 PROCEDURES = {
     "some.proc": Procedure(signature("some.proc() :: (a :: ANY, b :: ANY)"), lambda graph, _: ())

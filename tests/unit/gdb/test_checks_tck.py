@@ -10,7 +10,7 @@ import pytest
 from gdb.errors import QueryError
 from gdb.language.checks import check
 from gdb.language.parser import parse
-from gdb.language.procedures import Procedure, signature
+from gdb.language.procedure_signatures import Procedure, signature
 from tests.features import Case, read
 
 FEATURES = Path(__file__).parents[4] / "shared" / "tck" / "features"

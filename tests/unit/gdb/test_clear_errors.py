@@ -16,7 +16,7 @@ import pytest
 
 import gdb
 from gdb.errors import GdbError, InternalError, OutOfBudget, StoreError, TypeProblem
-from gdb.storage import transaction as transactions
+from gdb.storage.write import transaction as transactions
 
 GONE = r"The folder .*s of the store is gone: it was deleted, renamed or unmounted\. Put it back"
 

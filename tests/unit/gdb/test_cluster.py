@@ -19,10 +19,10 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
-from gdb.executor import cluster, task
-from gdb.executor.cluster import cut
-from gdb.executor.plan import Plan
-from gdb.executor.task import Answer, Task, work
+from gdb.executor.cluster import cluster, task
+from gdb.executor.cluster.cluster import cut
+from gdb.executor.cluster.task import Answer, Task, work
+from gdb.executor.plan.plan import Plan
 from gdb.records import replace
 
 PEOPLE = 400

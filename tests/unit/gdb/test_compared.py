@@ -16,13 +16,13 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.errors import GdbError
-from gdb.executor.tail import Value
-from gdb.language import compared as comparing
-from gdb.language import compared_values
+from gdb.executor.relational.relational_tail import Value
+from gdb.language import comparison_values as compared_values
+from gdb.language import element_comparisons as comparing
 from gdb.physical import binder
-from gdb.run import by_operators
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.run import operator_run as by_operators
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.write.build import write_graph
 
 DEVICES = [
     {"cpu": "cpu", "gpu": "cuda"}[name]

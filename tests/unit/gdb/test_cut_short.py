@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage import segment
+from gdb.storage.format import segment
 
 _CUT = """
 import os, sys
@@ -73,7 +73,7 @@ walk = "MATCH " + "".join(f"(v{k})-[]-" for k in range(4)) + "(v4), (v0)-[]-(v4)
 with gdb.connect(path) as db, db.snapshot() as held:
     try:
         if what.startswith("count"):
-            from gdb.storage.snapshot import Snapshot
+            from gdb.storage.graph.snapshot import Snapshot
 
             def adjacency(*given, read=Snapshot.adjacency):
                 cut()

@@ -11,7 +11,7 @@ import gdb
 from gdb.errors import GdbError, SyntaxProblem, TypeProblem
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 
 @pytest.fixture(scope="module")

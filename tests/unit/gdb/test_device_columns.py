@@ -13,15 +13,15 @@ import gdb
 from gdb import Database, errors
 from gdb.executor import run
 from gdb.executor.choose_device import Choice, choose
-from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.executor.given import Given
 from gdb.executor.gpu import device
 from gdb.executor.gpu.rows import Pick
-from gdb.executor.plan import Plan
+from gdb.executor.nest.bindings import Given
+from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.source import GraphSource
 from gdb.executor.run import Options
-from gdb.executor.source import GraphSource
 from gdb.run import pipeline
-from gdb.storage.adjacency import I64
+from gdb.storage.graph.adjacency import I64
 
 
 @pytest.fixture

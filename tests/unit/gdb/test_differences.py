@@ -13,13 +13,13 @@ import pytest
 
 from gdb import planner
 from gdb.executor import reference
-from gdb.executor.plan import Plan
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.distinct import conditions
 from gdb.planner.pricing import Prices
 from gdb.planner.problem import Problem, problem_of
-from gdb.planner.resolve import resolve
+from gdb.planner.resolved_graph import resolve
 from gdb.query_graph import (
     DIFFERENT_NODES,
     SUBGRAPHS,
@@ -28,7 +28,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 from tests.unit.gdb.test_sampled_order import always

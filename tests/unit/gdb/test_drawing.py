@@ -16,11 +16,11 @@ import pytest
 import gdb
 from gdb import Node, Relationship
 from gdb import Path as GraphPath
+from gdb.answer.answer_elements import elements_of
 from gdb.answer.drawing.drawing import MOST, Drawing
 from gdb.answer.drawing.layout import APART, layout
 from gdb.answer.drawing.scene import Arrow, Circle, Scene, scene_of, telling_key
 from gdb.answer.drawing.svg import svg_of
-from gdb.answer.elements import elements_of
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gdb import Node, Relationship
+from gdb.answer.answer_elements import elements_of
 from gdb.answer.drawing.drawing import Drawing
 from gdb.answer.drawing.scene import scene_of
-from gdb.answer.elements import elements_of
 from tests.browser import looked_at
 
 NASTY = "</title><script>window.stolen = 1</script>\"'&<b>"

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import gdb
-import gdb.physical.columns.run
-import gdb.physical.rows.run
+import gdb.physical.columns.chain_run
+import gdb.physical.rows.row_run
 from gdb import Database, errors
 from gdb.executor.run import Options
 from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.run import by_operators
-from gdb.storage.adjacency import Direction
+from gdb.run import operator_run as by_operators
+from gdb.storage.format.direction import Direction
 from tests.chain_queries import graph_queries, normal
 from tests.counting_queries import Counts
 
@@ -120,10 +120,10 @@ def test_limited_rows_are_some_of_all(
 ) -> None:
     """Random queries that begin with one row of each part: as many rows as there are, up to the limit, all of them
     rows of the query without it."""
-    monkeypatch.setattr(gdb.physical.columns.run, "FIRST", 1)
-    monkeypatch.setattr(gdb.physical.rows.run, "FIRST", 1)
-    monkeypatch.setattr(gdb.physical.columns.run, "TIMES_MORE", 2)
-    monkeypatch.setattr(gdb.physical.rows.run, "TIMES_MORE", 2)
+    monkeypatch.setattr(gdb.physical.columns.chain_run, "FIRST", 1)
+    monkeypatch.setattr(gdb.physical.rows.row_run, "FIRST", 1)
+    monkeypatch.setattr(gdb.physical.columns.chain_run, "TIMES_MORE", 2)
+    monkeypatch.setattr(gdb.physical.rows.row_run, "TIMES_MORE", 2)
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)

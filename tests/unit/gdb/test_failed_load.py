@@ -10,7 +10,7 @@ import pytest
 import gdb
 from gdb.errors import GdbError, ImportFailed, NameProblem
 from gdb.repl.main import main
-from gdb.storage.files import PosixFiles
+from gdb.storage.disk.files import PosixFiles
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.physical.rows import run
-from gdb.run import by_operators, pipeline
+from gdb.physical.rows import row_run as run
+from gdb.run import operator_run as by_operators
+from gdb.run import pipeline
 from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40

@@ -12,7 +12,7 @@ import pytest
 from gdb.base import forks, waiting
 from gdb.base.machine import compile as compiling
 from gdb.base.once import MadeOnce, PerProcess
-from gdb.storage import sandbox
+from gdb.storage.disk import sandbox
 from tests.fork.children import answer
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import gdb
 from gdb.base import garbage
-from gdb.physical.rows import graph
+from gdb.physical.rows import object_graph as graph
 
 
 def test_while_rows_are_made_and_not_longer(monkeypatch: pytest.MonkeyPatch) -> None:

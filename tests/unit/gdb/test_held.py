@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 
 import gdb
-from gdb.api.held import HeldSnapshot
+from gdb.api.snapshot import HeldSnapshot
 from gdb.dbapi import Cursor
 from gdb.errors import ClosedError, ReadOnlyError
 

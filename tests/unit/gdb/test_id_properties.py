@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.executor.tail import Value
+from gdb.executor.relational.relational_tail import Value
 from gdb.language import pushdown
 
 IDS = np.array([5, 7, 3, -2, 1 << 60])

@@ -11,10 +11,10 @@ import pytest
 
 import gdb
 from gdb import Database
-from gdb.executor.plan import Compare
+from gdb.executor.plan.plan import Compare
 from gdb.planner.implied import again, bounds_of
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.write.build import write_graph
 
 ANY = 1 << 62
 VALUES = np.zeros(1, np.int64)

@@ -18,7 +18,7 @@ import pyarrow
 import pytest
 
 import gdb
-from gdb.storage.model import Column
+from gdb.storage.columns.model import Column
 
 COUNT = 20_011
 EDGES = 30_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gdb.api.work import Work
+from gdb.api.running_work import Work
 from gdb.errors import Cancelled
 from gdb.run import interrupt
 from gdb.run.interrupt import Cancel, run_beside, run_interruptibly

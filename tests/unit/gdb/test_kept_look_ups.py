@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage import pieces
+from gdb.storage.graph import vertex_pieces as pieces
 
 LOOK_UP = "MATCH (n:P {id: $i}) RETURN n.name, n.x"
 HOPS = "MATCH (a:P {id: $i})-[:R]->(b)-[:R]->(c) RETURN c.name"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gdb.run import options, pipeline
-from gdb.storage.build import write_graph
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 MODES = {
     "DIFFERENT EDGES": 10,

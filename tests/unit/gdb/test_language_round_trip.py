@@ -20,7 +20,7 @@ from gdb.language.printer import printed
 from gdb.language.reading import MODES
 from gdb.language.syntax import Place
 from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.unit.gdb import language_cases as cases
 
 _P = Place(0, 0)

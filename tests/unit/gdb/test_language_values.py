@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.executor import arrow, tail
+from gdb.executor.relational import arrow
+from gdb.executor.relational import relational_tail as tail
 from gdb.language.parser import parse
 from gdb.physical.binder import BoundQuery
 from gdb.query_graph import DIFFERENT_EDGES

@@ -13,8 +13,8 @@ from gdb import Database
 from gdb.errors import NotSupported, QueryError, TypeProblem
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.write.build import write_graph
 from tests.binding import bind
 
 LISTS: dict[str, list[PropertyValue]] = {

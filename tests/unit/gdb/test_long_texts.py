@@ -19,7 +19,7 @@ from gdb.logical import demand
 from gdb.logical.build import built
 from gdb.logical.operators import Filter, Limit, Project
 from gdb.physical.rows.limiting import stops
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 
 @pytest.fixture

@@ -23,14 +23,14 @@ import pytest
 import gdb
 from gdb.answer.summary import Summary
 from gdb.api.database import Database
-from gdb.api.work import Work
+from gdb.api.running_work import Work
 from gdb.base import waiting
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
-from gdb.run.outcome import Outcome
+from gdb.run.late_interrupt import Outcome
 from gdb.run.stream import Begun, Pipe, Stream
-from gdb.storage import commit as committing
-from gdb.storage import pins
+from gdb.storage.disk import pins
+from gdb.storage.write import compaction
 from tests.unit.gdb.presses import lost_ctrl_c, wait_for
 
 Begin = Callable[[Callable[[], object]], None]
@@ -375,14 +375,14 @@ def test_a_commit_that_writes_the_graph_anew_does_not_hold_up_ctrl_c(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It leaves Python for long, so the main thread waits; the writer's lock stays that of the transaction."""
-    db, rewrite, where = gdb.connect(), committing.rewrite, list[threading.Thread]()
+    db, rewrite, where = gdb.connect(), compaction.rewrite, list[threading.Thread]()
 
     def noted(*given: Any) -> Any:
         where.append(threading.current_thread())
         return rewrite(*given)
 
-    monkeypatch.setattr(committing, "MOST_CHANGES", 10)
-    monkeypatch.setattr(committing, "rewrite", noted)
+    monkeypatch.setattr(compaction, "MOST_CHANGES", 10)
+    monkeypatch.setattr(compaction, "rewrite", noted)
     with db.transaction() as tx:
         tx.add_nodes("N", list(range(100)))
     db.execute("UNWIND range(1, 100) AS i CREATE (:M)")

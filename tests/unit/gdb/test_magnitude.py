@@ -14,10 +14,10 @@ from gdb.errors import CountOverflow
 from gdb.executor import reference
 from gdb.planner import magnitude
 from gdb.planner.distinct import conditions
-from gdb.planner.resolve import resolve
+from gdb.planner.resolved_graph import resolve
 from gdb.planner.statistics import Statistics
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 EDGES = ((0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5))

@@ -13,9 +13,9 @@ import pytest
 import gdb
 from gdb.base.values.elements import NodeValue
 from gdb.errors import NotSupported
-from gdb.executor import masks, predicates
-from gdb.executor.masks import Compared, Fixed, Test, Text, Within
-from gdb.executor.tail import Value
+from gdb.executor.conditions import masks, predicates
+from gdb.executor.conditions.masks import Compared, Fixed, Test, Text, Within
+from gdb.executor.relational.relational_tail import Value
 from gdb.language import masking
 from gdb.language.clauses import Match
 from gdb.language.parser import parse
@@ -23,9 +23,7 @@ from gdb.physical.binder import BoundQuery
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.stored import from_store
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.adjacency import U32
-from gdb.storage.build import write_graph
-from gdb.storage.model import (
+from gdb.storage.columns.model import (
     Column,
     EdgeTable,
     GraphTables,
@@ -33,7 +31,9 @@ from gdb.storage.model import (
     VertexTable,
     from_strings,
 )
-from gdb.storage.snapshot import Snapshot
+from gdb.storage.graph.adjacency import U32
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
 from tests.binding import bind
 
 NODES, CONDITIONS = 60, 150

@@ -9,10 +9,10 @@ import pytest
 from gdb.planner import moments as estimates
 from gdb.planner.moments import Moments
 from gdb.planner.problem import Problem
-from gdb.planner.resolve import resolve
+from gdb.planner.resolved_graph import resolve
 from gdb.planner.structure import _alternatives
 from gdb.query_graph import DIFFERENT_EDGES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 # 4 persons in 2 cities of 1 country, 40 messages located in the country: IN joins all of them

@@ -225,7 +225,7 @@ def test_what_columns_fail_at_is_shown_as_it_ran(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.errors import ArithmeticProblem
-    from gdb.physical.columns import run
+    from gdb.physical.columns import chain_run as run
 
     def fails(*_: object) -> object:
         return ArithmeticProblem("a number is too large")
@@ -243,7 +243,7 @@ def test_a_tail_that_fails_at_a_value_is_shown_as_it_ran(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.errors import ArithmeticProblem
-    from gdb.physical.columns import run
+    from gdb.physical.columns import chain_run as run
 
     def fails(*_: object) -> object:
         raise ArithmeticProblem("a number is too large")

@@ -14,10 +14,10 @@ from gdb.language.syntax import Place, Variable
 from gdb.logical import planning
 from gdb.logical.demand import demands
 from gdb.logical.operators import Column, Project, Sort
-from gdb.logical.text import plan_lines
+from gdb.logical.plan_text import plan_lines
 from gdb.logical.verify import verify
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 BUILT = {
     "MATCH (a) RETURN a": ["MATCH (a)", "Project a"],

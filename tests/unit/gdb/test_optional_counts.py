@@ -8,7 +8,7 @@ import pytest
 
 import gdb
 from gdb.executor import run as executor
-from gdb.executor.plan import Plan
+from gdb.executor.plan.plan import Plan
 from gdb.logical import rewrites
 from tests.chain_queries import graph_queries
 from tests.ways import forced

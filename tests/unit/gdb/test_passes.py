@@ -13,7 +13,7 @@ from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 3, 25

@@ -11,7 +11,7 @@ import gdb
 from gdb import Database, errors
 from gdb.language.parser import parse
 from gdb.physical.columns import prefix as prefixes
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 5, 30

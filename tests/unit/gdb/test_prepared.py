@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.errors import NameProblem, QueryWarning
-from gdb.run.texts import Texts
+from gdb.run.query_cache import Texts
 
 UPSERT = "MERGE (n:P {id: $i}) SET n.x = $x"
 CHAIN = "MATCH (a:P {id: $i}) OPTIONAL MATCH (a)-->(b) WITH a, count(b) AS n RETURN n + a.x AS n"

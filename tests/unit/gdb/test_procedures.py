@@ -16,7 +16,7 @@ from gdb.errors import (
     SyntaxProblem,
     TypeProblem,
 )
-from gdb.language.procedures import signature
+from gdb.language.procedure_signatures import signature
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import gdb
 from gdb import Database, planner
 from gdb.errors import CountOverflow
 from gdb.executor import run
-from gdb.executor.plan import Plan
+from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.source import GraphSource
 from gdb.executor.run import Options
-from gdb.executor.source import GraphSource
 from gdb.planner.structure import Effort
 
 TRIANGLE = "MATCH SUBGRAPHS (a)-[:E]-(b)-[:E]-(c)-[:E]-(a)"

@@ -12,7 +12,7 @@ import gdb
 from gdb.errors import GdbError
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from gdb.run import by_operators
+from gdb.run import operator_run as by_operators
 
 NODES, EDGES = 7, 13
 

@@ -17,12 +17,12 @@ from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
-from gdb.executor.embeddings import Embeddings
-from gdb.executor.tail import ColumnRef, Output, Tail
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
+from gdb.executor.plan.embeddings import Embeddings
+from gdb.executor.relational.relational_tail import ColumnRef, Output, Tail
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests import tails
 
 

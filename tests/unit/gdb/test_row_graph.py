@@ -11,7 +11,7 @@ from gdb.physical.counting import at_rows
 from gdb.physical.row_graph import RowGraph, from_rows
 from gdb.planner import plan
 from gdb.query_graph import DIFFERENT_EDGES, INDUCED, MatchMode, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 
 @pytest.mark.parametrize("negated", [False, True])

@@ -10,12 +10,12 @@ from datetime import date
 import pytest
 
 import gdb
-from gdb.physical.columns import run as chain_run
-from gdb.physical.columns import seek as chain_seek
-from gdb.physical.rows import matching
-from gdb.physical.rows import seek as seeking
-from gdb.run import by_operators
-from gdb.storage import value_index
+from gdb.physical.columns import chain_run
+from gdb.physical.columns import semi_joins as chain_seek
+from gdb.physical.rows import row_look_ups as seeking
+from gdb.physical.rows import row_matching as matching
+from gdb.run import operator_run as by_operators
+from gdb.storage.graph import value_index
 
 VALUES = [0, 1, 2, 3, 1.0, 2.5, -0.0, float("nan"), True, False, "1", "a", "é", "", None, 1 << 53]
 VALUES += [float(1 << 53), (1 << 53) + 1, -5, date(2020, 1, 1), [1], {"k": 1}]

@@ -11,8 +11,8 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.executor import lookup
 from gdb.executor.cpu import launch
+from gdb.executor.relational import lookup
 from gdb.physical import tail
 
 PEOPLE = """:ID,name,age:int,score:float,ok:boolean,:LABEL
@@ -179,7 +179,7 @@ def test_ids_of_two_id_spaces_are_not_one_vertex(tmp_path: Path) -> None:
 def test_nothing_of_duckdb_runs_where_the_columns_are_the_answer(
     graph: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gdb.executor import relational
+    from gdb.executor.relational import relational
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("asked DuckDB")

@@ -17,11 +17,11 @@ import gdb
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import populations
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.arrangements import hanging_last
 from gdb.planner.distinct import conditions
-from gdb.planner.resolve import Resolved, resolve
+from gdb.planner.resolved_graph import Resolved, resolve
 from gdb.planner.statistics import Statistics
 from gdb.query_graph import (
     DIFFERENT_NODES,
@@ -31,7 +31,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests import brute
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph

@@ -7,16 +7,16 @@ import pytest
 
 import gdb
 from gdb.errors import ChangeRefused, QueryError
-from gdb.executor import lookup
-from gdb.physical.rows import matching
-from gdb.physical.rows.graph import Graph
-from gdb.storage import partitions, pcsr
-from gdb.storage.model import U32 as Vids
-from gdb.storage.model import Kind
-from gdb.storage.partitions import Partitions
-from gdb.storage.slices import Slice
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.vertices import Vertices
+from gdb.executor.relational import lookup
+from gdb.physical.rows import row_matching as matching
+from gdb.physical.rows.object_graph import Graph
+from gdb.storage.columns.model import U32 as Vids
+from gdb.storage.columns.model import Kind
+from gdb.storage.columns.slices import Slice
+from gdb.storage.graph import partitions, pcsr
+from gdb.storage.graph.partitions import Partitions
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.graph.vertices import Vertices
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import gdb
 from gdb.api.database import Database
 from gdb.errors import Cancelled, StoreError
 from gdb.run import options
-from gdb.storage import commit as committing
-from gdb.storage import files
+from gdb.storage.disk import files
+from gdb.storage.write import compaction
 from tests.unit.gdb.presses import Late, Press, ask, change, ctrl_c, interrupt, nodes, wrapped
 
 
@@ -24,7 +24,7 @@ def grown(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Database]:
     """A graph that a hundred changes make too large for its delta."""
-    monkeypatch.setattr(committing, "MOST_CHANGES", 50)
+    monkeypatch.setattr(compaction, "MOST_CHANGES", 50)
     with gdb.connect(None if request.param == "memory" else tmp_path / "s.gdb") as db:
         yield db
 
@@ -32,13 +32,13 @@ def grown(
 @pytest.fixture
 def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """The budgets of the compactions that were begun."""
-    found, real = list[int | None](), committing.rewrite
+    found, real = list[int | None](), compaction.rewrite
 
     def rewrite(store: Any, view: Any, progress: Any, budget: int | None, *packed: Any) -> Any:
         found.extend([budget] * (not packed))  # compact() says how it packs
         return real(store, view, progress, budget, *packed)
 
-    monkeypatch.setattr(committing, "rewrite", rewrite)
+    monkeypatch.setattr(compaction, "rewrite", rewrite)
     return found
 
 
@@ -50,7 +50,7 @@ def test_it_has_the_memory_of_an_import(grown: Database, rewrites: list[int | No
 
 
 def stopped(patch: pytest.MonkeyPatch, db: Database, press: Press) -> None:
-    wrapped(committing, "rewrite", True)(patch, db, press)
+    wrapped(compaction, "rewrite", True)(patch, db, press)
 
 
 def test_one_that_is_stopped_commits_a_delta(
@@ -104,7 +104,7 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
     caplog: pytest.LogCaptureFixture,
     code: int,
 ) -> None:
-    monkeypatch.setattr(committing, "MOST_CHANGES", 50)
+    monkeypatch.setattr(compaction, "MOST_CHANGES", 50)
     path, fails, real = tmp_path / "s.gdb", list[bool](), files.os.write
 
     def write(fd: int, data: bytes) -> int:
@@ -112,7 +112,7 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
             raise OSError(code, os.strerror(code))
         return real(fd, data)
 
-    full = committing.rewrite
+    full = compaction.rewrite
 
     def rewrite(*given: Any) -> Any:
         fails.append(True)
@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
 
     with gdb.connect(path) as db:
         monkeypatch.setattr(files.os, "write", write)
-        monkeypatch.setattr(committing, "rewrite", rewrite)
+        monkeypatch.setattr(compaction, "rewrite", rewrite)
         if code == errno.EIO:
             with pytest.raises(StoreError, match="Input/output error"):
                 ask(db)
@@ -143,7 +143,7 @@ def test_memory_that_is_too_small_leaves_the_delta(
     def rewrite(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(committing, "rewrite", rewrite)
+    monkeypatch.setattr(compaction, "rewrite", rewrite)
     assert ask(grown) == 100
     assert (nodes(grown), grown.stats().changes) == (100, 100)
     assert "no room to write the graph anew: the machine has no more memory" in caplog.text
@@ -152,14 +152,14 @@ def test_memory_that_is_too_small_leaves_the_delta(
 def test_a_switch_that_was_made_is_not_made_again(
     grown: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = committing.rewrite
+    real = compaction.rewrite
 
     def rewrite(*given: Any) -> None:
         real(*given)
         raise StoreError("full.") from OSError(errno.ENOSPC, "full")
 
     version = grown.stats().version
-    monkeypatch.setattr(committing, "rewrite", rewrite)
+    monkeypatch.setattr(compaction, "rewrite", rewrite)
     with pytest.raises(StoreError, match="full"):
         ask(grown)
     assert (nodes(grown), grown.stats().version) == (100, version + 1)

@@ -16,7 +16,7 @@ from gdb.executor.run import Options
 from gdb.planner import symmetry
 from gdb.planner.distinct import conditions
 from gdb.planner.problem import Problem, problem_of, quotients
-from gdb.planner.resolve import Resolved, resolve
+from gdb.planner.resolved_graph import Resolved, resolve
 from gdb.planner.structure import Effort, Search, Solution
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -28,7 +28,7 @@ from gdb.query_graph import (
     QueryGraph,
     QueryVertex,
 )
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 from tests.small_graph import SmallGraph
 
 ALWAYS = Effort(sample_from=0, search_from=0.0, search_share=1e9, longest=5.0, tries=3)

@@ -19,12 +19,12 @@ from gdb import Database
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import DateTime
 from gdb.errors import NotSupported, TypeProblem
-from gdb.executor.tail import Value
+from gdb.executor.relational.relational_tail import Value
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.temporal import LONGEST, Temporal, text_of
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.temporal import LONGEST, Temporal, text_of
+from gdb.storage.write.build import write_graph
 from tests.binding import bind
 
 DAYS: list[Temporal | None] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]

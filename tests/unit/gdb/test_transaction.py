@@ -28,9 +28,10 @@ from gdb.errors import (
     StoreLocked,
     TypeProblem,
 )
-from gdb.storage import commit as committing
-from gdb.storage import journal
-from gdb.storage.manifest import read
+from gdb.storage.format import journal
+from gdb.storage.format.manifest import read
+from gdb.storage.write import commit as committing
+from gdb.storage.write import compaction
 
 
 @pytest.fixture
@@ -215,7 +216,7 @@ def test_a_label_moves_the_node_and_its_relationships(db: gdb.Database) -> None:
 
 
 def test_much_is_written_into_the_base(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committing, "MOST_CHANGES", 50)
+    monkeypatch.setattr(compaction, "MOST_CHANGES", 50)
     many = np.arange(100)
     with db.transaction() as tx:
         tx.add_nodes("N", many, id_space="n")

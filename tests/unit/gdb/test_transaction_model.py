@@ -32,7 +32,7 @@ import gdb
 from gdb import Node, Relationship
 from gdb.api.transaction import Transaction
 from gdb.errors import ChangeRefused
-from gdb.storage import commit as committing
+from gdb.storage.write import compaction
 
 IDS = st.integers(0, 12)
 LABELS = st.sets(st.sampled_from("AB"), max_size=2)
@@ -141,7 +141,7 @@ class Machine(RuleBasedStateMachine):
     def commit(self) -> None:
         assert self.tx is not None
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(committing, "MOST_CHANGES", self.threshold)
+            patch.setattr(compaction, "MOST_CHANGES", self.threshold)
             self.tx.__exit__(None, None, None)
         self.done["commits"] += 1
         self.tx, self.committed = None, self.model

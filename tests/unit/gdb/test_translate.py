@@ -26,8 +26,8 @@ from gdb.base.machine.translate import translate
 from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
 from gdb.executor.cpu import kernel, launch, workers
-from gdb.executor.prepare import prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph

@@ -15,7 +15,7 @@ from gdb.base.machine import compile as machine
 from gdb.base.usage import Usage
 from gdb.executor.cpu import kernel
 from gdb.run.request import Clock
-from gdb.storage.adjacency import Direction
+from gdb.storage.format.direction import Direction
 
 N = 3000  # enough for queries of several clauses to go over columns
 PATTERN = "MATCH (a:P)-[:K]->(b) RETURN a.x, b.y"

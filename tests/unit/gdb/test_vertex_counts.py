@@ -9,7 +9,7 @@ import pytest
 
 import gdb
 from gdb.executor import run
-from gdb.executor.tail import Value
+from gdb.executor.relational.relational_tail import Value
 from gdb.physical import counting
 
 PATTERNS = (

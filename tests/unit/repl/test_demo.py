@@ -10,7 +10,7 @@ import pytest
 
 import gdb
 from gdb.repl import codegraph, demo
-from gdb.storage.reading import read_tables
+from gdb.storage.write.snapshot_tables import read_tables
 from tests.unit.storage.naive import Naive, agree
 
 LIBRARY = {

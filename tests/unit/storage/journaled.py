@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.build import write_graph
-from gdb.storage.commit import commit
-from gdb.storage.manifest_head import length_in
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.format.manifest_head import length_in
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.commit import commit
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 from tests.unit.storage.naive import Naive
 
 SECTOR = 512

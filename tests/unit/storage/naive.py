@@ -16,8 +16,7 @@ from gdb.base.values.days import FIRST_DAY, LAST_DAY
 from gdb.base.values.duration import DAY, Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.base.values.zones import MOST_OFFSET
-from gdb.storage.adjacency import Direction
-from gdb.storage.model import (
+from gdb.storage.columns.model import (
     ITEM_OF,
     KINDS,
     Column,
@@ -28,8 +27,9 @@ from gdb.storage.model import (
     PropertyValue,
     VertexTable,
 )
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.temporal import LONGEST
+from gdb.storage.columns.temporal import LONGEST
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.snapshot import Snapshot
 
 Key = tuple[str, int | str]  # id space, user id
 Properties = tuple[tuple[str, PropertyValue | tuple[Item, ...]], ...]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage import commit as committing
-from gdb.storage.model import Column, GraphTables, VertexTable
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import Column, GraphTables, VertexTable
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write import commit as committing
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

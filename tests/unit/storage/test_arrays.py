@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from gdb.storage import arrays
+from gdb.storage.disk import arrays
 
 
 @pytest.mark.parametrize("count", [0, 5, (1 << 18) - 1, 1 << 20])
@@ -28,7 +28,7 @@ def test_arrays_are_joined() -> None:
 _DROPPED = """
 import mmap
 import numpy as np
-from gdb.storage import arrays
+from gdb.storage.disk import arrays
 
 def memory():
     with open("/proc/self/statm", encoding="ascii") as file:

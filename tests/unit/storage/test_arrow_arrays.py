@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gdb.storage.arrow_arrays import Arrow
-from gdb.storage.model import Column
-from gdb.storage.numpy_arrays import Unfit, of_numpy
+from gdb.storage.columns.arrow_arrays import Arrow
+from gdb.storage.columns.model import Column
+from gdb.storage.columns.numpy_arrays import Unfit, of_numpy
 
 pa = pytest.importorskip("pyarrow")
 

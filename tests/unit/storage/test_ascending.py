@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gdb.storage import ids
-from gdb.storage.ascending import distinct, last_places, united
-from gdb.storage.delta import Patch, over
-from gdb.storage.model import Column
-from gdb.storage.vid_ranges import Extent, by_number
+from gdb.storage.columns.model import Column
+from gdb.storage.graph import ids
+from gdb.storage.graph.ascending import distinct, last_places, united
+from gdb.storage.graph.delta import Patch, over
+from gdb.storage.graph.vid_ranges import Extent, by_number
 
 
 def some(seed: int, most: int = 40) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -13,14 +13,14 @@ import pytest
 
 import gdb
 from gdb.errors import Cancelled, ClosedError, CorruptStore, FolderTaken, NotAStore, StoreError
-from gdb.storage import backup as backups
-from gdb.storage import segment_writer
-from gdb.storage.backup import backup
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.copies import backup as backups
+from gdb.storage.copies.backup import backup
+from gdb.storage.disk.steps import Steps
+from gdb.storage.format import segment_writer
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.unit.storage.naive import Naive, agree
 
 STEPS = Steps("backup")

@@ -13,10 +13,10 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore, StoreError
-from gdb.storage import coded
-from gdb.storage import manifest as manifests
-from gdb.storage import manifest_head as heads
-from gdb.storage.manifest_head import MOST_BYTES, MOST_RECORDS, MOST_VERSION
+from gdb.storage.columns import any_values as coded
+from gdb.storage.format import manifest as manifests
+from gdb.storage.format import manifest_head as heads
+from gdb.storage.format.manifest_head import MOST_BYTES, MOST_RECORDS, MOST_VERSION
 from tests.corrupt import sealed
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore, InternalError
-from gdb.storage import deep, segment
-from gdb.storage.files import Files
+from gdb.storage.checking import cross_checks as deep
+from gdb.storage.disk.files import Files
+from gdb.storage.format import segment
 
 
 def _deleted(db: gdb.Database) -> None:

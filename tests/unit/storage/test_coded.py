@@ -15,12 +15,12 @@ from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import ChangeRefused, CorruptStore, ImportFailed
-from gdb.storage.build import write_graph
-from gdb.storage.coded import text_of, value_of
-from gdb.storage.delta import Patch, over, patched
-from gdb.storage.kinds import fitted
-from gdb.storage.model import Column, GraphTables, Kind, PropertyValue, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.any_values import text_of, value_of
+from gdb.storage.columns.kinds import fitted
+from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.graph.delta import Patch, over, patched
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.unit.storage.naive import ANY, VALUES
 
 

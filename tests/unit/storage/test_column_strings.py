@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gdb.storage.model import Column
+from gdb.storage.columns.model import Column
 
 MANY = 200
 TEXTS = {

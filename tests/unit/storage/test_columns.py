@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.errors import CorruptStore, ImportFailed
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, GraphTables, Kind, PropertyValue, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.unit.storage.naive import VALUES
 
 COLUMNS = st.one_of(

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage.delta import Patch, over, patched
-from gdb.storage.model import Column
+from gdb.storage.columns.model import Column
+from gdb.storage.graph.delta import Patch, over, patched
 
 VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.integers(-9, 9)), max_size=8)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage import pcsr
-from gdb.storage.adjacency import Direction
-from gdb.storage.edge_order import positions
-from gdb.storage.snapshot import Snapshot
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph import pcsr
+from gdb.storage.graph.edge_order import positions
+from gdb.storage.graph.snapshot import Snapshot
 
 NODES = 12
 

@@ -9,13 +9,16 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.storage import build, pcsr, reading
-from gdb.storage.build import write_graph
-from gdb.storage.commit import commit, compact
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.graph import pcsr
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write import build
+from gdb.storage.write import snapshot_tables as reading
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.commit import commit
+from gdb.storage.write.compaction import compact
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 from tests.corrupt import sealed
 
 COUNT, EDGES = 30, 400

@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 import gdb
 from gdb.base.values.duration import Duration
 from gdb.errors import Cancelled, CorruptStore, FolderTaken, ImportFailed, NameProblem, StoreError
-from gdb.storage import exporter
-from gdb.storage.build import write_graph
-from gdb.storage.contents import FORMATS, NAME, FileFormat
-from gdb.storage.exporter import export
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, Item, VertexTable
+from gdb.storage.columns.temporal import EPOCH, LONGEST
+from gdb.storage.copies import exporter
+from gdb.storage.copies.export_contents import FORMATS, NAME, FileFormat
+from gdb.storage.copies.exporter import export
+from gdb.storage.disk.steps import Steps
+from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadReport
-from gdb.storage.model import Column, EdgeTable, GraphTables, Item, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
-from gdb.storage.temporal import EPOCH, LONGEST
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.loading import load
 from tests.unit.storage.naive import Naive, agree, tables
 

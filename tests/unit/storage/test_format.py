@@ -17,13 +17,13 @@ import pytest
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage import commit as committing
-from gdb.storage import manifest
-from gdb.storage.build import write_graph
-from gdb.storage.commit import commit
-from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.format import manifest
+from gdb.storage.write import commit as committing
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.commit import commit
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
 from tests.unit.storage.plain_store import PlainStore, string_key
 

@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.repl import main
 from gdb.repl.format import Format, lines
-from gdb.storage import contents
+from gdb.storage.copies import export_contents as contents
 
 TEXTS = ["=1+1", "+1", "-1", "@a", "\tb", "\rc", "\uff1dd", "a=1", "'=1", "", " =1"]
 GUARDED = [f"'{text}" if k < 7 else text for k, text in enumerate(TEXTS)]

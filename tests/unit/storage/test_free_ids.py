@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage.ids import free_integers
+from gdb.storage.graph.ids import free_integers
 
 LAST = (1 << 63) - 1
 KEYS = st.sets(

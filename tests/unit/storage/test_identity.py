@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage import identity as asked
-from gdb.storage.identity import identity, identity_in
+from gdb.storage.disk import identity as asked
+from gdb.storage.disk.identity import identity, identity_in
 from tests.unit.storage.journaled import base, change
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from gdb.errors import Cancelled, ImportFailed, LinesSkipped
 from gdb.storage.importer import LoadProgress
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 Load = Callable[..., ImportFailed]

@@ -16,7 +16,7 @@ import pytest
 import gdb
 from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.importer import LoadReport, compressed
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.model import PropertyValue
-from gdb.storage.reading import read_tables
-from gdb.storage.store import Store
+from gdb.storage.columns.model import PropertyValue
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 

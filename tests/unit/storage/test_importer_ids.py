@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.storage.columns.model import I64
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Space, distinct, firsts
-from gdb.storage.model import I64
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 REPORT = FileReport("f", "test")

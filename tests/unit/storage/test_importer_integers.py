@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, GdbError
-from gdb.storage import runs
 from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
-from gdb.storage.reading import read_tables
-from gdb.storage.store import Store
+from gdb.storage.write import edge_runs as runs
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 CELL = st.one_of(

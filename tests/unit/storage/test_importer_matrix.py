@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import ImportFailed
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 Entry = tuple[int | str, int | str, object]

@@ -19,7 +19,7 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 PEOPLE = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import ImportFailed
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 

@@ -11,11 +11,11 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.build import write_graph
-from gdb.storage.exporter import export
-from gdb.storage.model import Column, GraphTables, VertexTable
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, GraphTables, VertexTable
+from gdb.storage.copies.exporter import export
+from gdb.storage.disk.steps import Steps
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.loading import load
 from tests.unit.storage.test_importer_csv import edges_of, nodes_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdb.storage.store import Store
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 

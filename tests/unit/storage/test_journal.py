@@ -15,19 +15,20 @@ from pathlib import Path
 import pytest
 
 from gdb.errors import ClosedError, CorruptStore, StoreError
-from gdb.storage import commit as committing
-from gdb.storage import journal, manifest
-from gdb.storage import store as stores
-from gdb.storage.backup import backup
-from gdb.storage.checksum import DIGEST_BYTES
-from gdb.storage.commit import commit, compact
-from gdb.storage.delta_text import text_of
-from gdb.storage.manifest_head import length_in
-from gdb.storage.model import Column
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
-from gdb.storage.transaction import Changes
+from gdb.storage.columns.model import Column
+from gdb.storage.copies.backup import backup
+from gdb.storage.disk.checksum import DIGEST_BYTES
+from gdb.storage.disk.steps import Steps
+from gdb.storage.format import journal, manifest
+from gdb.storage.format.delta_text import text_of
+from gdb.storage.format.manifest_head import length_in
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.write import commit as committing
+from gdb.storage.write import store as stores
+from gdb.storage.write.commit import commit
+from gdb.storage.write.compaction import compact
+from gdb.storage.write.store import Store
+from gdb.storage.write.transaction import Changes
 from tests.unit.storage.journaled import SECTOR, base, change, content, ended, length, read
 
 

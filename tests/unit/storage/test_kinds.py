@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.storage.kinds import EXACT, fitted, inexact
-from gdb.storage.manifest import read
-from gdb.storage.model import Column, PropertyValue
-from gdb.storage.store import Store
+from gdb.storage.columns.kinds import EXACT, fitted, inexact
+from gdb.storage.columns.model import Column, PropertyValue
+from gdb.storage.format.manifest import read
+from gdb.storage.write.store import Store
 from tests.loading import load
 
 BIG = 2**53 + 1

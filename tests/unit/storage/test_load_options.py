@@ -12,7 +12,7 @@ import gdb
 from gdb.errors import ImportFailed, NameProblem, TypeProblem
 from gdb.repl import loading
 from gdb.run import options
-from gdb.storage.load_options import SIZES, LoadOptions, load_options, respelt
+from gdb.storage.importer.load_options import SIZES, LoadOptions, load_options, respelt
 
 
 def test_python_takes_every_option_with_its_default() -> None:

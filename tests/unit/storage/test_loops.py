@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage import loops
-from gdb.storage.loops import NONE
+from gdb.storage.graph import edge_loops as loops
+from gdb.storage.graph.edge_loops import NONE
 
 ROW = st.integers(0, 2**32 - 3)
 KEYS = st.lists(st.tuples(st.integers(0, 5) | ROW, st.integers(0, 5) | ROW), max_size=30)

@@ -16,19 +16,20 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import CorruptStore, TypeProblem
-from gdb.storage import arrays as room
-from gdb.storage import frames, gaps, packing, segment
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.packing import (
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.disk import arrays as room
+from gdb.storage.format import gaps, packing, segment
+from gdb.storage.format import packed_blocks as frames
+from gdb.storage.format.packing import (
     Unreadable,
     packed_rows,
     packed_section,
     unpack_rows,
     unpacked_numbers,
 )
-from gdb.storage.segment import Code, Data, Section, SectionKind, Streamed
-from gdb.storage.store import Store
+from gdb.storage.format.segment import Code, Data, Section, SectionKind, Streamed
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.corrupt import sealed
 
 U64 = npt.NDArray[np.uint64]

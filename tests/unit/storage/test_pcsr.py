@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage import intervals, pcsr, readable, splice
-from gdb.storage.adjacency import Direction
-from gdb.storage.build import write_graph
-from gdb.storage.invariants import Contradiction, hold
-from gdb.storage.memory import MemoryFiles
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.segment import PAGE, PAGE_FROM, Segments
-from gdb.storage.segment_writer import SegmentWriter
-from gdb.storage.sizes import sizes
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.disk.memory_files import MemoryFiles
+from gdb.storage.format.direction import Direction
+from gdb.storage.format.invariants import Contradiction, hold
+from gdb.storage.format.segment import PAGE, PAGE_FROM, Segments
+from gdb.storage.format.segment_writer import SegmentWriter
+from gdb.storage.graph import intervals, pcsr, splice
+from gdb.storage.graph import section_checks as readable
+from gdb.storage.graph.format_sizes import sizes
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 
 @given(st.sets(st.integers(0, 60)))
@@ -180,7 +181,7 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
 
 
 def test_big_parts_get_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gdb.storage import segment_writer
+    from gdb.storage.format import segment_writer
 
     monkeypatch.setattr(segment_writer, "PACK_BYTES", 10_000)
     ends = np.random.default_rng(0).integers(0, 100, (2, 9_000))

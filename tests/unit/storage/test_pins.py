@@ -1,4 +1,4 @@
-"""Files go when no snapshot of any process needs them, and never before (`gdb.storage.pins`)."""
+"""Files go when no snapshot of any process needs them, and never before (`gdb.storage.disk.pins`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb.storage import commit as committing
-from gdb.storage import segment_writer
-from gdb.storage.backup import backup
-from gdb.storage.build import write_graph
-from gdb.storage.commit import compact
-from gdb.storage.steps import Steps
-from gdb.storage.store import Store
+from gdb.storage.copies.backup import backup
+from gdb.storage.disk.steps import Steps
+from gdb.storage.format import segment_writer
+from gdb.storage.write import commit as committing
+from gdb.storage.write import compaction
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.compaction import compact
+from gdb.storage.write.store import Store
 from tests.unit.storage.pinning import COUNT, ROWS, add, found, graph, held, named, reader
 
 STRAYS = (
@@ -80,7 +81,7 @@ def test_what_replaces_a_base_removes_it(tmp_path: Path, path: bool) -> None:
         db.compact()
         assert only()
         with db.transaction() as tx:
-            tx.add_nodes("Q", list(range(3, committing.MOST_CHANGES + 4)))  # many: a new base
+            tx.add_nodes("Q", list(range(3, compaction.MOST_CHANGES + 4)))  # many: a new base
         assert db._store.snapshot().manifest.delta is None
         assert only()
         db.compact(packed=True)

@@ -1,4 +1,4 @@
-"""Pins and sweeps that meet, processes that are killed in between, and locks of others (`gdb.storage.pins`)."""
+"""Pins and sweeps that meet, processes that are killed in between, and locks of others (`gdb.storage.disk.pins`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import NoReturn
 import pytest
 
 from gdb.errors import CorruptStore, StoreLocked
-from gdb.storage import manifest as manifests
-from gdb.storage import pins, segment_writer
-from gdb.storage.build import write_graph
-from gdb.storage.files import PosixFiles
-from gdb.storage.manifest import Manifest
-from gdb.storage.store import Store
+from gdb.storage.disk import pins
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.format import manifest as manifests
+from gdb.storage.format import segment_writer
+from gdb.storage.format.manifest import Manifest
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 from tests.unit.storage.pinning import add, found, graph, held, named
 
 

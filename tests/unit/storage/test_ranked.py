@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gdb.errors import InternalError
-from gdb.storage import rank_loops
-from gdb.storage import ranked as room
-from gdb.storage.adjacency import Direction
-from gdb.storage.ranked import ranked
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph import degree_loops as rank_loops
+from gdb.storage.graph import degree_order as room
+from gdb.storage.graph.degree_order import ranked
 from tests.small_graph import SmallGraph
 
 

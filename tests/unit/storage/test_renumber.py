@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage import intervals
-from gdb.storage.model import I64
-from gdb.storage.renumber import Numbering, ShareSets, genmap
+from gdb.storage.columns.model import I64
+from gdb.storage.graph import intervals
+from gdb.storage.write.renumber import Numbering, ShareSets, genmap
 
 
 def number(parts: list[list[int]], count: int, groups: list[int] | None = None) -> Numbering:
@@ -92,7 +92,7 @@ def test_random_labels_need_far_fewer_intervals_than_the_input_order() -> None:
 
 
 def test_more_subpartitions_than_are_chained_still_number_everything() -> None:
-    from gdb.storage import renumber
+    from gdb.storage.write import renumber
 
     rng = np.random.default_rng(3)
     bits = np.unique(rng.integers(1, 1 << 20, 500).astype(np.uint64)).reshape(-1, 1)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 from gdb.errors import ImportFailed
-from gdb.storage.adjacency import Direction
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.store import Store
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.format.direction import Direction
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.unit.storage.naive import Naive, agree, tables
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gdb.storage import pcsr, rank_loops, row_loops
-from gdb.storage.pcsr import Part
+from gdb.storage.graph import degree_loops as rank_loops
+from gdb.storage.graph import pcsr, row_loops
+from gdb.storage.graph.pcsr import Part
 
 Pairs = list[tuple[int, int]]
 VIDS = 12

@@ -18,16 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, StoreError
-from gdb.storage import runs, spool
-from gdb.storage.build import rewrite, write_graph
+from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.disk.memory_files import MemoryFiles
+from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
-from gdb.storage.memory import MemoryFiles
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables
-from gdb.storage.runs import Piece, Pieces, Room, ordered
-from gdb.storage.snapshot import Snapshot
-from gdb.storage.spool import Spool
-from gdb.storage.store import Store
+from gdb.storage.write import edge_runs as runs
+from gdb.storage.write import edge_spool as spool
+from gdb.storage.write.build import rewrite, write_graph
+from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, ordered
+from gdb.storage.write.edge_spool import Spool
+from gdb.storage.write.snapshot_tables import read_tables
+from gdb.storage.write.store import Store
 from tests.loading import load
 from tests.unit.storage.naive import Naive, agree, tables
 
@@ -113,7 +114,7 @@ def test_a_run_comes_in_order(keys: list[int], at_once: int, columns: bool, budg
         for begin in range(0, len(keys), at_once):
             some = np.array(keys[begin : begin + at_once], np.uint64)
             number = Column("int64", np.arange(begin, begin + len(some)))
-            pieces.add(Piece(some, {"number": number} if columns else {}))
+            pieces.add(RunPiece(some, {"number": number} if columns else {}))
         found = list(ordered(pieces, pieces.room))
     joined = np.concatenate([piece.keys for piece in found])
     assert joined.tolist() == sorted(keys)
@@ -128,7 +129,7 @@ def test_a_run_of_one_key_is_sorted_however_large_it_is() -> None:
     with tiny():
         pieces = Pieces(Room(MemoryFiles(), 100))
         for _ in range(100):
-            pieces.add(Piece(np.full(10, 5, np.uint64)))
+            pieces.add(RunPiece(np.full(10, 5, np.uint64)))
         assert [len(piece) for piece in ordered(pieces, pieces.room)] == [1000]
 
 
@@ -186,12 +187,12 @@ def test_a_stray_scratch_file_is_swept(tmp_path: Path) -> None:
 def test_room_is_given_back() -> None:
     room = Room(MemoryFiles(), 1600)
     pieces = Pieces(room)
-    pieces.add(Piece(np.zeros(10, np.uint64)))
+    pieces.add(RunPiece(np.zeros(10, np.uint64)))
     pieces.close()
     other = Pieces(room)
-    other.add(Piece(np.zeros(20, np.uint64)))
+    other.add(RunPiece(np.zeros(20, np.uint64)))
     assert other._scratch is None
-    other.add(Piece(np.zeros(20, np.uint64)))
+    other.add(RunPiece(np.zeros(20, np.uint64)))
     assert other._scratch is not None
 
 
@@ -300,7 +301,7 @@ def test_a_sample_holds_no_piece() -> None:
     # a slice of each piece would: then a sort of runs that lie on disk had all of their keys in memory
     pieces, size = Pieces(Room(MemoryFiles(), 1)), 1 << 17
     for _ in range(20):
-        pieces.add(Piece(np.arange(size, dtype=np.uint64)))
+        pieces.add(RunPiece(np.arange(size, dtype=np.uint64)))
     tracemalloc.start()
     try:
         sample = pieces.sample()

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import gdb
-from gdb.executor import relational
-from gdb.storage.engine import Engine
-from gdb.storage.sandbox import literal
+from gdb.executor.relational import relational
+from gdb.storage.disk.duckdb_engine import Engine
+from gdb.storage.disk.sandbox import literal
 
 NAMES = ["a b.csv", "q*.csv", "b[1].csv", "a?b.csv", "it's.csv", "~x.csv", "file:z.csv", "ä.csv"]
 

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 import gdb
+from gdb.storage.disk.scratch_folder import ScratchFolder
 from gdb.storage.importer import LoadProgress
-from gdb.storage.scratch_folder import ScratchFolder
 
-HOLDS = (
-    "import sys; from pathlib import Path; from gdb.storage.scratch_folder import ScratchFolder\n"
-)
+HOLDS = "import sys; from pathlib import Path; from gdb.storage.disk.scratch_folder import ScratchFolder\n"
 HOLDS += "s = ScratchFolder(Path(sys.argv[1])); print(s.path, flush=True); sys.stdin.read()"
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage import build, segment_writer
-from gdb.storage.files import PosixFiles
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.segment import Section, SectionKind, open_segment
-from gdb.storage.segment_writer import SegmentWriter
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.format import segment_writer
+from gdb.storage.format.segment import Section, SectionKind, open_segment
+from gdb.storage.format.segment_writer import SegmentWriter
+from gdb.storage.write import build
+from gdb.storage.write.store import Store
 
 
 def section(value: int) -> Section:

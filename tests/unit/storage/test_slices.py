@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow
 import pytest
 
-from gdb.executor import arrow
-from gdb.storage import slices
-from gdb.storage.model import Column, Kind, PropertyValue
-from gdb.storage.slices import Slice, breaks, follow_one_another
+from gdb.executor.relational import arrow
+from gdb.storage.columns import slices
+from gdb.storage.columns.model import Column, Kind, PropertyValue
+from gdb.storage.columns.slices import Slice, breaks, follow_one_another
 
 COUNT = 37
 PLAIN: dict[Kind, list[PropertyValue]] = {

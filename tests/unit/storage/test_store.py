@@ -25,14 +25,15 @@ from gdb.errors import (
     StorePermissionError,
     StoreVersionError,
 )
-from gdb.storage import checksum, files, manifest
-from gdb.storage.adjacency import Direction
-from gdb.storage.build import write_graph
-from gdb.storage.files import PosixFiles
-from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
-from gdb.storage.manifest_head import FORMAT
-from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.store import Store
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.disk import checksum, files
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.format import manifest
+from gdb.storage.format.direction import Direction
+from gdb.storage.format.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
+from gdb.storage.format.manifest_head import FORMAT
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def other_process(path: Path, body: str) -> Iterator[None]:
     """Run `body` with an open store `s` in another process until the block ends."""
     program = (
         "import sys\n"
-        "from gdb.storage.store import Store\n"
+        "from gdb.storage.write.store import Store\n"
         f"s = Store.open({str(path)!r}, create=False)\n"
         f"{body}\n"
     )
@@ -364,7 +365,7 @@ def test_ids_in_several_spaces(tmp_path: Path) -> None:
 
 
 def test_colliding_hashes_cost_a_comparison_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gdb.storage import ids
+    from gdb.storage.graph import ids
 
     monkeypatch.setattr(ids, "hash_strings", lambda _, offsets: np.full(len(offsets) - 1, 7, "u8"))
     names = [f"v{n}" for n in range(20)]
@@ -379,8 +380,8 @@ def test_colliding_hashes_cost_a_comparison_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_string_hashes_are_those_of_the_format() -> None:
-    from gdb.storage.ids import hash_strings
-    from gdb.storage.model import from_strings
+    from gdb.storage.columns.model import from_strings
+    from gdb.storage.graph.ids import hash_strings
 
     def plain(text: str) -> int:
         data, mask = text.encode(), (1 << 64) - 1

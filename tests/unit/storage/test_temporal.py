@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from gdb.base.sql import written
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage import manifest, temporal
-from gdb.storage.build import write_graph
-from gdb.storage.model import Column, GraphTables, Kind, VertexTable
-from gdb.storage.store import Store
-from gdb.storage.temporal import LONGEST, Temporal, parse, read_sql, text_of, written_sql
+from gdb.storage.columns import temporal
+from gdb.storage.columns.model import Column, GraphTables, Kind, VertexTable
+from gdb.storage.columns.temporal import LONGEST, Temporal, parse, read_sql, text_of, written_sql
+from gdb.storage.format import manifest
+from gdb.storage.write.build import write_graph
+from gdb.storage.write.store import Store
 
 LENGTHS = st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n))
 VALUES = st.one_of(

@@ -1,0 +1,214 @@
+"""A task of a query that other processes share (`gdb.executor.cluster.cluster`), and how a worker does it.
+
+A worker keeps the snapshots and plans of its last tasks: those of one query follow one another.
+"""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from gdb.base import version, waiting
+from gdb.base.once import PerProcess
+from gdb.errors import ClusterError, StoreError
+from gdb.records import dataclass, replace
+from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.graph.snapshot import Snapshot
+from gdb.storage.graph.snapshot_state import State, opened
+
+from ..choose_device import choose
+from ..nest.bindings import Given
+from ..nest.prepare import Prepared, between, stage
+from ..plan.embeddings import Embeddings, Wanted
+from ..plan.plan import Plan
+from ..work.scheduler import Budget, Watch
+
+if TYPE_CHECKING:
+    from ..work.place import Place
+
+Range: TypeAlias = tuple[int, int]
+Candidates: TypeAlias = tuple[dict[int, U32], dict[int, I64], dict[int, Range]]
+"""What a `Given` holds."""
+
+Key = TypeVar("Key")
+T = TypeVar("T")
+
+MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
+KEPT = 4  # states and plans that a worker keeps for the next task
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one worker is asked: see the module.
+
+    state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
+        query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
+        range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
+        back. version : of gdb. place : where to begin among the roots, which another task gave back; None: before them.
+    """
+
+    state: State
+    plan: Plan
+    number: str
+    part: int
+    given: Candidates | None
+    roots: Range
+    what: str
+    wanted: Wanted
+    device: str
+    threads: int
+    memory: int | None
+    gpu_memory: int | None
+    patience: float
+    version: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
+    others go on with what is left of the range. seconds : that it took."""
+
+    part: int
+    roots: Range
+    count: int = 0
+    numbers: I64 | None = None
+    rows: tuple[Embeddings, ...] = ()
+    rest: tuple[Place, ...] = ()
+    seconds: float = 0.0
+
+
+class _Known:
+    """Snapshots and plans of the last tasks of this worker."""
+
+    def __init__(self) -> None:
+        self.lock = waiting.Lock()
+        self.snapshots: OrderedDict[State, Snapshot] = OrderedDict()
+        self.plans: OrderedDict[tuple[State, str], Plan] = OrderedDict()
+
+    def plan(self, task: Task) -> tuple[Plan, Snapshot]:
+        with self.lock:
+            snapshot = _kept(self.snapshots, task.state, lambda: opened(task.state))
+            plan = _kept(self.plans, (task.state, task.number), lambda: task.plan)
+        return plan, snapshot
+
+
+def _kept(known: OrderedDict[Key, T], key: Key, make: Callable[[], T]) -> T:
+    if key not in known:
+        known[key] = make()
+        while len(known) > KEPT:
+            known.popitem(last=False)
+    known.move_to_end(key)
+    return known[key]
+
+
+_known = PerProcess(_Known)
+
+
+def work(task: Task) -> Answer:
+    """Do a task, in the process that this is called in.
+
+    Raises
+    ------
+    ClusterError : this process cannot read the store, has another version of gdb, or a full disk.
+    DeviceError, OutOfBudget, CountOverflow : as of any run.
+    """
+    own = version.installed()
+    if own != task.version:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} has gdb {own}, and {task.version} asks.",
+            "Install the same version everywhere.",
+        )
+    begun = time.perf_counter()
+    try:
+        plan, snapshot = _known.get().plan(task)
+    except (StoreError, OSError) as error:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} cannot read the store: {error}",
+            "Keep the store where every worker sees it under the same path.",
+        ) from error
+    try:
+        answer, rest = _run(task, plan, snapshot)
+    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} could not do its task: {error}",
+            f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
+        ) from error
+    return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
+    """The answer, and where others go on."""
+    given = None if task.given is None else Given(*task.given)
+    device = task.device if task.place is None else "cpu"  # only there a search stands at a place
+    choice = choose(plan, device, snapshot)
+    whole = stage(plan, snapshot, given, windows=choice.windows)
+    prepared = between(whole, *task.roots)
+    watch, budget = Watch(None, None, None), Budget(task.memory)
+    watch.start, watch.until = task.place, time.monotonic() + task.patience
+    answer = _done(
+        task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
+    )
+    return answer, tuple(watch.rest)
+
+
+def _done(
+    task: Task, prepared: Prepared, ordinals: tuple[int, ...] | None, watch: Watch, budget: Budget
+) -> Answer:
+    """What the device finds: a GPU, or the CPU where `ordinals` is None."""
+    rows: list[Embeddings] = []
+
+    def keep(part: Embeddings) -> None:
+        watch.add_rows(len(part))
+        rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
+
+    if ordinals is None:
+        from ..cpu import launch as cpu
+
+        match task.what:
+            case "count":
+                return Answer(
+                    task.part, task.roots, cpu.count(prepared, watch, budget, task.threads)
+                )
+            case "tallies":
+                return Answer(
+                    task.part,
+                    task.roots,
+                    numbers=cpu.tallies(prepared, watch, budget, task.threads),
+                )
+            case "distinct":
+                assert task.wanted.once is not None
+                found = cpu.distinct(prepared, watch, budget, task.wanted.once, task.threads)
+                return Answer(task.part, task.roots, numbers=found.astype(np.int64))
+        watch.most_rows = MOST_ROWS
+        cpu.deliver_rows(prepared, watch, budget, task.wanted, keep, task.threads)
+        return Answer(task.part, task.roots, rows=tuple(rows))
+    from ..gpu import launch as gpu
+
+    match task.what:
+        case "count":
+            (number,) = gpu.counts([prepared], watch, budget, ordinals, task.gpu_memory)
+            return Answer(task.part, task.roots, number)
+        case "tallies":
+            return Answer(
+                task.part,
+                task.roots,
+                numbers=gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory),
+            )
+        case "distinct":
+            assert task.wanted.once is not None
+            vids = gpu.distinct(
+                prepared, watch, budget, task.wanted.once, ordinals, task.gpu_memory
+            )
+            return Answer(task.part, task.roots, numbers=vids.astype(np.int64))
+    gpu.deliver_rows(
+        *(prepared, watch, budget, task.wanted, keep, ordinals, task.threads),
+        gpu_memory=task.gpu_memory,
+    )
+    return Answer(task.part, task.roots, rows=tuple(rows))

@@ -1,0 +1,318 @@
+"""From a plan to what both generic kernels take: nest, tables, and the arrays behind the tables'
+numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.base import usage
+from gdb.imports import deferred
+from gdb.records import dataclass, field, replace
+from gdb.storage.disk.arrays import filed
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
+from gdb.storage.graph.degree_order import ranked
+
+from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
+from ..plan.source import GraphSource
+from ..work.scheduler import units
+from . import counted_tail as nest_tail
+from . import passes as nest_passes
+from .encoding import encode
+from .nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
+from .tables import Tables, bitset
+
+if TYPE_CHECKING:
+    from . import value_order as ordering
+    from .bindings import Given
+    from .value_order import Ordered
+else:
+    ordering = deferred("gdb.executor.nest.value_order")
+
+
+CANDIDATES = "candidates"  # what memory is for
+
+
+# not frozen: each query makes one, and a frozen one takes four times as long to make
+@dataclass(slots=True, eq=False)
+class Prepared:
+    """A stage ready to launch, any number of times.
+
+    specs, views, eids : the plan's views, then those that the tail reads from the other end; eids is
+        None where no edge is bound through the view.
+    bit_sets, lists : arrays for `tables.bit_sets` and `tables.lists`.
+    roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root,
+        i64[r]; work : their sum.
+    vids : number of data vertices.
+    restricted : some list is cut at a bound vertex.
+    values : of each comparison of the plan those of its left and its right side; bounds : of their differences,
+        i64[comparisons, 2].
+    orders : for `tables.orders`.
+    idle : for each backend what waits to be used again, its workers or stages.
+    spent : seconds that it has taken on each GPU, by ordinal. runs : the seconds of the quickest run there with one
+        kernel or the other, as `gdb.executor.gpu.special.Race` keeps them.
+    read : the arrays of the graph among all these.
+    """
+
+    plan: Plan
+    nest: LoopNest
+    tables: Tables
+    views: tuple[Adjacency, ...]
+    specs: tuple[ViewSpec, ...]
+    eids: tuple[I64 | None, ...]
+    bit_sets: tuple[npt.NDArray[np.uint8], ...]
+    lists: tuple[U32, ...]
+    roots: U32
+    weights: I64
+    work: int
+    vids: int
+    restricted: bool
+    values: tuple[tuple[I64, I64], ...]
+    bounds: I64
+    orders: tuple[Ordered, ...] = ()
+    idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
+    units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    spent: dict[int, float] = field(default_factory=dict)
+    runs: dict[object, float] = field(default_factory=dict)
+    read: tuple[usage.Sized | None, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that a device holds where it runs this stage with the whole graph."""
+        arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
+        for view in {id(v): v for v in self.views}.values():
+            arrays += view.arrays
+        arrays += {id(some): some for both in self.values for some in both}.values()
+        return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of memory that this stage keeps besides the graph and its values, waiting workers included."""
+        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
+        own += [self.roots, self.weights]
+        waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
+        return sum(array.nbytes for array in own) + sum(waiting)
+
+    def cut(self, workers: int) -> list[tuple[int, int]]:
+        """The work units for so many workers, kept."""
+        if workers not in self.units:
+            self.units[workers] = units(self.weights, workers)
+        return self.units[workers]
+
+
+def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
+    """The plan's views and what they are from the other end; for each the number of its other end's."""
+    specs = list(plan.views)
+    for spec in plan.views:
+        flipped = ViewSpec(spec.types, spec.direction.flipped)
+        if flipped not in specs:
+            specs.append(flipped)
+    back = tuple(specs.index(ViewSpec(s.types, s.direction.flipped)) for s in specs)
+    return tuple(specs), back
+
+
+def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
+    """The graph in the numbering that the plan asks for."""
+    return ranked(graph) if plan.ranked else graph
+
+
+def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopNest:
+    """The improved nest of a plan (what EXPLAIN shows). windows : rows may be read in the order of a value, which
+    the CPU's kernel can."""
+    specs, back = both_ways(plan)
+    nest, known = _lowered(plan, graph), None
+    if windows and plan.compares:
+        known = ordering.orders(plan.compares, specs, back, _ends(specs, graph), graph)
+    return nest_passes.improve(
+        nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known
+    )
+
+
+def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
+    of = numbered(plan, graph)
+    return lower(plan, lambda view: _last(plan.views[view], of))
+
+
+def _ends(specs: tuple[ViewSpec, ...], graph: GraphSource) -> tuple[int, ...]:
+    """For each view the largest vid that is a neighbour in it, + 1."""
+    return tuple(_last(spec, graph) for spec in specs)
+
+
+def _last(spec: ViewSpec, graph: GraphSource) -> int:
+    """The largest vid that is a neighbour in a view, + 1."""
+    return _end(graph.adjacency(spec.types, spec.direction.flipped))
+
+
+def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
+    """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
+    be counted without loops; None where they cannot for another reason."""
+    nest = nest_passes.fuse(_lowered(plan, graph))
+    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail)
+    if found is None:
+        return None
+    vertex = [x.vertex if isinstance(x, VertexLevel) else -1 for x in nest.levels]
+    pairs = {(min(vertex[a], vertex[b]), max(vertex[a], vertex[b])) for a, b in found}
+    return frozenset(pairs)
+
+
+def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepared:
+    """Everything that a launch needs, in host memory; partitions stay where they are (mapped
+    files). windows : as for `loop_nest`."""
+    verify(plan)
+    nest = loop_nest(plan, graph, windows=windows)
+    graph = numbered(plan, graph)
+    specs = both_ways(plan)[0] if nest.has_trees or nest.has_windows else plan.views
+    views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
+    bound = {x.view for x in nest.levels if isinstance(x, EdgeLevel)}
+    eids = tuple(
+        graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)
+    )
+    roots, weights = roots_of(plan, views)
+    members = {
+        v: roots if v == plan.order[0] else plan.candidates[v].vids() for v in _scanned(plan)
+    }
+    sizes = tuple(len(members.get(v, ())) for v in range(plan.vertices))
+    tables = encode(nest, plan, views, sizes)
+    allowed = {p.edge: p.allowed for p in plan.every if isinstance(p, BindEdge)}
+    bit_sets = tuple(
+        _edge_bits(allowed[-1 - k], graph.edge_count)
+        if k < 0
+        else bitset(plan.candidates[k].vids(), graph.vertex_count)
+        for k in tables.bit_sets
+    )
+    lists = tuple(
+        members[v]
+        if v >= 0
+        else ordering.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
+        for v in tables.lists
+    )
+    sides = tuple((c.left_values, c.right_values) for c in plan.compares)
+    own = replace(
+        plan, stages={}
+    )  # not the one that keeps this, or both would outlive whoever needs them
+    return Prepared(
+        *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
+        *(
+            int(weights.sum()),
+            graph.vertex_count,
+            any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
+        ),
+        sides,
+        np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
+        tuple(
+            ordering.ordered(views[w], _known(eids[w]), sides[n][side])
+            for w, n, side in tables.orders
+        ),
+        read=(*(array for view in views for array in view.arrays), *eids),
+    )
+
+
+def _known(eids: I64 | None) -> I64:
+    assert eids is not None
+    return eids
+
+
+def _end(view: Adjacency) -> int:
+    """The largest vid that has a row, + 1."""
+    return int(view.first[-1]) + int(view.length[-1]) if len(view.first) else 0
+
+
+def _edge_bits(allowed: I64 | None, size: int) -> npt.NDArray[np.uint8]:
+    return bitset(np.zeros(0, np.int64) if allowed is None else allowed, size)
+
+
+def _scanned(plan: Plan) -> list[int]:
+    return [p.vertex for p in plan.every if isinstance(p, Scan)]
+
+
+def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
+    """Candidates of the first vertex that have a row in every view read from it, and their degrees
+    there."""
+    needed = replace(plan, optional=()).order
+    if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
+        return np.zeros(0, np.uint32), np.zeros(0, np.int64)
+    first = plan.order[0]
+    candidates, reads = plan.candidates[first], _from_shortest(plan, views)
+    if candidates.allowed is not None or not reads:
+        return roots_among(plan, views, candidates.vids())
+    roots, degrees = views[reads[0]].within(candidates.ranges)
+    return _present(views, reads[1:], roots, degrees + 1)
+
+
+def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
+    """Those of some vids, u32[r] ascending, and their degrees."""
+    return _present(views, _from_shortest(plan, views), roots, np.ones(roots.shape, np.int64))
+
+
+def _present(
+    views: tuple[Adjacency, ...], reads: Sequence[int], roots: U32, weights: I64
+) -> tuple[U32, I64]:
+    """Those of some vids that have rows in views, with their degrees there added to the weights."""
+    for w in reads:
+        places, degrees = views[w].present(roots)
+        roots, weights = roots[places], weights[places] + degrees
+    room = usage.room()
+    roots = np.ascontiguousarray(roots)
+    return filed(roots, CANDIDATES, room), filed(weights, CANDIDATES, room)
+
+
+def _from_shortest(plan: Plan, views: tuple[Adjacency, ...]) -> list[int]:
+    """The views read from the first vertex, the shortest first: what has no row there is not looked up in others."""
+    return sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
+
+
+def _views_from(plan: Plan, vertex: int) -> set[int]:
+    found: set[int] = set()
+    for phase in plan.phases:
+        match phase:
+            case Extend(steps=steps):
+                found |= {s.view for s in steps if s.source == vertex}
+            case Eliminate(view=w, arcs=arcs):
+                found |= {w for a in arcs if a.source == vertex}
+            case _:
+                pass
+    return found
+
+
+def _cuts(part: Level | SetOp | Node) -> bool:
+    match part:
+        case VertexLevel(cut=cut) | SetOp(cut=cut):
+            return bool(cut.below or cut.above)
+        case Node(order=order):
+            return order is not Order.NONE
+        case _:
+            return False
+
+
+def stage(
+    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
+) -> Prepared:
+    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
+    candidates where they are given. windows : rows may be read in the order of a value."""
+    key = id(graph), windows and plan.has_compares
+    known = plan.stages.get(key)
+    if known is None or known[0] is not graph:
+        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
+    prepared = known[1]
+    assert isinstance(prepared, Prepared)
+    usage.read(*prepared.read)
+    return prepared if given is None else given.stage(prepared, graph)
+
+
+def between(prepared: Prepared, start: int, end: int) -> Prepared:
+    """The part of a stage whose roots are those from one place to another."""
+    if (start, end) == (0, len(prepared.roots)):
+        return prepared
+    roots, weights = prepared.roots[start:end], prepared.weights[start:end]
+    return replace(
+        prepared,
+        roots=roots,
+        weights=weights,
+        work=int(weights.sum()),
+        lists=tuple(roots if one is prepared.roots else one for one in prepared.lists),
+        idle={"cpu": prepared.idle["cpu"], "gpu": []},
+        units={},
+    )

@@ -1,0 +1,467 @@
+"""The plan: phases that bind query vertices and edges one after another, and the table that says
+what a valid plan is.
+
+Phases follow GENEVA (geneva-tpds §5-§6): an extension binds one or more vertices from the
+neighbours of bound ones, an elimination drops partial embeddings that miss a query edge.
+`reference.py` walks a plan literally and so defines what every executor must return; `nest.py`
+lowers it to loops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import InternalError
+from gdb.records import dataclass, field, quick
+from gdb.storage.format.direction import Direction
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class ViewSpec:
+    """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
+    the bound vertex."""
+
+    types: tuple[str, ...]
+    direction: Direction
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Where the data vertices of one query vertex may come from.
+
+    ranges : half-open vid ranges, ascending, disjoint.
+    allowed : u32[k] ascending subset of the ranges, or None for all of them.
+    count : number of candidates.
+    label : text of the label condition, for EXPLAIN and for "same vertex label" of the matching
+        patterns.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    allowed: npt.NDArray[np.uint32] | None = field(default=None, compare=False)
+    count: int = 0
+    label: str = ""
+
+    def vids(self) -> npt.NDArray[np.uint32]:
+        """All candidates, u32[count] ascending."""
+        if self.allowed is not None:
+            return self.allowed
+        if not self.ranges:
+            return np.zeros(0, np.uint32)
+        return np.concatenate([np.arange(a, b, dtype=np.uint32) for a, b in self.ranges])
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a vertex must satisfy against vertices bound before it, besides edges.
+
+    below : its vid is smaller than theirs (restrictions; hubs have small vids, so lists stay
+        short).
+    above : its vid is larger than theirs.
+    differs : its vid is another than theirs.
+    """
+
+    below: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+    differs: tuple[int, ...] = ()
+
+    def reads(self) -> frozenset[int]:
+        return frozenset((*self.below, *self.above, *self.differs))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Bind `vertex` to each of its candidates (the first vertex, or the first of an unconnected
+    part)."""
+
+    vertex: int
+    rules: Rules = Rules()
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Bind `vertex` to the distinct neighbours of bound `source` in view `view` along query edge
+    `edge`."""
+
+    vertex: int
+    source: int
+    edge: int
+    view: int
+    rules: Rules = Rules()
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Bind the steps' vertices by matching pattern 0 to 7 (geneva-tpds Fig. 1); steps do not read
+    one another's vertices except through their rules."""
+
+    pattern: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """Query edge `edge`, to be checked: `target` must be a neighbour of `source` in the phase's
+    view."""
+
+    edge: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eliminate:
+    """Keep embeddings in which every arc is matched; one phase holds all backward edges of one view
+    (§5.6)."""
+
+    view: int
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BindEdge:
+    """Bind query edge `edge` to each data edge between bound `source` and `target`.
+
+    differs : bound query edges whose data edge must be another.
+    above : bound query edges whose edge id must be smaller (parallel twins in SUBGRAPHS).
+    allowed : i64[k] ascending, or None.
+    """
+
+    edge: int
+    source: int
+    target: int
+    view: int
+    differs: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+    allowed: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Keep embeddings in which the pair (a, b) is not the pair (c, d); with `either_way` also not
+    (d, c).
+
+    This is "two relationships differ" for edges of which at most one joins two vertices."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    either_way: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Keep embeddings in which exactly `count` edges of view `view` lead from `source` to `target`
+    (INDUCED; 0: anti-edge)."""
+
+    view: int
+    source: int
+    target: int
+    count: int
+
+
+MISSING = -(1 << 63)  # the value of an element that has none
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], or with not `inside`
+    is not, and neither is missing.
+
+    left, right : query vertices, or with `left_is_edge`, `right_is_edge` bound query edges.
+    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none, the others within 2^61 of 0, so that
+        no difference overflows.
+    """
+
+    left: int
+    right: int
+    left_is_edge: bool
+    right_is_edge: bool
+    least: int
+    most: int
+    left_values: npt.NDArray[np.int64] = field(compare=False)
+    right_values: npt.NDArray[np.int64] = field(compare=False)
+    text: str = ""
+    inside: bool = True
+    implied: bool = False
+
+    def holds(self, left: int, right: int) -> bool:
+        """Whether it holds of two values."""
+        known = MISSING not in (left, right)
+        return known and (self.least <= right - left <= self.most) is self.inside
+
+    @property
+    def vertices(self) -> set[int]:
+        """The query vertices that it reads."""
+        sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
+        return {element for element, is_edge in sides if not is_edge}
+
+    @property
+    def edges(self) -> set[int]:
+        """The bound query edges that it reads."""
+        sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
+        return {element for element, is_edge in sides if is_edge}
+
+
+Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between | Compare
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalPart:
+    """A part of a counted pattern that need not be there (OPTIONAL MATCH): each embedding of what is around it counts
+    as often as the part has embeddings beside it, but at least once.
+
+    phases : bind its own vertices and edges, and may read those bound around it. parts : within it, which may read what
+        it binds as well.
+    """
+
+    phases: tuple[Phase, ...]
+    parts: tuple[OptionalPart, ...] = ()
+
+    @property
+    def every(self) -> tuple[Phase, ...]:
+        """Its phases and those of the parts within it."""
+        return (*self.phases, *(phase for part in self.parts for phase in part.every))
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One automorphism: row r is also the row with vids r[vertices] and eids r[edges]."""
+
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the planner found out, for EXPLAIN.
+
+    estimates : expected partial embeddings after each vertex of the order, from mean degrees or, of a large pattern,
+        from samples.
+    steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks or embeddings; None where
+        the stage is too small to be worth it. bound : from such walks, how often each loop is bound.
+    several : there are query edges of different MATCH that may be the same data edge.
+    too_many : there are surely more than 2^63 - 1 embeddings (`gdb.planner.magnitude`).
+    """
+
+    core: tuple[int, ...] = ()
+    forest: tuple[int, ...] = ()
+    leaves: tuple[int, ...] = ()
+    components: int = 1
+    automorphisms: int = 1
+    restrictions: tuple[tuple[int, int], ...] = ()
+    estimates: tuple[float, ...] = ()
+    steps: float | None = None
+    bound: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
+    switched_off: frozenset[str] = frozenset()
+    several: bool = False
+    too_many: bool = False
+
+
+@dataclass(slots=True)
+class Runs:
+    """What runs of one plan took.
+
+    last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
+    since then, or since the first run. latest : the device of the last run; None before the first.
+    """
+
+    last: dict[str, float] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
+
+    latest: str | None = None
+
+    def add(self, device: str, seconds: float) -> None:
+        """Note a run."""
+        kind = device.partition(":")[0]
+        self.latest = device
+        self.last[kind] = seconds
+        for other in ("cpu", "cuda"):
+            self.since[other] = 0.0 if other == kind else self.since.get(other, 0.0) + seconds
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Phases over a query graph of `vertices` vertices and `edges` edges.
+
+    candidates : one for each query vertex.
+    multiplicity : counts are multiplied by it (restrictions kept one of so many twins).
+    twins : rows are written once for each; () when rows need no expansion.
+    counting : only the number of embeddings is asked for.
+    ranked : vertices are numbered by degree (`gdb.storage.graph.degree_order`), which no answer of this plan shows.
+    tail : how many vertices at the end of the order are meant to be counted without loops; 0: as many as
+        can be.
+    divisor : the sum of all counts is divided by it (SUBGRAPHS: the embeddings of one subgraph).
+    terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
+        that this plan leaves out, by inclusion and exclusion).
+    optional : parts that need not be there, of a counting plan; `vertices`, `edges` and `candidates` include theirs.
+    stages : what `gdb.executor.nest.prepare` made of this plan and keeps with it. runs : what its runs took.
+    """
+
+    vertices: int
+    edges: int
+    views: tuple[ViewSpec, ...]
+    candidates: tuple[Candidates, ...]
+    phases: tuple[Phase, ...]
+    multiplicity: int = 1
+    twins: tuple[Twin, ...] = ()
+    counting: bool = False
+    names: tuple[str, ...] = ()
+    notes: Notes = Notes()
+    ranked: bool = False
+    tail: int = 0
+    divisor: int = 1
+    terms: tuple[tuple[int, Plan], ...] = ()
+    optional: tuple[OptionalPart, ...] = ()
+    stages: dict[tuple[int, bool], tuple[object, object]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    runs: Runs = field(default_factory=Runs, compare=False, repr=False)
+
+    @property
+    def every(self) -> tuple[Phase, ...]:
+        """Its phases and those of its optional parts."""
+        return OptionalPart(self.phases, self.optional).every
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Query vertices in the order in which they are bound."""
+        found: list[int] = []
+        for phase in self.every:
+            match phase:
+                case Scan(vertex=v):
+                    found.append(v)
+                case Extend(steps=steps):
+                    found += [s.vertex for s in steps]
+                case _:
+                    pass
+        return tuple(found)
+
+    @property
+    def compares(self) -> tuple[Compare, ...]:
+        """Its comparisons of values, in their order."""
+        return tuple(p for p in self.every if isinstance(p, Compare))
+
+    @property
+    def has_compares(self) -> bool:
+        """Whether there are any."""
+        return Compare in map(type, self.every if self.optional else self.phases)
+
+    @property
+    def bound_edges(self) -> tuple[int, ...]:
+        """Query edges that have a column of edge ids, in binding order."""
+        return tuple(p.edge for p in self.every if isinstance(p, BindEdge))
+
+
+def _flow(phase: Phase) -> tuple[set[int], set[int]]:
+    """Vertices that a phase reads from before it, and those that it binds."""
+    match phase:
+        case Scan(vertex=v, rules=r):
+            return set(r.reads()), {v}
+        case Extend(steps=steps):
+            binds = {s.vertex for s in steps}
+            reads = {s.source for s in steps}
+            earlier: set[int] = set()
+            for s in steps:
+                reads |= s.rules.reads() - earlier
+                earlier.add(s.vertex)
+            return reads, binds
+        case Eliminate(arcs=arcs):
+            return {u for a in arcs for u in (a.source, a.target)}, set()
+        case BindEdge(source=s, target=t) | Between(source=s, target=t):
+            return {s, t}, set()
+        case Apart(a=a, b=b, c=c, d=d):
+            return {a, b, c, d}, set()
+        case Compare():
+            return phase.vertices, set()
+
+
+def verify(plan: Plan) -> Plan:
+    """Return the plan, or raise InternalError unless every phase reads only what is bound and
+    everything is bound once.
+
+    Runs between planner passes, so that a bad pass fails at the pass.
+    """
+    if plan.terms and not plan.counting:
+        raise _invalid(plan, "rows cannot be corrected by terms")
+    for _, term in plan.terms:
+        verify(term)
+    if plan.optional and not plan.counting:
+        raise _invalid(plan, "rows have optional parts")
+    found = _Bound()
+    _verify_part(plan, OptionalPart(plan.phases, plan.optional), found)
+    if found.vertices != set(range(plan.vertices)):
+        raise _invalid(plan, "not every query vertex is bound")
+    if found.matched != set(range(plan.edges)):
+        raise _invalid(plan, "not every query edge is matched")
+    return plan
+
+
+@dataclass(slots=True)
+class _Bound:
+    """What some phases bind, and the query edges that they match."""
+
+    vertices: set[int] = field(default_factory=set)
+    edges: set[int] = field(default_factory=set)
+    matched: set[int] = field(default_factory=set)
+
+
+def _verify_part(plan: Plan, part: OptionalPart, bound: _Bound) -> None:
+    """Verify phases under what is bound around them, and add what they bind; no part sees what another beside it
+    binds."""
+    for phase in part.phases:
+        _verify_phase(plan, phase, bound)
+    around = _Bound({*bound.vertices}, {*bound.edges}, {*bound.matched})
+    for inner in part.parts:
+        own = _Bound({*around.vertices}, {*around.edges}, {*around.matched})
+        _verify_part(plan, inner, own)
+        binds = own.vertices - around.vertices
+        if not binds or binds & bound.vertices:
+            raise _invalid(plan, f"an optional part binds {sorted(binds)}")
+        bound.vertices |= own.vertices
+        bound.edges |= own.edges
+        bound.matched |= own.matched
+
+
+def _verify_phase(plan: Plan, phase: Phase, bound: _Bound) -> None:
+    reads, binds = _flow(phase)
+    if not reads <= bound.vertices:
+        raise _invalid(plan, f"{phase} reads unbound vertices {sorted(reads - bound.vertices)}")
+    if binds & bound.vertices:
+        raise _invalid(plan, f"{phase} binds {sorted(binds & bound.vertices)} twice")
+    bound.vertices |= binds
+    match phase:
+        case Extend(pattern=p, steps=steps):
+            if not 0 <= p <= 7:
+                raise _invalid(plan, f"{phase} has matching pattern {p}")
+            if not len(binds) == len(steps) > 0:
+                raise _invalid(plan, f"{phase} binds twice")
+            bound.matched |= {s.edge for s in steps}
+        case Eliminate(arcs=arcs):
+            bound.matched |= {a.edge for a in arcs}
+        case BindEdge(edge=e, differs=d, above=a):
+            if e in bound.edges:
+                raise _invalid(plan, f"{phase} binds edge {e} twice")
+            if not {*d, *a} <= bound.edges:
+                raise _invalid(plan, f"{phase} reads unbound edges")
+            bound.edges.add(e)
+            bound.matched.add(e)
+        case Compare():
+            if not phase.edges <= bound.edges:
+                raise _invalid(plan, f"{phase} reads unbound edges")
+        case _:
+            pass
+
+
+def _invalid(plan: Plan, what: str) -> InternalError:
+    return InternalError(
+        f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
+    )

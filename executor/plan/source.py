@@ -1,0 +1,31 @@
+"""What an executor needs of a graph: the part of `gdb.storage.graph.snapshot.Snapshot` that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.degree_order import NamedType
+
+
+class GraphSource(Protocol):
+    """A snapshot, as executors see it."""
+
+    @property
+    def vertex_count(self) -> int: ...
+
+    @property
+    def edge_count(self) -> int: ...
+
+    @property
+    def edge_types(self) -> Sequence[NamedType]: ...
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """Neighbour lists of the given types (() = all); the same object for the same question."""
+        ...
+
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """Edge id of every position of that adjacency, i64[m]."""
+        ...

@@ -1,0 +1,185 @@
+"""Work units, and the conditions under which a run stops before its end.
+
+A work unit is a range of a stage's first loop. Workers take units from one queue, heavy ones first
+in line because hubs have small vids; between launches they ask `Watch` whether to go on (design.md
+§5).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.base.budget import Budget as Budget
+from gdb.base.once import PerProcess
+from gdb.errors import Cancelled, QueryTimeout
+from gdb.records import dataclass, field
+from gdb.storage.graph.adjacency import I64
+
+if TYPE_CHECKING:
+    from .place import Place
+
+_helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
+UNITS_PER_WORKER = 64
+LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
+
+
+def units(weights: I64, workers: int) -> list[tuple[int, int]]:
+    """Cut a first loop into half-open ranges of about equal estimated work, at least one root each;
+    one worker has nobody to share with."""
+    n = len(weights)
+    if n == 0 or workers == 1:
+        return [(0, n)] if n else []
+    total = np.cumsum(weights)
+    wanted = max(1, min(n, workers * UNITS_PER_WORKER, int(total[-1]) // LEAST_WEIGHT))
+    marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
+    cuts = np.unique(cuts)
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def helpers_of_all() -> ThreadPoolExecutor:
+    """The pool of this process, made when first needed; queries share it, and each also works on the
+    thread that asked."""
+    return _helpers.get()
+
+
+class Flag:
+    """A boolean that threads set and look at, and none waits for: an Event is too dear for a small query."""
+
+    __slots__ = ("_set",)
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
+class Elsewhere(Exception):
+    """A run was given up, because another device would be done sooner."""
+
+
+@dataclass(slots=True, eq=False)
+class Guard:
+    """Gives a run up where another device is expected to do all of it sooner than this one does the rest.
+
+    seconds : what another device takes for what takes this one so many seconds in all; None where there is none.
+    least : seconds until it first asks; later it asks each time that half as much again has passed.
+    """
+
+    seconds: Callable[[float], float | None]
+    least: float
+    begun: float = field(default_factory=time.monotonic)
+    whole: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def leaves(self, progress: Callable[[], float]) -> bool:
+        """Whether to give up. progress : the share of the work that is done, above 0."""
+        passed = time.monotonic() - self.begun
+        if passed < self.least or not self.lock.acquire(blocking=False):
+            return False
+        try:
+            self.least = 1.5 * passed
+            self.whole = passed / progress()
+            there = self.seconds(self.whole)
+            if there is None:
+                self.least = float("inf")
+                return False
+            return there < self.whole - passed
+        finally:
+            self.lock.release()
+
+
+class Watch:
+    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, given up for another
+    device, or rows enough."""
+
+    def __init__(
+        self, timeout: float | None, cancel: threading.Event | None, limit: int | None
+    ) -> None:
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.timeout, self.cancel, self.limit = timeout, cancel, limit
+        self.found = 0
+        # what a GPU did for it: seconds in kernels, bytes copied to the device
+        self.kernel_seconds, self.moved_bytes = 0.0, 0
+        # how often each loop was bound, i64[loops], where that is wanted
+        self.bound: I64 | None = None
+        self.guard: Guard | None = None
+        self.progress: Callable[[], float] | None = None
+        self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
+        self.left = False
+        # where a run of the CPU begins instead of before its roots; from when on, or from how many rows on, it only
+        # ends what it cannot give away; and what it gave, for others to go on with
+        self.start: Place | None = None
+        self.until: float | None = None
+        self.most_rows: int | None = None
+        self.rest: list[Place] = []
+        self.stopped = Flag()
+        self.lock = threading.Lock()
+
+    def going(self) -> bool:
+        """Whether to launch again."""
+        cancelled = self.cancel is not None and self.cancel.is_set()
+        if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
+            self.stopped.set()
+        elif self.guard is not None and self.guard.leaves(self._done):
+            self.left = True
+            self.stopped.set()
+        return not self.stopped.is_set()
+
+    def giving(self) -> bool:
+        """Whether others go on with what is left."""
+        if self.until is not None and time.monotonic() > self.until:
+            return True
+        return self.most_rows is not None and self.found >= self.most_rows
+
+    def beginning(self) -> bool:
+        """Whether to begin another work unit."""
+        return not self.giving() and self.going()
+
+    def _done(self) -> float:
+        """The share of the work that is done."""
+        own = 0.0 if self.progress is None else self.progress()
+        return max(self.part + own, 1e-9) / self.parts
+
+    def add_rows(self, n: int) -> None:
+        """Count rows found; the run stops once the limit is reached."""
+        with self.lock:
+            self.found += n
+            if self.limit is not None and self.found >= self.limit:
+                self.stopped.set()
+
+    def grant(self, n: int) -> int:
+        """Count n rows found, and say how many of them are still wanted."""
+        with self.lock:
+            if self.limit is not None:
+                n = max(min(n, self.limit - self.found), 0)
+                if self.found + n >= self.limit:
+                    self.stopped.set()
+            self.found += n
+            return n
+
+    def check(self) -> None:
+        """Raise what stopped the run, if it was not simply enough rows."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("The query was cancelled.")
+        if self.left:
+            raise Elsewhere
+        enough = self.limit is not None and self.found >= self.limit
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        if late and self.stopped.is_set() and not enough:
+            # `timeout` is what was left of it when this run began: who set it names it (`gdb.run.request.Clock`)
+            raise QueryTimeout(
+                "The query ran longer than its timeout.", "Raise timeout= or ask for less."
+            )

@@ -1,0 +1,160 @@
+"""What runs in a database now: it can be cancelled, and is waited for when the database is closed."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from gdb.base import forks, waiting
+from gdb.base.waiting import until
+from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
+from gdb.run.interrupt import Cancel, run_interruptibly
+
+if TYPE_CHECKING:
+    from gdb.storage.importer import LoadReport
+
+T = TypeVar("T")
+_NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
+
+
+class faults:  # used in `with`, as a function would be
+    """Turns what is no error of ours into one: OutOfBudget where there is no more memory, else InternalError, since it
+    is our fault.
+
+    foreign : code of the caller runs in the block, whose errors pass as they are.
+    """
+
+    __slots__ = ("_foreign",)
+
+    def __init__(self, *, foreign: bool = False) -> None:
+        self._foreign = foreign
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            _translated(error, foreign=self._foreign)
+
+
+def _translated(error: Exception, *, foreign: bool = False) -> None:
+    """Raise what `faults` makes of an error; nothing where it stays as it is."""
+    if isinstance(error, GdbError):
+        return
+    if _no_memory(error):
+        raise no_more_memory() from None
+    if not foreign:
+        raise InternalError(
+            f"an unexpected {error.__class__.__name__}: {error}.",
+            "This is a fault of gdb; please report it.",
+        ) from error
+
+
+def _no_memory(error: Exception) -> bool:
+    """Whether an error says that the machine has no more memory."""
+    full = isinstance(error, OSError) and error.errno == errno.ENOMEM  # of a map, for one
+    return full or isinstance(error, MemoryError) or str(error) == _NO_THREAD
+
+
+class _ThreadCancel(threading.local):
+    """The cancel event of the work that this thread does."""
+
+    cancel: threading.Event | None = None
+
+
+class Work:
+    """The work of one database; threads may share it."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.forked()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """What runs in the parent does not run in a child."""
+        # of the next two; taken itself, it is quicker than its condition
+        self._guard = waiting.Lock()
+        self._state = threading.Condition(self._guard)
+        self._running: set[threading.Event] = set()
+        self._here = _ThreadCancel()
+
+    def close(self) -> None:
+        """Cancel what runs, take no more, and wait for what runs.
+
+        Raises
+        ------
+        KeyboardInterrupt : Ctrl-C came before all has stopped; closing again waits for the rest.
+        """
+        impatient = Cancel()
+
+        def stop() -> None:
+            with self._guard:
+                self.closed = True
+                for cancel in self._running:
+                    cancel.set()
+                until(self._state, lambda: not self._running or impatient.is_set())
+
+        run_interruptibly(stop, impatient)
+
+    def interrupt(self) -> None:
+        """Cancel what runs now, in any thread."""
+        with self._guard:
+            for cancel in self._running:
+                cancel.set()
+
+    def do(
+        self,
+        work: Callable[[], T],
+        cancel: threading.Event | None = None,
+        run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
+    ) -> T:
+        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError.
+
+        run : holds Ctrl-C back meanwhile (`gdb.run.interrupt`), from before the work is known until it is known no
+        more.
+        """
+        stop = cancel or Cancel()
+        return run(lambda: self._known(work, stop), stop)
+
+    def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
+        with self._guard:
+            if self.closed:
+                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
+            outermost = cancel not in self._running  # COPY imports inside its query's work
+            self._running.add(cancel)
+        outer, self._here.cancel = self._here.cancel, cancel
+        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may ask its database
+            cancel.outer = outer
+        try:
+            return work()
+        except Exception as error:
+            _translated(error)
+            raise
+        finally:
+            self._here.cancel = outer
+            with self._guard:
+                if outermost:
+                    self._running.discard(cancel)
+                if self.closed:
+                    self._state.notify_all()
+
+
+def never_changes() -> ReadOnlyError:
+    """What a snapshot says to a query that writes."""
+    return ReadOnlyError(
+        "a snapshot never changes, and this query writes.",
+        "Run it on the Database that the snapshot is of, or in db.transaction().",
+    )
+
+
+def no_load(*_: object, **__: object) -> LoadReport:
+    """What COPY does in a snapshot."""
+    raise never_changes()

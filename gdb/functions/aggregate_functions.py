@@ -1,0 +1,291 @@
+"""The aggregates: what gathers the values of a group's rows. Null is left out of all of them.
+
+The sum of floats is exact, rounded once, so that no order of rows and no way of running shows in it. In SQL a float is
+taken apart into three whole numbers, which are added up without any rounding; what does not fit into these is gathered
+in a list for Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gdb.base.sql import call, cast, chosen, exp, is_null, negated
+from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
+from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
+from gdb.functions.python_definitions import called
+from gdb.functions.sql_pieces import all_of, compared, number, or_nothing
+from gdb.functions.types import (
+    FLOAT,
+    INTEGER,
+    NULL,
+    NUMBERS,
+    SCALARS,
+    Type,
+    Typed,
+    TypeName,
+    sql_type,
+)
+from gdb.imports import deferred
+
+if TYPE_CHECKING:
+    from gdb.base.values import aggregates as of
+    from gdb.base.values.kinds import Value
+else:
+    of = deferred("gdb.base.values.aggregates")
+
+_FLOATS = Type(TypeName.LIST, TypeName.FLOAT)
+
+# ---- pieces --------------------------------------------------------------------------------------
+
+
+def _aggregated(name: str, argument: exp.Expr, distinct: bool) -> exp.Expr:
+    return call(name, exp.Distinct(expressions=[argument]) if distinct else argument)
+
+
+def _where(gathered: exp.Expr, test: exp.Expr) -> exp.Expr:
+    return exp.Filter(this=gathered, expression=exp.Where(this=test))
+
+
+def _there(value: exp.Expr) -> exp.Expr:
+    return negated(is_null(value.copy()))
+
+
+def _listed(value: Typed, distinct: bool) -> exp.Expr:
+    return _where(_aggregated("list", value.sql.copy(), distinct), _there(value.sql))
+
+
+# ---- count, collect, min and max -------------------------------------------------------------------
+
+
+def _count(value: Typed, distinct: bool) -> Typed | None:
+    return Typed(_aggregated("count", value.sql, distinct), INTEGER)
+
+
+def _collect(value: Typed, distinct: bool) -> Typed | None:
+    if value.is_null:
+        return Typed(
+            cast(exp.Array(expressions=[]), "BIGINT[]"), Type(TypeName.LIST, TypeName.NULL)
+        )
+    if value.kind not in SCALARS:
+        return None
+    type_ = Type(TypeName.LIST, value.kind)
+    return Typed(call("coalesce", _listed(value, distinct), or_nothing(type_)), type_)
+
+
+def _extreme(name: str) -> Callable[[Typed, bool], Typed | None]:
+    def make(value: Typed, distinct: bool) -> Typed | None:
+        if value.is_null:
+            return Typed(exp.Null(), NULL)
+        if value.kind not in SCALARS:
+            return None
+        return Typed(call(name, value.sql), value.type)  # DISTINCT changes nothing
+
+    return make
+
+
+# ---- sums ------------------------------------------------------------------------------------------
+
+_BITS = 100  # behind the point
+_UNIT = float(1 << _BITS)
+_WHOLE_TO = float(1 << 62)
+_HALF = 1 << 53  # whole numbers to here are floats
+
+
+def _exact(whole: int | None, parts: int | None, rest: list[float] | None) -> float | None:
+    """The sum of what was taken apart and of what was not, rounded once; None of nothing. parts : in units of
+    2**-100."""
+    if whole is None and rest is None:
+        return None
+    scaled, unit = ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
+    if not rest:
+        return scaled / unit  # of two integers: rounded once
+    return of.total([*rest, *of.floats_of(scaled, unit)])
+
+
+def _exact_sum(whole: int | None, parts: int | None, rest: list[float] | None) -> float:
+    found = _exact(whole, parts, rest)
+    if found is None:  # the sum is the integer 0, and a column has one type
+        raise ValueError(NOT_IN_COLUMNS)
+    return found
+
+
+def _exact_mean(
+    whole: int | None, parts: int | None, rest: list[float] | None, count: int
+) -> float | None:
+    found = _exact(whole, parts, rest)
+    return None if found is None else found / count
+
+
+def _parts(value: exp.Expr, distinct: bool) -> list[exp.Expr]:
+    """The sums of the whole parts of floats, and of what is behind their points; and a list of those that do not fit:
+    too large, too small, or no number."""
+    if distinct:
+        nothing = [cast(exp.Null(), "HUGEINT") for _ in range(2)]
+        listed = exp.Distinct(expressions=[value.copy()])
+        return [*nothing, _where(call("list", listed), _there(value))]
+    whole = call("trunc", value.copy())
+    behind = exp.Paren(this=exp.Sub(this=value.copy(), expression=whole.copy()))
+    part = exp.Paren(this=exp.Mul(this=behind, expression=number(_UNIT)))
+    fits = all_of(
+        compared(exp.LT, call("abs", value.copy()), number(_WHOLE_TO)),
+        compared(exp.EQ, part, call("trunc", part.copy())),
+    )
+    # DuckDB makes integers also of those that the filter leaves out
+    sums = [
+        cast(_where(call("sum", cast(of_all, to, attempt=True)), fits.copy()), "HUGEINT")
+        for of_all, to in ((whole, "BIGINT"), (part, "HUGEINT"))
+    ]
+    return [*sums, _where(call("list", value.copy()), negated(fits))]
+
+
+_TAKES = ("HUGEINT", "HUGEINT", "DOUBLE[]")
+
+
+def _sum(value: Typed, distinct: bool) -> Typed | None:
+    if value.is_null:
+        return Typed(number(0), INTEGER)
+    if value.kind is TypeName.INTEGER:  # DuckDB: a HUGEINT, and null of no rows
+        total = cast(_aggregated("sum", value.sql, distinct), sql_type(INTEGER))
+        return Typed(call("coalesce", total, number(0)), INTEGER)
+    if value.kind is not TypeName.FLOAT:
+        return None
+    parts = _parts(value.sql, distinct)
+    return Typed(called("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
+
+
+def _mean_of_integers(total: int, count: int) -> float:
+    """Rounded once."""
+    return total / count
+
+
+def _average(value: Typed, distinct: bool) -> Typed | None:
+    if value.is_null:
+        return Typed(exp.Null(), NULL)
+    if value.kind not in NUMBERS:
+        return None
+    count = _aggregated("count", value.sql.copy(), distinct)
+    if value.kind is TypeName.FLOAT:
+        takes, parts = (*_TAKES, "BIGINT"), [*_parts(value.sql, distinct), count]
+        return Typed(called("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT)
+    total = cast(_aggregated("sum", value.sql.copy(), distinct), "HUGEINT")
+    small = compared(exp.LTE, call("abs", total.copy()), number(_HALF))
+    both = cast(total.copy(), "DOUBLE"), call("nullif", cast(count.copy(), "DOUBLE"), number(0.0))
+    mean = exp.Div(this=both[0], expression=both[1])
+    given = ("HUGEINT", "BIGINT")
+    large = called("mean_of_integers", _mean_of_integers, given, "DOUBLE", (total, count))
+    return Typed(chosen((small, mean), default=large), FLOAT)
+
+
+# ---- deviations ------------------------------------------------------------------------------------
+
+
+def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
+    def of_list(values: list[Value]) -> Value:
+        gathering = of.Deviation(name, less)
+        for value in values:
+            gathering.add(value)
+        return gathering.result()
+
+    def make(value: Typed, distinct: bool) -> Typed | None:
+        if value.is_null:
+            return Typed(number(0.0), FLOAT)
+        if value.kind not in NUMBERS:
+            return None
+        type_ = Type(TypeName.LIST, value.kind)
+        given = call("coalesce", _listed(value, distinct), or_nothing(type_))
+        sql = called(f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,))
+        return Typed(sql, FLOAT)
+
+    return make
+
+
+def _percentile(name: str, between: bool) -> GatheredSql:
+    """The percentile is known before the query runs: that of the first row, which columns do not have."""
+
+    def of_list(values: list[Value], percentile: Value, rows: int) -> Value:
+        gathering = of.Percentile(name, between)
+        for value in values or ([None] if rows else []):
+            gathering.add(value, percentile)
+        return gathering.result()
+
+    def make(value: Typed, distinct: bool, percentile: Typed) -> Typed | None:
+        if value.kind not in NUMBERS or percentile.kind not in NUMBERS:
+            return None
+        if percentile.constant is None:
+            return None
+        type_, result = Type(TypeName.LIST, value.kind), FLOAT if between else value.type
+        given = call("coalesce", _listed(value, distinct), or_nothing(type_))
+        takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
+        arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
+        full = f"{name}_{value.kind.name}_{percentile.kind.name}"
+        return Typed(called(full, of_list, takes, sql_type(result), arguments), result)
+
+    return make
+
+
+def _percentile_row(name: str, between: bool) -> AggregateFunction:
+    where = "between two where it lies there" if between else "one of those that there are"
+    return aggregate(
+        f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",
+        lambda: of.Percentile(name, between),
+        f"the value at a percentile from 0 to 1, {where}",
+        _percentile(name, between),
+        listed=True,
+    )
+
+
+ROWS = (
+    aggregate(
+        "count(value :: ANY) :: INTEGER",
+        lambda: of.Count(),
+        "how many are not null; of * the number of rows",
+        _count,
+    ),
+    aggregate("collect(value :: ANY) :: LIST", lambda: of.Collect(), "a list of them", _collect),
+    aggregate(
+        "sum(value :: NUMBER | DURATION) :: ANY",
+        lambda: of.Sum(),
+        "their sum, rounded once; 0 of none",
+        _sum,
+        repeated=True,
+    ),
+    aggregate(
+        "avg(value :: NUMBER | DURATION) :: ANY",
+        lambda: of.Average(),
+        "their mean, a float; null of none",
+        _average,
+        repeated=True,
+    ),
+    aggregate(
+        "min(value :: ANY) :: ANY",
+        lambda: of.Extreme(largest=False),
+        "the first in the order of ORDER BY",
+        _extreme("min"),
+        repeats=False,
+    ),
+    aggregate(
+        "max(value :: ANY) :: ANY",
+        lambda: of.Extreme(largest=True),
+        "the last in the order of ORDER BY",
+        _extreme("max"),
+        repeats=False,
+    ),
+    aggregate(
+        "stDev(value :: NUMBER) :: FLOAT",
+        lambda: of.Deviation("stDev", 1),
+        "the standard deviation of a sample",
+        _deviation("stDev", 1),
+        listed=True,
+    ),
+    aggregate(
+        "stDevP(value :: NUMBER) :: FLOAT",
+        lambda: of.Deviation("stDevP", 0),
+        "the standard deviation of a population",
+        _deviation("stDevP", 0),
+        listed=True,
+    ),
+    *(_percentile_row(name, between=False) for name in ("percentileDisc", "percentile_disc")),
+    *(_percentile_row(name, between=True) for name in ("percentileCont", "percentile_cont")),
+)
+"""One row an aggregate."""

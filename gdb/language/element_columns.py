@@ -1,0 +1,183 @@
+"""Where the values of elements come from: columns of the embeddings, or of one element's properties.
+
+An expression is translated against one of these; it never sees which.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+from typing import Literal as OneOf
+
+from gdb.base.sql import call, cast, column_of, exp, joined
+from gdb.errors import InternalError
+from gdb.executor.relational.relational_tail import ColumnRef
+from gdb.functions.types import (
+    BOOLEAN,
+    NODE,
+    NULL,
+    OF_STORE,
+    RELATIONSHIP,
+    STRING,
+    Type,
+    Typed,
+    TypeName,
+    sql_type,
+)
+from gdb.language.scope import Scope, has_labels
+from gdb.language.syntax import ElementReference, LabelTerms, Name, Place
+from gdb.storage.columns.temporal import length_of
+
+if TYPE_CHECKING:
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.storage.columns.model import Kind as StoreKind
+
+What = OneOf["element", "property", "id", "labels", "type"]
+
+_PLACEHOLDER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
+
+STORE_KIND: dict[Type, StoreKind] = {type_: kind for kind, type_ in OF_STORE.items()}
+
+
+class Parameters:
+    """The prepared parameters of one SQL text: $p0, $p1, ..."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+
+    def add(self, value: Value, type_: Type) -> exp.Expr:
+        """A new parameter, cast to its type: DuckDB would guess one from the value."""
+        name = f"p{len(self.values)}"
+        self.values[name] = _in_sql(value)
+        return cast(exp.Placeholder(this=name), sql_type(type_))
+
+    def used(self, sql: str) -> dict[str, Value]:
+        """Those that a finished SQL text mentions: what is null for its types alone drops its operands."""
+        names = sorted(set(_PLACEHOLDER.findall(sql))) if self.values else []
+        return {name: self.values[name] for name in names}
+
+
+def _in_sql(value: Value) -> Value:
+    """The value as DuckDB is given it, see `Column.in_sql`."""
+    if isinstance(value, timedelta):
+        return length_of(value)
+    return [_in_sql(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class Columns(Protocol):
+    """What an expression may ask of an element."""
+
+    def element(self, element: ElementReference) -> Typed:
+        """The element itself, as a number."""
+
+    def property(self, element: ElementReference, key: Name) -> Typed:
+        """A property of an element; null where no group or type that it may be of has it."""
+
+    def identity(self, element: ElementReference, place: Place) -> Typed:
+        """id(element)"""
+
+    def labels(self, element: ElementReference) -> Typed:
+        """The labels of a node, a list."""
+
+    def type(self, element: ElementReference) -> Typed:
+        """The type of a relationship."""
+
+    def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        """Whether an element has a label of each term."""
+
+
+class EmbeddingColumns:
+    """Columns c0, c1, ... of the embeddings table, made as they are asked for."""
+
+    def __init__(self, scope: Scope, parameters: Parameters) -> None:
+        self.scope = scope
+        self.parameters = parameters
+        self.refs: dict[tuple[ElementReference, What, str | None], ColumnRef] = {}
+
+    def _column(
+        self,
+        element: ElementReference,
+        what: What,
+        key: str | None = None,
+        kind: StoreKind | None = None,
+    ) -> exp.Expr:
+        place = (element, what, key)
+        if place not in self.refs:
+            name = f"c{len(self.refs)}"
+            self.refs[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
+        return column_of(self.refs[place].name)
+
+    def element(self, element: ElementReference) -> Typed:
+        type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+        return Typed(self._column(element, "element"), type_)
+
+    def property(self, element: ElementReference, key: Name) -> Typed:
+        type_ = self.scope.column_type(element, key)
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL)
+        column = self._column(element, "property", key.text, STORE_KIND[type_])
+        return Typed(column, type_)
+
+    def identity(self, element: ElementReference, place: Place) -> Typed:
+        type_ = self.scope.id_type(element, place)
+        kind = STORE_KIND[type_] if element.kind == "vertex" else None
+        return Typed(self._column(element, "id", kind=kind), type_)
+
+    def labels(self, element: ElementReference) -> Typed:
+        return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
+
+    def type(self, element: ElementReference) -> Typed:
+        return Typed(self._column(element, "type"), STRING)
+
+    def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        terms = [[self._has(element, name.text) for name in term] for term in labels]
+        return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
+
+    def _has(self, element: ElementReference, label: str) -> exp.Expr:
+        asked = self.parameters.add(label, STRING)
+        if element.kind == "vertex":
+            return call("list_contains", self.labels(element).sql, asked)
+        return exp.EQ(this=self.type(element).sql, expression=asked)
+
+
+class ElementColumns:
+    """Property columns c0, c1, ... of one element, whose labels or type are known beforehand.
+
+    names : the labels of the vertex (all that the condition asks for are in or out alike), or the edge's one type.
+    casts : a column may come without a type: nothing in some part of the elements has the key.
+    """
+
+    def __init__(
+        self, scope: Scope, parameters: Parameters, names: tuple[str, ...], casts: bool
+    ) -> None:
+        self.scope = scope
+        self.parameters = parameters
+        self.names = names
+        self.casts = casts
+        self.keys: dict[str, str] = {}  # column name -> key
+        self._columns: dict[str, str] = {}  # the inverse
+
+    def element(self, element: ElementReference) -> Typed:
+        raise InternalError("a condition on one element asks for the element itself.")
+
+    def property(self, element: ElementReference, key: Name) -> Typed:
+        type_ = self.scope.column_type(element, key)
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL)
+        name = self._columns.setdefault(key.text, f"c{len(self._columns)}")
+        self.keys[name] = key.text
+        column = column_of(name)
+        return Typed(cast(column, sql_type(type_)) if self.casts else column, type_)
+
+    def identity(self, element: ElementReference, place: Place) -> Typed:
+        raise InternalError("a condition on one element asks for its id.")
+
+    def labels(self, element: ElementReference) -> Typed:
+        raise InternalError("a condition on one element asks for its labels.")
+
+    def type(self, element: ElementReference) -> Typed:
+        return Typed(self.parameters.add(self.names[0], STRING), STRING)
+
+    def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        return Typed(exp.true() if has_labels(self.names, labels) else exp.false(), BOOLEAN)

@@ -1,0 +1,196 @@
+"""The clauses that change the graph: CREATE, MERGE, SET, REMOVE, DELETE, FOREACH."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TypeVar
+
+from gdb.language import dialects
+from gdb.language.clauses import (
+    Clause,
+    Create,
+    Delete,
+    Foreach,
+    Merge,
+    Remove,
+    Set,
+    SetAll,
+    SetItem,
+    SetLabels,
+    SetProperty,
+)
+from gdb.language.dynamic_labels import HasNamed
+from gdb.language.hidden_names import is_hidden
+from gdb.language.reading import ReadingClauses
+from gdb.language.syntax import (
+    Connected,
+    Connective,
+    Expression,
+    HasLabels,
+    Index,
+    Name,
+    NodePattern,
+    PathPattern,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.records import replace
+
+
+class WritingClauses(ReadingClauses):
+    """Reads the clauses that write, each from behind its first words."""
+
+    @abstractmethod
+    def writing_clause(self) -> Clause:
+        """A clause that may stand in FOREACH."""
+
+    def create(self, start: int) -> Create:
+        """CREATE, behind its word. start : the token that the clause begins with; and so in the others."""
+        cursor = self.cursor
+        refused = dialects.CREATED.get(cursor.tokens[cursor.at].word)
+        if refused is not None and not cursor.is_sign("=", ahead=1):
+            raise cursor.not_supported(cursor.here, *refused)
+        return Create(tuple(map(_created, self.patterns())), cursor.since(start))
+
+    def merge(self, start: int) -> Merge:
+        """MERGE with its ON CREATE and ON MATCH."""
+        cursor, pattern = self.cursor, self.path()
+        parts: tuple[NodePattern | RelationshipPattern, ...]
+        parts = (*pattern.nodes, *pattern.relationships)
+        for part in parts:
+            if isinstance(part.where, HasNamed):
+                instead = "Write its name, or SET n:$(...) behind."
+                raise cursor.not_supported(
+                    part.where.place, "a label by $(...) in MERGE is", instead
+                )
+        on_create: list[SetItem] = []
+        on_match: list[SetItem] = []
+        while cursor.accept_word("ON"):
+            items = on_create if cursor.is_word("CREATE") else on_match
+            if not cursor.accept_word("CREATE") and not cursor.accept_word("MATCH"):
+                raise cursor.unexpected("CREATE or MATCH after ON", ["CREATE", "MATCH"])
+            if not cursor.accept_word("SET"):
+                raise cursor.unexpected("SET", ["SET"])
+            items += self._set_items()
+        return Merge(pattern, tuple(on_create), tuple(on_match), cursor.since(start))
+
+    # ---- SET, REMOVE -----------------------------------------------------------------------------
+
+    def set_(self, start: int) -> Set:
+        """SET."""
+        items = self._set_items()
+        return Set(items, self.cursor.since(start))
+
+    def _set_items(self) -> tuple[SetItem, ...]:
+        found = [self._set_item()]
+        while self.cursor.accept_sign(","):
+            found.append(self._set_item())
+        return tuple(found)
+
+    def _set_item(self) -> SetItem:
+        cursor, start = self.cursor, self.cursor.at
+        target = self.operand()
+        parts = _of_labels(target)
+        if parts and isinstance(parts[0].subject, Variable):
+            labels, named = self._labels(parts)
+            return SetLabels(parts[0].subject, labels, cursor.since(start), named)
+        if isinstance(target, (Property, Index)):
+            cursor.expect_sign("=", "of SET", "Write SET n.key = value.")
+            return SetProperty(target, self.read(), cursor.since(start))
+        if isinstance(target, Variable):
+            add = cursor.accept_sign("+=")
+            if not add:
+                cursor.expect_sign("=", "of SET", "Write SET n.key = value, n += map or n:Label.")
+            return SetAll(target, self.read(), add, cursor.since(start))
+        raise cursor.error(
+            target.place, "SET takes a property, a variable or labels.", "Write SET n.key = value."
+        )
+
+    def _labels(
+        self, parts: tuple[HasLabels | HasNamed, ...]
+    ) -> tuple[tuple[Name, ...], tuple[Expression, ...]]:
+        """The labels to set or remove, and the expressions that name some."""
+        labels: list[Name] = []
+        for part in parts:
+            alone = (
+                all(len(t) == 1 for t in part.labels)
+                if isinstance(part, HasLabels)
+                else not part.any
+            )
+            if not alone:
+                message = "a label that is set or removed stands alone."
+                raise self.cursor.error(part.place, message, "Write n:A:B.")
+            if isinstance(part, HasLabels):
+                labels += (term[0] for term in part.labels)
+        named = tuple(part.names for part in parts if isinstance(part, HasNamed))
+        return tuple(labels), named
+
+    def remove(self, start: int) -> Remove:
+        """REMOVE."""
+        found: list[Property | Index | HasLabels | HasNamed] = []
+        while not found or self.cursor.accept_sign(","):
+            target = self.operand()
+            parts = _of_labels(target)
+            if parts:
+                self._labels(parts)
+                found += parts
+                continue
+            if not isinstance(target, (Property, Index)):
+                raise self.cursor.error(
+                    target.place, "REMOVE takes a property or labels.", "Write REMOVE n.key."
+                )
+            found.append(target)
+        return Remove(tuple(found), self.cursor.since(start))
+
+    # ---- DELETE, FOREACH -------------------------------------------------------------------------
+
+    def delete(self, start: int, detach: bool) -> Delete:
+        """DELETE. detach : and the relationships of a node with it."""
+        targets: list[Expression] = [self.read()]
+        while self.cursor.accept_sign(","):
+            targets.append(self.read())
+        return Delete(tuple(targets), detach, self.cursor.since(start))
+
+    def foreach(self, start: int) -> Foreach:
+        """FOREACH with the clauses in it."""
+        cursor, opening = self.cursor, self.cursor.at
+        cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
+        self.awaiting.add(opening)
+        variable, of = self.variable_in()
+        self.awaiting.discard(opening)
+        cursor.expect_sign("|", "before what FOREACH does")
+        clauses = [self.writing_clause()]
+        while not cursor.is_sign(")"):
+            clauses.append(self.writing_clause())
+        cursor.take()
+        return Foreach(variable, of, tuple(clauses), cursor.since(start))
+
+
+def _of_labels(target: Expression) -> tuple[HasLabels | HasNamed, ...]:
+    """The parts of n:A:$(x); none where it is something else."""
+    whole = isinstance(target, Connected) and target.connective is Connective.AND
+    several = target.operands if whole and isinstance(target, Connected) else (target,)
+    found = tuple(part for part in several if isinstance(part, (HasLabels, HasNamed)))
+    return found if len(found) == len(several) else ()
+
+
+def _created(path: PathPattern) -> PathPattern:
+    """The pattern with the labels and types of $(...) as what is to be made, and no condition."""
+    nodes = tuple(_by_names(node) for node in path.nodes)
+    relationships = tuple(_by_names(one) for one in path.relationships)
+    if nodes == path.nodes and relationships == path.relationships:
+        return path
+    return replace(path, nodes=nodes, relationships=relationships)
+
+
+Part = TypeVar("Part", NodePattern, RelationshipPattern)
+
+
+def _by_names(part: Part) -> Part:
+    tests = () if part.where is None else _of_labels(part.where)
+    named = tuple(test.names for test in tests if isinstance(test, HasNamed) and not test.any)
+    if not tests or len(named) < len(tests):
+        return part
+    hidden = part.variable is not None and is_hidden(part.variable.text)
+    return replace(part, variable=None if hidden else part.variable, where=None, named=named)

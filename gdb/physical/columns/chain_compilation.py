@@ -1,0 +1,263 @@
+"""From operators to a chain: each operator makes a relation of the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    chosen,
+    exp,
+    is_null,
+    named_rows,
+    row_number,
+    select,
+    united,
+    value_of,
+    way,
+    written,
+)
+from gdb.errors import LimitExceeded, QueryError
+from gdb.functions.types import INTEGER, NULL, Type, TypeName
+from gdb.language.clauses import Match, Unwind
+from gdb.language.hidden_names import is_hidden
+from gdb.language.scope import Scope
+from gdb.logical.demand import Demand, demands
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+)
+from gdb.physical.columns.column_projection import aggregated, distinct, limited, ordered, projected
+from gdb.physical.columns.expression_translation import ChainTranslator, integers_of
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settled
+from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, selected
+from gdb.physical.columns.steps import Chain
+from gdb.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from gdb.executor.relational.relational_tail import Value
+    from gdb.physical.rows.run_context import RowContext
+
+
+LONGEST_SPAN = 10_000_000
+"""Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotForColumns:
+    """why : a plan is not for columns. reached : the place of the operator that is not; in a UNION of some side."""
+
+    why: str
+    reached: int
+
+
+def compiled(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Chain | NotForColumns:
+    """A plan as a chain, or why it is none.
+
+    Parameters
+    ----------
+    context : of the run that may follow; only the names of its snapshot are read.
+    values : of the parameters, as the caller gave them.
+    """
+    builder = Builder(Scope(context.text, context.graph.snapshot, values), context)
+    try:
+        return _compiled(builder, plan)
+    except (QueryError, LimitExceeded) as refused:
+        return NotForColumns(refused.message, builder.reached)
+    except RecursionError as error:
+        return NotForColumns(f"too deep for columns: {error}", builder.reached)
+
+
+def _compiled(builder: Builder, plan: Plan) -> Chain:
+    if not plan.returns:
+        raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
+    found = [over(builder, operators, plan.names, UNIT) for operators in plan.sides]
+    if len(found) == 1:
+        sql, types = answer(found[0], plan.names)
+    else:
+        sql, types = _united(builder, plan, found)
+    made, text = outputs(plan.names, types), written(sql)
+    steps, used = tuple(builder.steps), builder.used(text)
+    return Chain(steps, text, used, made, tuple(types), builder.ownership)
+
+
+def answer(relation: Relation, names: Names) -> tuple[exp.Query, list[Type]]:
+    """The SELECT of some names of a relation as o0, o1, ... in its order, and their types."""
+    columns = [aliased(relation.names[name].column, f"o{k}") for k, name in enumerate(names)]
+    order = relation.sorted if relation.order is None else (way(relation.order),)
+    sql = select(columns, relation.from_, order=order)
+    return sql, [relation.names[name].type for name in names]
+
+
+def _united(
+    builder: Builder, plan: Plan, found: Sequence[Relation]
+) -> tuple[exp.Query, list[Type]]:
+    """The SELECT of UNION, and the types of its columns."""
+    names, place = plan.names, plan.sides[1][0].place
+    types: list[Type] = []
+    for name in names:
+        several = {side.names[name].type for side in found} - {NULL}
+        if len(several) > 1:
+            raise builder.refuse(place, f"UNION of several types of '{name}' is")
+        types.append(several.pop() if several else NULL)
+    sides = []
+    for side in found:
+        columns = [
+            aliased(exp.Null() if held.type == NULL else held.column, f"o{k}")
+            for k, held in enumerate(side.names[name] for name in names)
+        ]
+        sides.append(select(columns, side.from_))
+    sql = sides[0]
+    for every, other in zip(plan.all, sides[1:], strict=True):
+        sql = united(sql, other, every=every)
+    return sql, types
+
+
+def over(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
+    """The relation that some operators make of one. names : that are asked for in the end.
+
+    Raises
+    ------
+    QueryError : they are not for columns.
+    """
+    relation = start
+    builder.all_needed()
+    limit: Limit | None = None  # done with the Sort before it
+    asked = demands(operators, names)
+    for place, (operator, demand) in enumerate(zip(operators, asked, strict=True)):
+        builder.pulse()
+        builder.reached = place
+        if builder.alone and not isinstance(operator, (Project, Aggregate)):
+            relation = settled(builder, relation, demand)
+        match operator:
+            case Match():
+                from gdb.physical.columns.column_matching import matched  # a tail has none of these
+
+                relation = matched(builder, relation, operator, demand)
+            case Unwind():
+                relation = _unwound(builder, relation, operator)
+            case Project():
+                relation = projected(builder, relation, operator, demand)
+            case Aggregate():
+                relation = aggregated(builder, relation, operator, demand)
+            case Distinct():
+                relation = distinct(builder, relation, operator)
+            case Filter():
+                from gdb.physical.columns.pattern_columns import PatternColumns
+
+                relation = PatternColumns(builder, relation).filtered([operator.condition])
+            case Sort():
+                after = operators[place + 1] if place + 1 < len(operators) else None
+                limit = after if isinstance(after, Limit) else None
+                behind = operators[place + 1 + (limit is not None) :]
+                last = all(isinstance(one, (Project, Filter)) for one in behind)
+                relation = ordered(builder, relation, operator, limit, last)
+            case Limit():
+                if operator is not limit:
+                    relation = limited(builder, relation, operator)
+            case Apply():
+                relation = _applied(builder, relation, operator)
+            case _:
+                raise builder.refuse(operator.place, f"{type(operator).__name__} is")
+        relation = relation.only(demand.live)
+        if builder.ownership is not None:
+            with_limit = isinstance(operator, Sort) and limit is not None
+            relation = owned(builder, relation, operator, demand, whole=not with_limit)
+    builder.reached = len(operators)
+    return builder.expanded(relation)
+
+
+def owned(
+    builder: Builder, relation: Relation, operator: object, demand: Demand, whole: bool = True
+) -> Relation:
+    """The relation that an operator made, and what it took, noted. whole : not the order alone of a Sort that is done
+    with the LIMIT behind it."""
+    ownership = builder.ownership
+    assert ownership is not None
+    if ownership.apart and whole:
+        if builder.alone:
+            relation = settled(builder, relation, demand)
+        with builder.asking():
+            relation = builder.made(relation)
+        ownership.tables.append((id(operator), relation.table, relation.weight))
+    ownership.own(builder.steps, operator)
+    return relation
+
+
+def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
+    """UNWIND: a row for each item; rows keep the order of the items."""
+    if (span := integers_of(clause.list, builder.scope.parameters)) is not None:
+        if len(span) > LONGEST_SPAN:
+            raise builder.refuse(clause.place, "so long a range is")
+        return _counted(builder, relation, clause, span)
+    from gdb.physical.columns.pattern_columns import PatternColumns
+
+    asked = PatternColumns(builder, relation)
+    (expression,) = asked.answered([clause.list])
+    relation = asked.relation
+    columns = RelationColumns(builder, relation.names)
+    typed = ChainTranslator(builder, columns).typed(expression)
+    if typed.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
+        raise builder.refuse(clause.place, f"UNWIND of {typed.kind} is")
+    item, sql = typed.type, typed.sql
+    if typed.kind is TypeName.LIST:
+        item = Type(typed.type.item or TypeName.NULL)
+    elif typed.is_null:
+        sql = cast(value_of([]), "BIGINT[]")
+    else:
+        sql = chosen((is_null(sql), value_of([])), default=exp.Array(expressions=[sql]))
+    relation, source = looked_up(builder, relation, columns)
+    column = builder.fresh("u")
+    inner = selected([*relation.columns, aliased(call("unnest", sql), column)], source)
+    return _with_items(builder, relation, clause, inner, Held(column, item))
+
+
+def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
+    """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    builder.rows = max(builder.rows, len(span))
+    column, series = builder.fresh("u"), builder.fresh("g")
+    bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
+    # written out: with parameters DuckDB makes a list of all
+    made = named_rows(call("generate_series", *map(value_of, bounds)), series, [column])
+    inner = selected([*relation.columns, column], relation.from_, made)
+    return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
+
+
+def _with_items(
+    builder: Builder, relation: Relation, clause: Unwind, inner: exp.Query, held: Held
+) -> Relation:
+    """The relation whose rows `inner` selects, with what UNWIND names."""
+    name = clause.variable.text
+    names = {n: h for n, h in relation.names.items() if n != name and not is_hidden(n)}
+    names[name] = held
+    rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
+    found = replace(relation, source=inner, names=names, hidden=rest, order=None)
+    if relation.order is None and relation.source is not None:
+        return found
+    number = builder.fresh("n")
+    sql = selected([*found.columns, aliased(row_number(), number)], inner)
+    return replace(found, source=sql, hidden=(*rest, number), order=number)
+
+
+def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
+    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
+    plan = operator.plan
+    if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
+        raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
+    place = builder.reached
+    inner = over(builder, plan.sides[0], plan.names, UNIT)
+    builder.reached = place
+    columns = [*relation.columns, *inner.columns]
+    sql = selected(columns, relation.from_, inner.from_)
+    return replace(relation, source=sql, names={**relation.names, **inner.names})

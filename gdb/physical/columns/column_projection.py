@@ -1,0 +1,259 @@
+"""Project, Aggregate, Distinct, Sort and Limit of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gdb.base.sql import (
+    aliased,
+    call,
+    counted,
+    cut,
+    exp,
+    row_number,
+    rows_of,
+    select,
+    value_of,
+    way,
+)
+from gdb.functions.library import AGGREGATES
+from gdb.functions.types import SCALARS, TypeName
+from gdb.language.clauses import SortItem
+from gdb.language.mentioned_names import asks
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import Call, ElementReference, Expression, Place, Variable
+from gdb.logical.demand import Demand
+from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
+from gdb.physical.columns.expression_translation import ChainTranslator
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored
+from gdb.physical.columns.relation import Builder, Held, Relation, cuts, selected
+from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Part
+    from gdb.language.element_columns import What
+
+MOST_LISTED = 500_000
+"""Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
+
+
+# ---- row by row ----------------------------------------------------------------------------------
+
+
+def projected(builder: Builder, relation: Relation, operator: Project, demand: Demand) -> Relation:
+    """The columns of each row.
+
+    Raises
+    ------
+    QueryError : here and below: it is not for columns.
+    """
+    columns = operator.columns
+    if all(isinstance(column.expression, Variable) for column in columns):
+        return replace(relation, names=dict(_passed_on(builder, relation, columns)))
+    relation, expressions = _answered(builder, relation, [column.expression for column in columns])
+    asked = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, asked)
+    names: dict[str, Held] = {}
+    made: list[Part] = []
+    for column, expression in zip(columns, expressions, strict=True):
+        held, sql = _held(translator, expression)
+        kept = _stored(builder, relation, expression, column.name, demand)
+        names[column.name] = replace(held, stored=kept)
+        made += [aliased(sql, held.column), *kept.values()]
+    relation, source = looked_up(builder, relation, asked)
+    origins = {h.element: h.origin for h in relation.names.values() if h.element is not None}
+    names = {
+        n: h if h.element is None else replace(h, origin=origins.get(h.element))
+        for n, h in names.items()
+    }
+    return replace(relation, source=selected([*made, *relation.hidden], source), names=names)
+
+
+def _passed_on(
+    builder: Builder, relation: Relation, columns: Sequence[Column]
+) -> list[tuple[str, Held]]:
+    """Columns that are names of the rows: nothing is computed for them."""
+    found: list[tuple[str, Held]] = []
+    for column in columns:
+        assert isinstance(column.expression, Variable)
+        held = relation.names[column.expression.name]
+        _check_measured(builder, held, column.expression.place)
+        found.append((column.name, held))
+    return found
+
+
+def _check_measured(builder: Builder, held: Held, place: Place) -> None:
+    if held.measured:
+        path = held.measured == "length"
+        what = "a name for a whole path" if path else "a list of relationships"
+        raise builder.refuse(place, f"{what}, but for its {held.measured}, is")
+
+
+def _stored(
+    builder: Builder, relation: Relation, expression: Expression, name: str, demand: Demand
+) -> dict[tuple[What, str | None], str]:
+    """Columns of what is asked of an element behind the operator, where they are there."""
+    if not isinstance(expression, Variable):
+        return {}
+    return stored(builder, relation.names[expression.name], name, demand)
+
+
+def _answered(
+    builder: Builder, relation: Relation, expressions: Sequence[Expression]
+) -> tuple[Relation, Sequence[Expression]]:
+    """The relation with a name for each pattern in some expressions, and these with the names."""
+    if not any(map(asks, expressions)):
+        return relation, expressions
+    from gdb.physical.columns.pattern_columns import (
+        PatternColumns,  # a tail asks no pattern, and need not wait for it
+    )
+
+    asked = PatternColumns(builder, relation)
+    answered = asked.answered(expressions)
+    return asked.relation, answered
+
+
+def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
+    """What a name for an expression stands for, and its SQL."""
+    builder, typed = translator.builder, translator.typed(expression)
+    column = builder.fresh("e")
+    if typed.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
+        known = translator.names[expression.name] if isinstance(expression, Variable) else None
+        if known is None or known.element is None:
+            raise builder.refuse(expression.place, f"{typed.kind} of this kind is")
+        return Held(column, typed.type, known.element, known.origin), typed.sql
+    return Held(column, typed.type), typed.sql
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def aggregated(
+    builder: Builder, relation: Relation, operator: Aggregate, demand: Demand
+) -> Relation:
+    """A row for each group."""
+    if operator.rest:
+        raise builder.refuse(operator.place, "what is beside an aggregate here is")
+    keys = [key.expression for key in operator.keys]
+    calls = [gathered.call for gathered in operator.calls]
+    relation, answered = _answered(builder, relation, [*keys, *calls])
+    keys, calls = (
+        [*answered[: len(keys)]],
+        [c for c in answered[len(keys) :] if isinstance(c, Call)],
+    )
+    columns = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, columns)
+    names: dict[str, Held] = {}
+    made: list[Part] = []
+    carried: list[Part] = []
+    for key, expression in zip(operator.keys, keys, strict=True):
+        held, sql = _held(translator, expression)
+        names[key.name] = held
+        made.append(aliased(sql, held.column))
+        if builder.alone:  # there will be nothing to look it up in
+            taken = _stored(builder, relation, expression, key.name, demand)
+            kept = {asked: builder.fresh("v") for asked in taken}
+            names[key.name] = replace(held, stored=kept)
+            carried += [aliased(call("any_value", taken[k]), kept[k]) for k in kept]
+    if relation.weight is not None and not all(map(translator.weighs, calls)):
+        relation = builder.expanded(relation)
+    for gathered, of in zip(operator.calls, calls, strict=True):
+        if builder.rows > MOST_LISTED and AGGREGATES[of.function.text.lower()].listed:
+            # DuckDB would make a list of them that no budget counts
+            raise builder.refuse(of.place, "an aggregate of so many values is")
+        typed = translator.aggregated(of, relation.order, relation.weight)
+        column = builder.fresh("a")
+        names[gathered.name] = Held(column, typed.type)
+        made.append(aliased(typed.sql, column))
+    if not keys:  # aggregates of null alone leave none, and there is one row all the same
+        made.append(aliased(counted(), builder.fresh("a")))
+    relation, source = looked_up(builder, relation, columns)
+    if translator.before:
+        source = rows_of(select([exp.Star(), *translator.before], source))
+    groups = [value_of(k + 1) for k in range(len(keys))]
+    builder.all_needed()
+    return Relation(select([*made, *carried], source, group=groups), names)
+
+
+def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
+    """The rows without their repetitions."""
+    if {*relation.names} != {*operator.names}:
+        raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
+    for held in relation.names.values():
+        _check_measured(builder, held, operator.place)
+    names = relation.names
+    if not builder.alone:  # it is looked up again of what is left
+        names = {name: replace(held, stored={}) for name, held in names.items()}
+    columns = [c for held in names.values() for c in (held.column, *held.stored.values())]
+    if not columns:
+        raise builder.refuse(operator.place, "DISTINCT of nothing is")
+    builder.all_needed()
+    return Relation(selected(columns, relation.from_, distinct=True), names)
+
+
+# ---- order ---------------------------------------------------------------------------------------
+
+
+def ordered(
+    builder: Builder, relation: Relation, operator: Sort, limit: Limit | None, last: bool
+) -> Relation:
+    """The rows in their order, numbered. limit : what of them is left out at once. last : nothing behind asks for the
+    order but the answer, and they need no numbers."""
+    relation = relation if limit is None else builder.expanded(relation)
+    relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
+    asked = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, asked)
+    sorts = [_sort(translator, key) for key in keys]
+    relation, source = looked_up(builder, relation, asked)
+    keyed = [builder.fresh("s") for _ in sorts]
+    inner = [aliased(sql, name) for sql, name in zip(sorts, keyed, strict=True)]
+    ways = tuple(_way(name, item) for name, item in zip(keyed, operator.keys, strict=True))
+    rest = tuple(name for name in relation.hidden if name != relation.order)
+    columns = [*replace(relation, hidden=rest).columns]
+    names = relation.names
+    sql = selected([*columns, *inner], source)
+    if limit is not None:  # the order of a subquery is not promised, only which rows it has
+        sql = cut(sql, ways, *cuts(builder, limit))
+        names = {n: replace(held, origin=None) for n, held in names.items()}
+    builder.all_needed()
+    relation = replace(relation, source=sql, names=names, order=None)
+    if last:
+        return replace(relation, hidden=(*rest, *keyed), sorted=ways)
+    number = builder.fresh("n")
+    sql = selected([*columns, aliased(row_number(ways), number)], sql)
+    return replace(relation, source=sql, hidden=(*rest, number), order=number)
+
+
+def _way(name: str, item: SortItem) -> exp.Expr:
+    first = item.descending if item.nulls_first is None else item.nulls_first
+    return way(name, descending=item.descending, nulls_first=first)
+
+
+def _sort(translator: ChainTranslator, expression: Expression) -> exp.Expr:
+    builder, typed = translator.builder, translator.typed(expression)
+    if typed.kind is TypeName.NODE:
+        element = rebuilt(expression, translator._resolved)
+        assert isinstance(element, ElementReference)
+        groups = builder.scope.groups(element.index)
+        stored = builder.scope.snapshot.groups
+        if len({stored[group].id_space for group in groups}) > 1:
+            raise builder.refuse(expression.place, "an order of such nodes is")
+        typed = translator.columns.identity(element, expression.place)
+    if not (typed.kind in SCALARS or typed.is_null):
+        raise builder.refuse(expression.place, f"an order of {typed.kind} is")
+    return typed.sql
+
+
+def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
+    """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
+    skip, limit = cuts(builder, operator)
+    relation = builder.expanded(relation)
+    order = () if relation.order is None else (way(relation.order),)
+    sql = cut(selected(relation.columns, relation.from_), order, skip, limit)
+    names = {n: replace(held, origin=None) for n, held in relation.names.items()}
+    relation = replace(relation, source=sql, names=names)
+    if relation.order is None and limit is not None:
+        return builder.limited(relation, limit)
+    builder.all_needed()
+    return relation

@@ -1,0 +1,174 @@
+"""The translation of expressions over the names of a relation, and of aggregates of its weighted and ordered rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gdb.base.sql import call, cast, column_of, exp, is_null, negated, way
+from gdb.base.values.numbers import integers
+from gdb.base.values.problems import ValueProblem
+from gdb.functions.of_values import LONGEST_LIST
+from gdb.functions.sql_pieces import number, or_nothing
+from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
+from gdb.language.rebuild import rebuilt
+from gdb.language.refusals import refused
+from gdb.language.syntax import (
+    Call,
+    ElementReference,
+    Expression,
+    Literal,
+    Parameter,
+    Place,
+    Variable,
+    walk,
+)
+from gdb.language.translator import Translator
+from gdb.physical.columns.looked_columns import RelationColumns
+from gdb.physical.columns.relation import Builder
+
+MOST_GROWING = 8
+"""Concatenations of one query over columns; a replace() is as three."""
+
+
+def integers_of(values: Expression, parameters: Mapping[str, object]) -> range | None:
+    """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
+    if not isinstance(values, Call) or values.function.text.lower() != "range":
+        return None
+    given: list[int] = []
+    for argument in values.arguments:
+        value: object = None
+        if isinstance(argument, Literal):
+            value = argument.value
+        elif isinstance(argument, Parameter):
+            value = parameters.get(argument.name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        given.append(value)
+    try:
+        return integers(*given) if 2 <= len(given) <= 3 else None
+    except ValueProblem:  # more than columns take: rows report what is wrong, and where
+        return range(1 << 62)
+
+
+class ChainTranslator(Translator):
+    """Translates expressions over the names of a relation."""
+
+    def __init__(self, builder: Builder, columns: RelationColumns) -> None:
+        self.builder, self.names = builder, columns.names
+        typed = {
+            name: Typed(exp.Null() if held.type == NULL else column_of(held.column), held.type)
+            for name, held in columns.names.items()
+        }
+        super().__init__(builder.scope, columns, builder.parameters, typed)
+
+    def typed(self, expression: Expression) -> Typed:
+        """SQL and type of an expression of the query.
+
+        Raises
+        ------
+        QueryError : NotSupported and others: it is not for columns, or wrong.
+        """
+        return self.translate(self._prepared(expression))
+
+    def _concatenated(self, left: Typed, right: Typed, place: Place) -> Typed:
+        self._grows(place)
+        return super()._concatenated(left, right, place)
+
+    def _grows(self, place: Place, weight: int = 1) -> None:
+        """Note what makes a string longer than its parts. Many of them, one on top of the other, may make it longer
+        than there is memory, and no budget counts strings of DuckDB's rows."""
+        self.builder.growing += weight
+        if self.builder.growing > MOST_GROWING:
+            raise self.builder.refuse(place, "a query that joins and replaces so often is")
+
+    def tested(self, expression: Expression) -> exp.Expr:
+        """The SQL of a condition."""
+        return self.condition(self._prepared(expression))
+
+    def _prepared(self, expression: Expression) -> Expression:
+        """The expression with elements for names. What no columns have is refused before its names are looked for."""
+        for part in walk(expression):
+            if isinstance(part, Call) and part.function.text.lower() == "replace":
+                self._grows(part.place, 3)
+            span = integers_of(part, self.scope.parameters)
+            if span is not None and len(span) > LONGEST_LIST:
+                # DuckDB would make it before it looks at a guard
+                raise self.builder.refuse(part.place, "so long a list is")
+            found = None if self._measure(part) is not None else refused(part)
+            if found is not None:
+                raise self.builder.refuse(part.place, found[0])
+        return rebuilt(expression, self._resolved)
+
+    def _measure(self, part: Expression) -> Variable | None:
+        """The name whose column is the value of length(path) or size(relationships)."""
+        match part:
+            case Call(function=function, arguments=(Variable() as of,)):
+                held = self.names.get(of.name)
+                if held is not None and held.measured == function.text.lower():
+                    return of
+        return None
+
+    def _resolved(self, part: Expression) -> Expression | None:
+        measure = self._measure(part)
+        if measure is not None:
+            return measure
+        if not isinstance(part, Variable):
+            return None
+        held = self.names.get(part.name)
+        if held is not None and held.measured:
+            path = held.measured == "length"
+            what = "a name for a whole path" if path else "a list of relationships"
+            raise self.builder.refuse(part.place, f"{what}, but for its {held.measured}, is")
+        if held is None or held.element is None:
+            return part
+        return ElementReference(held.element.kind, held.element.index, part.place)
+
+    # ---- aggregates ------------------------------------------------------------------------------
+
+    def weighs(self, expression: Call) -> bool:
+        """Whether an aggregate takes rows that stand for several (`aggregated`, weight)."""
+        name = expression.function.text.lower()
+        if expression.star or expression.distinct or name in ("count", "min", "max"):
+            return True
+        if name != "sum" or len(expression.arguments) != 1:
+            return False
+        argument = self.typed(expression.arguments[0])
+        return argument.is_null or argument.kind is TypeName.INTEGER
+
+    def aggregated(self, expression: Call, order: str | None, weight: str | None = None) -> Typed:
+        """SQL of an aggregate. order : the column by which collect() is to gather. weight : that of how many rows
+        each stands for, where the aggregate takes that (`weighs`)."""
+        name = expression.function.text.lower()
+        prepared = self._prepared(expression)
+        assert isinstance(prepared, Call)
+        if weight is not None and not expression.distinct and name in ("count", "sum"):
+            argument = None if expression.star else self.translate(prepared.arguments[0])
+            return _weighted(name, argument, weight)
+        found = self.gathered(prepared)
+        if name != "collect" or order is None or found.type.item is TypeName.NULL:
+            return found
+        if expression.distinct:
+            raise self.builder.refuse(expression.place, "collect(DISTINCT) of sorted rows is")
+        return _ordered(self.translate(prepared.arguments[0]), found.type, order)
+
+
+def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
+    """count() or sum() of rows that stand for `weight` each."""
+    times: exp.Expr = column_of(weight)
+    if argument is not None and argument.is_null:
+        return Typed(number(0), INTEGER)
+    if argument is not None and name == "sum":
+        times = exp.Mul(this=cast(argument.sql.copy(), "HUGEINT"), expression=times)
+    gathered: exp.Expr = call("sum", times)
+    if argument is not None:
+        there = exp.Where(this=negated(is_null(argument.sql)))
+        gathered = exp.Filter(this=gathered, expression=there)
+    return Typed(call("coalesce", cast(gathered, "BIGINT"), number(0)), INTEGER)
+
+
+def _ordered(argument: Typed, type_: Type, order: str) -> Typed:
+    """collect() in the order of a column."""
+    by = exp.Order(this=argument.sql, expressions=[way(order)])
+    there = exp.Where(this=negated(is_null(argument.sql.copy())))
+    gathered = exp.Filter(this=call("list", by), expression=there)
+    return Typed(call("coalesce", gathered, or_nothing(type_)), type_)

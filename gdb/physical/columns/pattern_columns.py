@@ -1,0 +1,205 @@
+"""Patterns inside expressions: pattern predicates, EXISTS { } and COUNT { } become columns of the relation.
+
+What they ask is matched for all rows at once, and counted for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    column_of,
+    counted,
+    equal,
+    exp,
+    is_there,
+    joined,
+    left_joined,
+    row_number,
+    select,
+    value_of,
+)
+from gdb.functions.types import BOOLEAN, INTEGER
+from gdb.language.aggregation import has_aggregate
+from gdb.language.clauses import Match, Return
+from gdb.language.mentioned_names import asks, of_pattern, of_query
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+)
+from gdb.logical.demand import Demand
+from gdb.logical.merge_matches import one_pattern
+from gdb.physical.columns.expression_translation import ChainTranslator
+from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
+from gdb.physical.columns.relation import Builder, Held, Relation, selected
+from gdb.physical.columns.steps import Found
+from gdb.physical.rows.component import pushable
+from gdb.physical.rows.pattern import Condition
+from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Part, Rows
+
+
+class PatternColumns:
+    """A relation that gets a column for every pattern that some expressions ask for."""
+
+    def __init__(self, builder: Builder, relation: Relation) -> None:
+        self.builder, self.relation = builder, relation
+
+    def answered(self, expressions: Sequence[Expression]) -> list[Expression]:
+        """The expressions with names of columns instead of patterns; `relation` has these columns afterwards."""
+        return [
+            rebuilt(expression, self._replaced) if asks(expression) else expression
+            for expression in expressions
+        ]
+
+    def filtered(self, conditions: Sequence[Expression]) -> Relation:
+        """The rows that satisfy some conditions."""
+        answered = self.answered(conditions)
+        relation = self.relation
+        columns = RelationColumns(self.builder, relation.names)
+        translator = ChainTranslator(self.builder, columns)
+        tests = [translator.tested(condition) for condition in answered]
+        relation, source = looked_up(self.builder, relation, columns)
+        return replace(relation, source=selected(relation.columns, source, where=tests))
+
+    def _replaced(self, part: Expression) -> Expression | None:
+        match part:
+            case PatternTest(pattern=pattern):
+                match_ = Match(None, (pattern,), None, place=part.place)
+                return self._counted(part, (match_,), "EXISTS", of_pattern(pattern))
+            case Subquery(kind=kind, query=query) if kind != "COLLECT":
+                clauses = query.parts[0]
+                if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
+                    clauses = clauses[:-1]
+                clauses = tuple(one_pattern(clauses, self.builder.context.mode))
+                matches = tuple(clause for clause in clauses if isinstance(clause, Match))
+                if len(query.parts) > 1 or len(matches) < len(clauses) or not matches:
+                    raise self.builder.refuse(part.place, f"{kind} {{ }} of this kind is")
+                return self._counted(part, matches, kind, of_query(query))
+            case PatternComprehension() | Subquery():
+                raise self.builder.refuse(part.place, "a list of what a pattern matches is")
+            case ListComprehension() | Quantified() | Reduce():
+                raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
+        return None
+
+    def _counted(
+        self, part: Expression, matches: Sequence[Match], kind: str, mentioned: frozenset[str]
+    ) -> Expression:
+        """A new column of the relation: how many matches each row has, or whether it has one."""
+        number, hidden = self.builder.fresh("q"), self.relation.hidden
+        fast = self._by_ends(matches, kind, number)
+        if fast is None:
+            rows, on = self._by_number(matches, kind, number, mentioned)
+        else:
+            rows, on = fast
+        relation = self.relation
+        column = self.builder.fresh("q")
+        many = kind == "COUNT"
+        value = call("coalesce", number, value_of(0)) if many else is_there(number)
+        sql = selected(
+            [*relation.columns, aliased(value, column)], left_joined(relation.from_, [(rows, on)])
+        )
+        name = f" {column}"
+        held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
+        names = {**relation.names, name: held}
+        self.relation = replace(relation, source=sql, names=names, hidden=hidden)
+        return Variable(name, part.place)
+
+    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
+        """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
+        join them."""
+        from gdb.physical.columns.column_matching import read
+
+        if len(matches) > 1 or matches[0].optional:
+            return None
+        builder, names = self.builder, self.relation.names
+        pattern = read(builder, matches[0])
+        if pattern.long:
+            return None
+        (component, *others) = pattern.components()
+        own = (*component.vertices, *component.edges)
+        shared = [name for name in own if name in names]
+        elements = [names[name].element for name in shared]
+        reach = {*own, *names}
+        conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+        alone = all(c.names <= {*own} and c.names - {*shared} for c in conditions)
+        if others or not shared or not alone or any(e is None for e in elements):
+            return None
+        if any(
+            element is not None and (element.kind == "vertex") != (name in pattern.vertices)
+            for name, element in zip(shared, elements, strict=True)
+        ):
+            return None
+        context = builder.context
+        if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
+            return None
+        self.relation = relation = builder.made(self.relation)
+        columns = {name: builder.fresh("x") for name in shared}
+        bound = {name: (relation.table, relation.names[name].column) for name in shared}
+        table = builder.fresh("f")
+        keyed = all(name in pattern.vertices for name in shared)
+        step = Found(
+            *(table, pattern, component, tuple(conditions), bound, columns),
+            once=keyed and kind == "EXISTS",
+            number=number if keyed and kind == "COUNT" else None,
+            what=f"match a pattern at {', '.join(shared)}",
+        )
+        builder.steps.append(step)
+        keys = list(columns.values())
+        rows: Rows
+        if step.number is not None:
+            rows = table
+        else:
+            by = [column_of(key) for key in keys]
+            rows = select([*keys, aliased(counted(), number)], table, group=by)
+        on = [equal(relation.names[name].column, columns[name]) for name in shared]
+        return rows, joined(exp.And, on)
+
+    def _by_number(
+        self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
+    ) -> Joined:
+        """The numbers for each row, which is numbered first; and how to join them."""
+        from gdb.physical.columns.column_matching import matched
+
+        builder, row = self.builder, self.builder.fresh("n")
+        relation = self.relation
+        columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
+        numbered = replace(
+            relation,
+            source=selected(columns, relation.from_),
+            hidden=(*relation.hidden, row),
+        )
+        numbered = builder.made(numbered)
+        inner = numbered.only(mentioned).unweighted()
+        for k, clause in enumerate(matches):
+            live = frozenset[str]() if k == len(matches) - 1 else mentioned
+            demand = Demand(live, numbers=True, once=kind == "EXISTS")
+            with builder.asking():
+                inner = matched(builder, inner, clause, demand)
+        other = builder.fresh("n")
+        many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
+        rows = select(
+            [aliased(row, other), aliased(many, number)], inner.from_, group=[column_of(row)]
+        )
+        self.relation = numbered
+        return rows, equal(row, other)
+
+
+def _plain(clause: Return) -> bool:
+    """Whether RETURN gives a row for each row."""
+    if clause.distinct or clause.skip is not None or clause.limit is not None:
+        return False
+    return not any(has_aggregate(item.expression) for item in clause.items)

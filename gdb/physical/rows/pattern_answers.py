@@ -1,0 +1,76 @@
+"""What a pattern inside an expression asks of all rows at once, answered without its embeddings: for which rows there
+is one, or how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.base.values.elements import NodeValue
+from gdb.physical import counting
+from gdb.physical.rows.component import pushable, question
+from gdb.physical.rows.pattern import Condition
+from gdb.storage.graph.adjacency import I64, U32
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row
+    from gdb.physical.rows.pattern import Pattern
+    from gdb.physical.rows.run_context import RowContext
+
+
+def numbers(
+    context: RowContext, pattern: Pattern, rows: Sequence[Row], *, exact: bool
+) -> I64 | None:
+    """How many embeddings a pattern has at each row, i64[rows]; without `exact` 1 for any number of them.
+
+    None where that is not for the executors alone: a path of variable length, several components, a relationship or
+    nothing that the rows bind, a condition on more than one element.
+    """
+    if pattern.variants:
+        return None
+    components = pattern.components()
+    if pattern.long or pattern.routes or len(components) > 1:
+        return None
+    if pattern.mode.nodes_differ or pattern.mode.distinct or pattern.mode.induced:
+        return None
+    (component,) = components
+    names = [name for name in component.vertices if name in rows[0]]
+    own = {*component.vertices, *component.edges}
+    reach = {*own, *rows[0]}
+    conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+    alone = all(c.names <= own and c.names - {*names} for c in conditions)
+    if not names or not alone or any(name in rows[0] for name in component.edges):
+        return None
+    if len(pushable(context, pattern, component, conditions, names)) < len(conditions):
+        return None
+    found = np.zeros(len(rows), np.int64)
+    there = [k for k, row in enumerate(rows) if all(_there(row, name) for name in names)]
+    if not there:
+        return found
+    columns = [_vids(context, [rows[k] for k in there], name) for name in names]
+    distinct, place = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    bound = {name: np.unique(column) for name, column in zip(names, columns, strict=True)}
+    graph, left = question(context, pattern, component, conditions, bound, {})
+    if left:
+        return None
+    vertices = [component.vertices.index(name) for name in names]
+    snapshot, options = context.graph.snapshot, context.options
+    ask = counting.at_rows
+    at, many = ask(graph, snapshot, options, vertices, [*distinct], numbers=exact)
+    each = np.zeros(distinct.shape[1], np.int64)
+    each[at] = many
+    context.embeddings += int(many.sum())
+    found[there] = each[place.reshape(-1)]
+    return found
+
+
+def _there(row: Row, name: str) -> bool:
+    value = row[name]
+    return isinstance(value, NodeValue) and not value.deleted
+
+
+def _vids(context: RowContext, rows: Sequence[Row], name: str) -> U32:
+    nodes = [value for row in rows for value in [row[name]] if isinstance(value, NodeValue)]
+    return context.graph.vids(nodes)

@@ -1,0 +1,499 @@
+"""MATCH over rows: every row with every way to extend it by the pattern.
+
+Each connected component is matched for all rows at once and joined with them; relationships of variable length are
+walked from the rows (`gdb.physical.rows.walking`). A condition is tested as soon as all that it mentions is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gdb.base.allowance import paced
+from gdb.base.values.comparison import group_key
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.language.hidden_names import is_hidden
+from gdb.language.syntax import Comparator, Comparison, Expression
+from gdb.physical.rows.batches import Few
+from gdb.physical.rows.component import Table, matched
+from gdb.physical.rows.expand import expanded, places_labelled
+from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
+from gdb.physical.rows.row_look_ups import seek
+from gdb.physical.rows.subqueries import Prepared
+from gdb.storage.graph.adjacency import I64, U32
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.run_context import RowContext
+
+Numbered: TypeAlias = "tuple[int, Row]"
+"""The number of the row that one came from, and the row."""
+_CHUNK = 1 << 14
+
+
+def extended(
+    context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
+) -> list[Numbered]:
+    """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order.
+
+    known : the names that the rows have, which may be null in some.
+    """
+    return [one for some in extensions(context, pattern, rows, known) for one in some]
+
+
+def extensions(
+    context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
+) -> Iterator[list[Numbered]]:
+    """As `extended`, in batches that are made when they are wanted."""
+    return Matching(context, pattern, known).extensions(rows)
+
+
+class Matching:
+    """A MATCH, for one batch of rows after the other. few : where only some of what it finds is wanted."""
+
+    def __init__(
+        self, context: RowContext, pattern: Pattern, known: Iterable[str], few: Few | None = None
+    ) -> None:
+        self.context, self.pattern = context, pattern
+        self.known, self.few = frozenset(known), few
+        self.unbound: dict[Component, Table] = {}  # matched once, whatever the rows
+
+    def extensions(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
+        """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order."""
+        if self.pattern.variants:
+            every = [one for v in self.pattern.variants for one in self._varied(v, rows)]
+            every.sort(key=itemgetter(0))
+            yield every
+            return
+        matching = _RowMatching(self.context, self.pattern, self.known, self.few, self.unbound)
+        yield from matching.run(rows)
+
+    def _varied(self, variant: Variant, rows: Sequence[Row]) -> list[Numbered]:
+        """The rows of a pattern in which repeated ones are written out."""
+        context = self.context
+        matching = _RowMatching(context, variant.pattern, self.known, None, {}, whole=True)
+        found = [one for some in matching.run(rows) for one in some if variant.completed(one[1])]
+        if not variant.later or not found:
+            return found
+        prepared = Prepared(context, variant.later)
+        tests = [context.evaluator.condition(one) for one in prepared.expressions]
+        prepared.fill([row for _, row in found])
+        return [one for one in found if all(test(one[1]) is True for test in tests)]
+
+
+class _RowMatching:
+    def __init__(
+        self,
+        context: RowContext,
+        pattern: Pattern,
+        known: frozenset[str],
+        few: Few | None,
+        unbound: dict[Component, Table],
+        whole: bool = False,
+    ) -> None:
+        """whole : whether the rows get all relationships, also those that nothing names."""
+        self.context, self.pattern = context, pattern
+        self.few, self.unbound, self.whole = few, unbound, whole
+        self.bound = set(known)
+        self.waiting = list(pattern.conditions)
+        self.parts = pattern.parts
+        self.reach = self.parts.names | known  # what a condition can mean; others are inside
+        self.checks_edges = self.parts.checks_edges
+
+    def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
+        table = list(enumerate(rows))
+        if self.bound:
+            every = (*self.pattern.vertices, *self.pattern.edges)
+            shared = [name for name in every if name in self.bound]
+            if shared:
+                table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
+        table = self._filtered(table)
+        return self._rest(table, self.parts.components, self.parts.long)
+
+    def _rest(
+        self, table: list[Numbered], components: Sequence[Component], long: Sequence[RowEdge]
+    ) -> Iterator[list[Numbered]]:
+        """The rows extended by what is left of the pattern: depth first, a batch through all of it at a time."""
+        if not table:
+            return
+        if not components and not long:
+            yield self._routed(table)
+            return
+        component = self._next(components, long)
+        if component is not None:
+            components = [other for other in components if other is not component]
+            parts = self._joined(component, table)
+        else:
+            # shortest paths come last: they are looked for among those that the rest of the pattern leaves
+            ready = [e for e in long if self.bound & set(e.ends)]
+            edge = min(ready, key=lambda e: e.selector is not None)
+            long = [other for other in long if other is not edge]
+            parts = self._walked(edge, table)
+        for some in parts:
+            yield from self._rest(some, components, long)
+
+    def _routed(self, table: list[Numbered]) -> list[Numbered]:
+        for route in self.pattern.routes:
+            for _, row in table:
+                row[route.name] = _path(_of(row, route.vertices), _of(row, route.edges))
+            self.bound.add(route.name)
+            if route.acyclic:
+                table = [one for one in table if _acyclic(one[1][route.name])]
+        return self._filtered(table)
+
+    def _next(self, components: Sequence[Component], long: Sequence[RowEdge]) -> Component | None:
+        """The component to match now; None where a path is to be walked first."""
+        if not components:
+            return None
+        if len(components) == 1 and not long:
+            return components[0]
+        for component in components:
+            if self.bound & {*component.vertices, *component.edges}:
+                return component
+        if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
+            return None
+        # one that a path leads to is reached by it, and matched as bound
+        ends = {end for edge in long for end in edge.ends}
+        return min(
+            components,
+            key=lambda c: (not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
+        )
+
+    # ---- conditions ------------------------------------------------------------------------------
+
+    def _filtered(self, table: list[Numbered]) -> list[Numbered]:
+        """The rows that satisfy the conditions that can be tested now."""
+        if not self.waiting:
+            return table
+        ready = [c for c in self.waiting if c.names & self.reach <= self.bound]
+        if not ready:
+            return table
+        self.waiting = [c for c in self.waiting if c not in ready]
+        prepared = Prepared(self.context, [c.expression for c in ready])
+        tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
+        prepared.fill([row for _, row in table])
+        every = paced(table, len(table))
+        return [one for one in every if all(test(one[1]) is True for test in tests)]
+
+    def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
+        """The conditions that the elements of a component decide, at least one of them free of the rows."""
+        names = {*component.vertices, *component.edges}
+        free = names - self.bound - {*held}
+        own = [(c, c.names & self.reach) for c in self.waiting]
+        return [c for c, mentioned in own if mentioned <= names and mentioned & free]
+
+    # ---- components ------------------------------------------------------------------------------
+
+    def _joined(self, component: Component, table: list[Numbered]) -> Iterator[list[Numbered]]:
+        few = self.few
+        chunk, count = _CHUNK if few is None else min(_CHUNK, few.most), 0
+        found, places = self._found(component, table, chunk)
+        names = self._fresh(component)
+        before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
+        for at, of in places:
+            self.context.allowance.pulse()
+            self.bound, self.waiting = set(before), list(waiting)
+            some = self._built(found, table, at, of, names)
+            if self.checks_edges:
+                some = [one for one in some if self._differ(one[1])]
+            some = self._filtered(some)
+            count += len(some)
+            yield some
+            if few is not None and count > few.most:
+                few.cut = True
+                return
+
+    def _found(
+        self, component: Component, table: list[Numbered], chunk: int
+    ) -> tuple[Table, Iterator[tuple[I64, I64]]]:
+        """Embeddings of a component, and which of them go with which rows: the places of both, i64[n] at most `chunk`
+        at a time."""
+        graph, most = self.context.graph, None if self.few is None else self.few.most
+        rows = [row for _, row in table]
+        sought = seek(
+            *(self.context, self.pattern, component, self.waiting, self.bound, self.reach, rows)
+        )
+        starts = np.arange(len(table), dtype=np.int64) if sought is None else sought.rows
+        vids: dict[str, U32] = {}
+        for name in component.vertices:
+            if name in self.bound:
+                vids[name] = graph.vids(_nodes(table, name))[starts]
+        if sought is not None:
+            vids |= sought.vids
+            answered = set(map(id, sought.answered))
+            self.waiting = [c for c in self.waiting if id(c) not in answered]
+        if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
+            some, every = self._alone(component, vids, sought is not None)
+            return some, _pieces(starts[every], every, chunk)
+        if not self.bound & {*component.edges}:
+            near = expanded(graph.snapshot, self.pattern, component, vids, most)
+            if near is not None:
+                vertices, edges, at = near
+                self._enough(len(at))
+                self.context.embeddings += len(at)
+                every = np.arange(len(at), dtype=np.int64)
+                return Table(vertices, edges, len(at), ()), _pieces(starts[at], every, chunk)
+        eids = {
+            name: graph.eids(_relationships(table, name))[starts]
+            for name in component.edges
+            if name in self.bound
+        }
+        found = self._matched(component, vids, eids)
+        pairs: list[tuple[I64, I64]] = [
+            (found.vertices[name].astype(np.int64), mine.astype(np.int64))
+            for name, mine in vids.items()
+        ]
+        pairs += [(found.edges[name], mine) for name, mine in eids.items()]
+        pairs += [
+            (inner, outer[starts]) for inner, outer in self._equalities(component, found, table)
+        ]
+        places = joins(len(starts), found.count, pairs, chunk)
+        return found, ((starts[at], of) for at, of in places)
+
+    def _matched(
+        self, component: Component, vids: Mapping[str, U32], eids: Mapping[str, I64]
+    ) -> Table:
+        """Embeddings of a component by the executors; once for all batches of rows, where rows bind nothing of it."""
+        own = self._own(component, vids)
+        found = self.unbound.get(component)
+        if found is None:
+            found = matched(
+                self.context,
+                self.pattern,
+                component,
+                own,
+                {name: np.unique(values) for name, values in vids.items()},
+                {name: np.unique(values) for name, values in eids.items()},
+                [c for c in self.waiting if c not in own],
+                [*vids.values()],
+                None if self.few is None else self.few.most,
+                {*eids, *self._asked_edges(component)},
+            )
+            if not vids and not eids:
+                self.unbound[component] = found
+        self._enough(found.count)
+        self.waiting = [c for c in self.waiting if c not in own or c in found.left]
+        return found
+
+    def _enough(self, count: int) -> None:
+        """Note that there may be more embeddings than were found."""
+        if self.few is not None and count >= self.few.most:
+            self.few.cut = True
+
+    def _alone(
+        self, component: Component, vids: Mapping[str, U32], known: bool
+    ) -> tuple[Table, I64]:
+        """The embeddings of one vertex that the rows have, or name by a value, and which of them its labels leave,
+        i64[n]. known : all have these labels."""
+        (name,) = component.vertices
+        every = np.arange(len(vids[name]), dtype=np.int64)
+        if not known:
+            snapshot, accepted = self.context.graph.snapshot, self.parts.accepted[name]
+            every = places_labelled(snapshot, accepted, vids[name])
+        self.context.embeddings += len(every)
+        return Table(vids, {}, len(vids[name]), ()), every
+
+    def _fresh(self, component: Component) -> list[str]:
+        """The elements of a component that rows get: not those that they have, nor relationships that nothing can
+        mention any more."""
+        names = [name for name in component.vertices if name not in self.bound]
+        return names + self._asked_edges(component) if component.edges else names
+
+    def _asked_edges(self, component: Component) -> list[str]:
+        edges = [name for name in component.edges if name not in self.bound]
+        if self.whole or self.checks_edges:
+            return edges
+        return asked_edges(self.pattern, edges, self.waiting)
+
+    def _built(
+        self, found: Table, table: list[Numbered], at: I64, of: I64, names: Sequence[str]
+    ) -> list[Numbered]:
+        """The rows at some places, each with the named elements of an embedding."""
+        graph = self.context.graph
+        columns: list[Sequence[Value]] = []
+        for name in names:
+            if name in found.vertices:
+                columns.append(graph.nodes(found.vertices[name][of]))
+            else:
+                columns.append(graph.relationships(found.edges[name][of]))
+        rows = [table[place] for place in at.tolist()]
+        if not names:
+            return [(number, dict(row)) for number, row in rows]
+        if len(names) == 1:
+            (name,), (values,) = names, columns
+            pairs = zip(rows, values, strict=True)
+            return [(number, {**row, name: value}) for (number, row), value in pairs]
+        return [
+            (number, {**row, **dict(zip(names, values, strict=True))})
+            for (number, row), *values in zip(rows, *columns, strict=True)
+        ]
+
+    def _equalities(
+        self, component: Component, found: Table, table: list[Numbered]
+    ) -> list[tuple[I64, I64]]:
+        """Columns to join on that come from conditions `x = y`, of which one side is the component's and the other the
+        rows'."""
+        if len(table) < 2 or found.count < 2:
+            return []
+        inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
+        pairs: list[tuple[I64, I64]] = []
+        for condition in self.waiting:
+            sides = _sides(condition.expression, self.reach, inside, self.bound)
+            if sides is None:
+                continue
+            codes: dict[object, int] = {}
+            test = self.context.evaluator.compiled
+            left, right = test(sides[0]), test(sides[1])
+            every = np.arange(found.count, dtype=np.int64)
+            mine = self._built(
+                found,
+                [(0, {})],
+                np.zeros_like(every),
+                every,
+                [*found.vertices, *found.edges],
+            )
+            inner = [codes.setdefault(group_key(left(row)), len(codes)) for _, row in mine]
+            outer = [codes.setdefault(group_key(right(row)), len(codes)) for _, row in table]
+            pairs.append((np.array(inner, np.int64), np.array(outer, np.int64)))
+        return pairs
+
+    # ---- paths -----------------------------------------------------------------------------------
+
+    def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
+        from gdb.physical.rows.walking import walked  # machine code of its own
+
+        edges = self.pattern.edges.values()
+        others = [e for e in edges if e.name in self.bound and e.name != edge.name]
+        others = [e for e in others if e.clause == edge.clause]
+        if not self.pattern.mode.edges_differ:
+            others = []
+        # of two shortest paths none goes before the other: each is looked for, then they must differ
+        apart = [e for e in others if edge.selector is None or e.selector is None]
+        names, bound = [e.name for e in apart], frozenset(self.bound)
+        paths = walked(self.context, self.pattern, edge, table, names, bound)
+        before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
+        while some := list(islice(paths, _CHUNK)):
+            if self.checks_edges and len(apart) < len(others):
+                some = [one for one in some if self._differ(one[1])]
+            self.bound, self.waiting = set(before), list(waiting)
+            yield self._filtered(some)
+
+    def _differ(self, row: Row) -> bool:
+        """Whether no relationship stands for two of the pattern; a walk may have one twice."""
+        seen: set[tuple[int, int]] = set()  # by clause
+        for name, edge in self.pattern.edges.items():
+            value = row.get(name)
+            several = value if isinstance(value, list) else [value]
+            own = {(edge.clause, id(o)) for o in several if isinstance(o, RelationshipValue)}
+            if seen & own:
+                return False
+            seen |= own
+        return True
+
+
+def asked_edges(pattern: Pattern, edges: Iterable[str], waiting: Iterable[Condition]) -> list[str]:
+    """Those of some relationships that have a name, are in a path, or are mentioned by conditions that wait."""
+    mentioned = {name for condition in waiting for name in condition.names}
+    mentioned |= {name for route in pattern.routes for name in route.edges}
+    return [name for name in edges if not is_hidden(name) or name in mentioned]
+
+
+def _pieces(at: I64, of: I64, chunk: int) -> Iterator[tuple[I64, I64]]:
+    """The same numbers of both, at most `chunk` at a time, those of `at` ascending."""
+    if len(at) > 1 and np.any(at[1:] < at[:-1]):  # found type by type, or value by value
+        order = np.argsort(at, kind="stable")
+        at, of = at[order], of[order]
+    for start in range(0, max(len(at), 1), chunk):
+        yield at[start : start + chunk], of[start : start + chunk]
+
+
+def joins(
+    rows: int, found: int, pairs: Sequence[tuple[I64, I64]], size: int
+) -> Iterator[tuple[I64, I64]]:
+    """The pairs (row, embedding) that agree in all columns, ascending by row, some `size` at a time: of each pair of
+    columns, the values of the embeddings, i64[found], and of the rows, i64[rows]. Without columns all pairs."""
+    order, low = np.arange(found), np.zeros(rows, np.int64)
+    counts = np.full(rows, found, np.int64)
+    if pairs:
+        codes = np.zeros(found + rows, np.int64)
+        for inner, outer in pairs:
+            _, one = np.unique(np.concatenate([inner, outer]), return_inverse=True)
+            _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one, return_inverse=True)
+        inner, outer = codes[:found], codes[found:]
+        order = np.argsort(inner, kind="stable")
+        low = np.searchsorted(inner[order], outer, side="left")
+        counts = np.searchsorted(inner[order], outer, side="right") - low
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if rows else 0
+    for start in range(0, total, size):
+        places = np.arange(start, min(start + size, total))
+        at = np.searchsorted(ends, places, side="right")
+        yield at, order[low[at] + places - (ends - counts)[at]]
+
+
+def _sides(
+    expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
+) -> tuple[Expression, Expression] | None:
+    """Both sides of an equality, that of the component first; None where it is something else."""
+    from gdb.language.mentioned_names import mentioned
+
+    if not isinstance(expression, Comparison) or expression.operator is not Comparator.EQUAL:
+        return None
+    for mine, other in (
+        (expression.left, expression.right),
+        (expression.right, expression.left),
+    ):
+        left, right = mentioned(mine) & reach, mentioned(other) & reach
+        if left and left <= inside and right <= bound:
+            return mine, other
+    return None
+
+
+def _of(row: Row, names: Sequence[str]) -> list[Value]:
+    return [row[name] for name in names]
+
+
+def _there(value: Value) -> bool:
+    """Whether a pattern can be matched at what a row has."""
+    return value is not None and not getattr(value, "deleted", False)
+
+
+def _nodes(table: Sequence[Numbered], name: str) -> list[NodeValue]:
+    found: list[NodeValue] = []
+    for _, row in table:
+        value = row[name]
+        assert isinstance(value, NodeValue)
+        found.append(value)
+    return found
+
+
+def _relationships(table: Sequence[Numbered], name: str) -> list[RelationshipValue]:
+    found: list[RelationshipValue] = []
+    for _, row in table:
+        value = row[name]
+        assert isinstance(value, RelationshipValue)
+        found.append(value)
+    return found
+
+
+def _acyclic(path: Value) -> bool:
+    """Whether a path has no node twice."""
+    assert isinstance(path, PathValue)
+    return len({id(node) for node in path.nodes}) == len(path.nodes)
+
+
+def _path(vertices: Sequence[Value], edges: Sequence[Value]) -> PathValue:
+    """The path through some vertices; an edge may be a list of relationships."""
+    first = vertices[0]
+    assert isinstance(first, NodeValue)
+    nodes, relationships = [first], list[RelationshipValue]()
+    for edge in edges:
+        for one in edge if isinstance(edge, list) else [edge]:
+            assert isinstance(one, RelationshipValue)
+            nodes.append(one.end if one.start is nodes[-1] else one.start)
+            relationships.append(one)
+    return PathValue(tuple(nodes), tuple(relationships))

@@ -1,0 +1,475 @@
+"""A query run operator by operator over rows: the meaning of the language, and the way of all queries that are more
+than a pattern and its relational tail.
+
+Rows are dicts of variables. They go from operator to operator in batches (`gdb.physical.rows.batches`); patterns are
+matched by the executors for a batch at once, expressions evaluated row by row (`gdb.physical.evaluator`). An operator
+that writes waits for all rows before it, and has written when its `Batches` are there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from gdb import limits
+from gdb.base.allowance import Allowance
+from gdb.base.values.sizes import Pile
+from gdb.base.values.temporal_clock import clock_at
+from gdb.errors import InternalError
+from gdb.imports import deferred
+from gdb.language.clauses import (
+    WRITING,
+    BulkCreate,
+    CallProcedure,
+    Clause,
+    Create,
+    Delete,
+    Finish,
+    Foreach,
+    LoadCsv,
+    Match,
+    Merge,
+    Query,
+    Remove,
+    Set,
+    Unwind,
+)
+from gdb.language.syntax import Expression, PathPattern
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operator,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    behind,
+    names_after,
+)
+from gdb.logical.planning import planned
+from gdb.physical.evaluator import Evaluator
+from gdb.physical.rows import creating
+from gdb.physical.rows import element_changes as writing
+from gdb.physical.rows.batches import (
+    MATCHED,
+    ROW,
+    Batches,
+    Few,
+    Parts,
+    Replayed,
+    expanded,
+    gathered,
+    handed,
+    held,
+    regrouped,
+)
+from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
+from gdb.physical.rows.subqueries import Prepared
+from gdb.records import dataclass, field
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows import calling, merging
+    from gdb.physical.rows import row_matching as matching
+    from gdb.physical.rows import row_projection as projecting
+    from gdb.physical.rows.row_matching import Numbered
+    from gdb.physical.rows.run_context import RowContext
+else:
+    calling = deferred("gdb.physical.rows.calling")
+    matching = deferred("gdb.physical.rows.row_matching")
+    merging = deferred("gdb.physical.rows.merging")
+    projecting = deferred("gdb.physical.rows.row_projection")
+
+
+MOST_ROWS, MOST_FOUND = 2_000, 1_000
+"""Where a run is bounded, the rows that go into operators, and the embeddings of each part of a pattern for a batch."""
+FIRST, TIMES_MORE = 256, 8
+"""Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
+
+
+class TooMany(Exception):
+    """A bounded run met more rows than its bound; it has written nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAnswer:
+    """What RETURN gives; no columns where the query ends with a clause that writes."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+
+
+def writes(plan: Plan) -> bool:
+    """Whether a plan changes the graph."""
+    return any(
+        writes(operator.plan) if isinstance(operator, Apply) else isinstance(operator, WRITING)
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
+def answered(
+    context: RowContext, plan: Plan, start: Batches | None = None, bounded: bool = False
+) -> RowsAnswer:
+    """Run a plan.
+
+    start : the rows that it begins with; None for one row without names. bounded : for a few rows only, until
+    something is written.
+
+    Raises
+    ------
+    TooMany : there are more, where it is bounded.
+    GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
+    """
+    runner = Runner(context, Few(MOST_FOUND) if bounded else None)
+    allowance = context.allowance
+    context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
+    try:
+        with clock_at(time.time_ns()):
+            found = runner.plan(plan, start or Batches((), iter([[{}]])))
+            rows: list[tuple[Value, ...]] = []
+            names = found.names if plan.returns else ()
+            if plan.returns:
+                rows = _answer(allowance, found)
+            else:
+                for _ in found.parts:
+                    pass  # it has written, and its rows are not asked for
+        context.graph.flush()
+    finally:
+        del (
+            context.evaluator
+        )  # it knows the runner, which knows the context: together they would outlive the query
+    return RowsAnswer(names, rows)
+
+
+def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
+    """The rows of the result, which count as long as the query runs."""
+    pile = Pile(allowance, "the rows of the result")
+    level = allowance.made
+    rows: list[tuple[Value, ...]] = []
+    for part in found.parts:
+        some = [tuple([row[name] for name in found.names]) for row in part]
+        pile.batch(some, allowance.made - level)
+        rows += some
+        allowance.tick(len(part))
+        allowance.made = level
+        limits.check_rows(len(rows))
+    return rows
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs plans; also what expressions ask for patterns and subqueries inside them.
+
+    bound : on what each MATCH finds, where the run is bounded.
+    """
+
+    context: RowContext
+    bound: Few | None = None
+    _plans: dict[tuple[int, Names], Plan] = field(default_factory=dict)
+    _patterns: dict[int, Pattern] = field(default_factory=dict)
+    _kept: list[object] = field(default_factory=list)  # whose ids are keys
+
+    # ---- what expressions ask ----------------------------------------------------------------------
+
+    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
+        """The row extended by every way to match a pattern."""
+        key = id(pattern)
+        if key not in self._patterns:
+            self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
+            self._kept.append(pattern)
+        row = visible(row)  # its anonymous parts are not those of a pattern around it
+        for some in matching.extensions(self.context, self._patterns[key], [row], row):
+            for _, found in some:
+                yield found
+
+    def rows(self, query: Query, row: Row) -> Iterable[Row]:
+        """The rows of a subquery that sees a row; without RETURN, its last rows."""
+        row = visible(row)
+        names, context = tuple(row), self.context
+        key = id(query), names
+        if key not in self._plans:
+            self._plans[key] = planned(query, context.procedures, context.mode, names)
+            self._kept.append(query)
+        found = self.plan(self._plans[key], Batches(names, iter([[row]])))
+        return (one for part in found.parts for one in part)
+
+    # ---- plans -------------------------------------------------------------------------------------
+
+    def plan(self, plan: Plan, start: Batches) -> Batches:
+        """The rows of a plan that begins with some; of UNION all sides'. What it writes is written when this returns;
+        rows are read as they are wanted."""
+        if len(plan.sides) == 1:
+            return self._operators(plan.sides[0], start)
+        rows = [row for part in start.parts for row in part]
+        changes = writes(plan)
+        found: Batches | None = None
+        for every, operators in zip((True, *plan.all), plan.sides, strict=True):
+            other = self._operators(operators, Batches(start.names, iter([rows])))
+            if changes:  # what this side reads, it reads before the next one writes
+                other = Batches(other.names, held(self.context.allowance, other.parts))
+            if found is not None:
+                other = Batches(found.names, chain(found.parts, other.parts))
+            found = other if every else Batches(other.names, self._united(other))
+        assert found is not None
+        return found
+
+    def _united(self, rows: Batches) -> Parts:
+        return projecting.distinct(
+            self.context, rows.names, rows.parts, "the distinct rows of UNION"
+        )
+
+    def _operators(self, operators: Operators, start: Batches) -> Batches:
+        rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
+        place, steps = 0, self.context.kept.steps(operators, start.names)
+        while place < len(steps):
+            step = steps[place]
+            if step.last is None:
+                rows = self._operator(step.operator, rows, names=step.names, after=step.after)
+                place += 1
+            else:
+                rows = self._filled(operators[place : step.last + 1], rows)
+                place = step.last + 1
+        return rows
+
+    def _filled(self, operators: Operators, start: Batches) -> Batches:
+        """The rows of some operators of which the last is a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
+        each MATCH before it finds some embeddings, and more of them as long as that leads to too few rows."""
+        *before, last = operators
+        assert isinstance(last, Limit)
+        names = behind(tuple(before), start.names)
+        return self._operator(last, Batches(names, self._some(before, last, start)))
+
+    def _some(self, operators: Sequence[Operator], last: Limit, start: Batches) -> Parts:
+        """As many rows of some operators as the LIMIT behind them takes."""
+        enough = projecting.bounds(self.context, last)[1] or 0
+        few = Few(max(FIRST, 2 * enough))
+        again = Replayed(self.context.allowance, start.parts)
+        while True:
+            few.cut = False
+            rows: list[Row] = []
+            for part in self._through(operators, Batches(start.names, again.again()), few).parts:
+                rows += part
+                if len(rows) >= enough:
+                    break
+            if len(rows) >= enough or not few.cut:
+                again.clear()
+                yield rows[:enough]
+                return
+            few = Few(few.most * TIMES_MORE)
+
+    def _through(self, operators: Sequence[Operator], rows: Batches, few: Few) -> Batches:
+        for operator in operators:
+            rows = self._operator(operator, rows, few)
+        return rows
+
+    def _counted(self, parts: Parts) -> Parts:
+        context, pulse = self.context, self.context.allowance.pulse
+        for part in parts:
+            pulse()
+            context.handled += len(part)
+            if self.bound is not None and context.handled > MOST_ROWS:
+                raise TooMany
+            yield part
+
+    def _operator(
+        self,
+        operator: Operator,
+        rows: Batches,
+        few: Few | None = None,
+        names: Names | None = None,
+        after: Operator | None = None,
+    ) -> Batches:
+        """The rows that an operator makes of some. What it writes is written when this returns. names : of these rows,
+        where they are known. after : what follows it."""
+        names = names_after(operator, rows.names) if names is None else names
+        before = Batches(rows.names, self._counted(rows.parts))
+        meter = self.context.meter
+        if meter is None:
+            return Batches(names, self._parts(operator, before, few, after))
+        own = meter.operator(operator)
+        with meter.during(own):
+            parts = self._parts(operator, before, few, after)
+        return Batches(names, meter.parts(iter(parts), own))
+
+    def _parts(
+        self, operator: Operator, rows: Batches, few: Few | None, after: Operator | None
+    ) -> Parts:
+        context = self.context
+        match operator:
+            case Match():
+                return self._matched(operator, rows, few)
+            case Unwind():
+                return self._unwind(operator, rows)
+            case Project():
+                return projecting.project(context, operator, rows.parts)
+            case Filter():
+                return projecting.satisfying(context, operator, rows.parts)
+            case Aggregate():
+                return projecting.aggregate(context, operator, rows.parts)
+            case Distinct():
+                return projecting.distinct_rows(context, operator, rows.parts)
+            case Sort():
+                limit = after if isinstance(after, Limit) else None
+                return projecting.sort(context, operator, rows.parts, limit)
+            case Limit():
+                return projecting.limited(context, operator, rows.parts)
+            case Finish():
+                return iter(())
+            case Apply():
+                return self._apply(operator, rows)
+            case Create() | BulkCreate() | Merge() | Set() | Remove() | Delete() | Foreach():
+                return self._write(operator, rows)
+            case LoadCsv():
+                return self._load(operator, rows)
+            case CallProcedure():
+                return calling.called(context, operator, rows.parts)
+        raise InternalError(f"{type(operator).__name__} cannot be run.")
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def _matched(self, clause: Match, rows: Batches, few: Few | None) -> Parts:
+        pattern = self.context.pattern(clause)
+        fresh = [name for name in pattern.names if name not in rows.names]
+        allowance = self.context.allowance
+        size = MATCHED if few is None else FIRST
+        bound = None if few is not None else self.bound
+        matcher = matching.Matching(self.context, pattern, rows.names, few or bound)
+        for part in regrouped(allowance, rows.parts, size):
+            level = allowance.made
+            found = matcher.extensions(part)
+            numbered = found if not clause.optional else _padded(found, part, fresh)
+            for some in numbered:
+                if bound is not None and bound.cut:
+                    raise TooMany
+                allowance.make(ROW * len(some), "rows")
+                extended = [
+                    row for _, row in some
+                ]  # made for this pattern, of which nobody has any
+                yield list(map(visible, extended)) if pattern.variants else shown(extended)
+                allowance.made = level
+            if bound is not None and bound.cut:
+                raise TooMany
+
+    def _unwind(self, clause: Unwind, rows: Batches) -> Parts:
+        name = clause.variable.text
+        prepared = Prepared(self.context, [clause.list])
+        values = self.context.evaluator.unwound(prepared.expressions[0])
+
+        def expand(filled: Row) -> Iterable[Row]:
+            found, row = values(filled), visible(filled)
+            return ({**row, name: item} for item in found)
+
+        return expanded(self.context.allowance, rows.parts, expand, prepared.fill)
+
+    def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
+        from gdb.physical.rows.csv import loaded
+
+        name = clause.variable.text
+
+        def expand(row: Row) -> Iterable[Row]:
+            return ({**row, name: line} for line in loaded(self.context, clause, row))
+
+        return expanded(self.context.allowance, rows.parts, expand)
+
+    def _apply(self, operator: Apply, rows: Batches) -> Parts:
+        """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
+        plan, allowance = operator.plan, self.context.allowance
+        sees, brings = operator.sees, operator.brings
+        missing: Row = dict.fromkeys(name for name in brings if name not in rows.names)
+
+        def expand(row: Row) -> Iterable[Row]:
+            found = self.plan(plan, Batches(sees, iter([[{name: row[name] for name in sees}]])))
+            if not operator.returns:
+                return [row]
+            return _called(found, row, missing if operator.optional else None)
+
+        if not writes(plan):
+            return expanded(allowance, rows.parts, expand)
+        return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
+
+    # ---- writing -----------------------------------------------------------------------------------
+
+    def _write(self, clause: Clause, before: Batches) -> Parts:
+        """All rows before are made first: they do not see what is written here."""
+        context = self.context
+        if context.graph.changes is None:
+            raise InternalError("a query that writes runs without a transaction.")
+        pile = Pile(context.allowance, "the rows before a clause that writes")
+        rows = gathered(context.allowance, before.parts, pile)
+        self.bound = None  # what is written is not written again
+        match clause:
+            case Create():
+                rows = creating.create(context, clause, rows)
+            case BulkCreate():
+                rows = creating.create_all(context, clause, rows)
+            case Merge():
+                rows = merging.merge(context, clause, rows, before.names)
+            case Set(items=items):
+                writing.assign(context, items, rows)
+                return handed(rows, pile)
+            case Remove():
+                writing.remove(context, clause, rows)
+                return handed(rows, pile)
+            case Delete():
+                writing.delete(context, clause, rows)
+                return handed(rows, pile)
+            case Foreach():
+                self._foreach(clause, before.names, rows)
+                return handed(rows, pile)
+        pile.clear()
+        return held(context.allowance, [rows])
+
+    def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
+        values = self.context.evaluator.items(clause.list)
+        name = clause.variable.text
+
+        def expand(row: Row) -> Iterable[Row]:
+            return ({**row, name: item} for item in values(row) or ())
+
+        parts = expanded(self.context.allowance, iter([rows]), expand)
+        inner = Batches((*names, name), parts)
+        for one in clause.clauses:
+            assert isinstance(one, WRITING)
+            inner = self._operator(one, inner)
+        for _ in inner.parts:
+            pass
+
+
+def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+    """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
+    some = False
+    for part in found.parts:
+        for one in part:
+            some = True
+            yield {**row, **one}
+    if not some and missing is not None:
+        yield {**row, **missing}
+
+
+def _padded(
+    found: Iterator[list[Numbered]], rows: Sequence[Row], fresh: Sequence[str]
+) -> Iterator[list[Numbered]]:
+    """What OPTIONAL MATCH found, with null where it found nothing. Numbers come in ascending order."""
+    missing: Row = dict.fromkeys(fresh)
+    place = 0  # the first row that is not handed on
+    for some in found:
+        made: list[Numbered] = []
+        for number, row in some:
+            if number < place - 1:
+                raise InternalError("a pattern was matched in another order than its rows have.")
+            while place < number:
+                made.append((place, {**rows[place], **missing}))
+                place += 1
+            made.append((number, row))
+            place = number + 1
+        yield made
+    rest = [(number, {**rows[number], **missing}) for number in range(place, len(rows))]
+    if rest:
+        yield rest

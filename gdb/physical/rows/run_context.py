@@ -1,0 +1,77 @@
+"""What all clauses of one run share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gdb.physical.rows.kept import KeptPatterns
+from gdb.physical.rows.pattern import pattern_of_match
+from gdb.records import dataclass, field
+
+if TYPE_CHECKING:
+    from gdb.base.allowance import Allowance
+    from gdb.base.values.kinds import Value
+    from gdb.executor import run as executor
+    from gdb.executor.relational.relational_tail import Value as Plain
+    from gdb.language.clauses import Match
+    from gdb.language.procedure_signatures import Procedure
+    from gdb.physical.evaluator import Evaluator
+    from gdb.physical.meter import Meter
+    from gdb.physical.rows.object_graph import Graph
+    from gdb.physical.rows.pattern import Pattern
+    from gdb.query_graph import MatchMode
+
+
+@dataclass(slots=True)
+class RowContext:
+    """The run of one query, row by row.
+
+    parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
+    options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
+    import_root : the folder in which files that are read must lie, None for any.
+    procedures : what CALL finds, by name. allowance : what the run may still take.
+    shown : whether its plan is asked for, by EXPLAIN or PROFILE. meter : what measures it, under PROFILE.
+    kept : what is known of its operators from earlier runs.
+    """
+
+    text: str
+    graph: Graph
+    parameters: Mapping[str, Value]
+    plain: Mapping[str, Plain]
+    mode: MatchMode
+    options: executor.Options
+    allowance: Allowance
+    evaluator: Evaluator = field(init=False)
+    embeddings: int = 0
+    handled: int = 0
+    import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    shown: bool = False
+    meter: Meter | None = None
+    kept: KeptPatterns = field(default_factory=KeptPatterns)
+    _numbers: int = 0
+    _patterns: dict[int, tuple[Match, Pattern]] = field(default_factory=dict)
+
+    def next_number(self) -> int:
+        """A number that no other hidden name of the run has."""
+        self._numbers += 1
+        return self._numbers
+
+    def pattern(self, clause: Match) -> Pattern:
+        """The pattern of a MATCH, made once."""
+        if id(clause) not in self._patterns:
+            make = partial(pattern_of_match, self.text, clause, self.mode)
+            self._patterns[id(clause)] = clause, self.kept.pattern(clause, make)
+        return self._patterns[id(clause)][1]
+
+    def pulse(self) -> None:
+        """To be called now and then.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout.
+        """
+        self.allowance.pulse()

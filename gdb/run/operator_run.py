@@ -1,0 +1,439 @@
+"""The way of a query that is more than one pattern and its relational tail: operator by operator (`gdb.logical`).
+
+All of its operators run over columns (`gdb.physical.columns`), or the first of them, or none; the others run over rows
+(`gdb.physical.rows`), which can do everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from gdb import limits
+from gdb.answer.result import Result
+from gdb.answer.rows import ColumnAnswer, RowAnswer, Values
+from gdb.answer.summary import Summary, sentence, spent_lines
+from gdb.base import garbage
+from gdb.base.allowance import Allowance, here
+from gdb.base.values.sizes import Growing
+from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
+from gdb.executor import run as executor
+from gdb.language.clauses import Unwind
+from gdb.language.syntax import Call, Parameter
+from gdb.records import dataclass, replace
+from gdb.run.options import half_of_memory
+from gdb.run.statements import Refusal, Statements, key_of
+
+if TYPE_CHECKING:
+    from gdb.logical.operators import Plan
+    from gdb.physical.columns.prefix import Prefix
+    from gdb.physical.columns.steps import Chain
+    from gdb.physical.counts import Counts
+    from gdb.physical.rows.kept import KeptPatterns
+    from gdb.physical.rows.row_run import RowsAnswer
+    from gdb.physical.rows.run_context import RowContext
+    from gdb.run.request import Clock, Request
+    from gdb.storage.graph.snapshot import Snapshot
+    from gdb.storage.write.transaction import Changes
+
+WAY: Literal["columns", "rows"] | None = None
+"""Where all operators run, for tests: over columns, if these can, whatever the graph and the rows; or over rows, which
+are the definition. None: as it is faster."""
+SMALL = 2_000
+"""Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
+LARGE = 10_000
+"""Rows from which on a query that reads says why it ran in Python."""
+Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
+"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A checked query as operators.
+
+    writes : whether it changes the graph. refusal : why it is not one pattern and its tail. warnings : of the check.
+    explain, profile : whether its plan is the answer. kept : what earlier runs found of its operators.
+    """
+
+    plan: Plan
+    writes: bool
+    refusal: Refusal
+    warnings: tuple[str, ...]
+    explain: bool
+    profile: bool
+    kept: KeptPatterns
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the operators of a plan run.
+
+    columns : all of them over columns. first : or the first ones. why : not all. bounded : over rows, as long as these
+    are few; else it is chosen again. counts : made first, without rows.
+    """
+
+    columns: Chain | None
+    first: Prefix | None
+    why: str
+    bounded: bool = False
+    counts: Counts | None = None
+
+
+def answered(
+    request: Request,
+    asked: Planned,
+    snapshot: Snapshot,
+    clock: Clock,
+    change: Change | None,
+    statements: Statements,
+) -> Result:
+    """The answer of a query; of EXPLAIN its plan.
+
+    change : None where nothing may be written. statements : where what is found of a query that reads is kept.
+
+    Raises
+    ------
+    GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
+    """
+    notes = None if asked.writes else _Notes(request, asked.refusal, snapshot, statements)
+
+    def run(snapshot: Snapshot, changes: Changes | None) -> _Operated:
+        given = request, asked, snapshot, changes, clock, notes
+        found = _tried(*given, few=True) or _tried(*given, few=False)
+        assert found is not None
+        return found
+
+    if asked.explain:
+        context = _context(request, asked, snapshot, None, clock)
+        lines = _explained(asked, context, _chosen(request, asked, context, notes))
+        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
+    if not asked.writes:
+        made = run(snapshot, None)
+        if made.choice.counts is not None and notes is not None:
+            notes.keep(made.choice.counts)
+    elif change is None:
+        raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+    else:
+        with change(request, clock) as changes:
+            # all that can fail comes before the commit
+            made = run(changes.view, changes)
+    context = made.context
+    warnings = (*asked.warnings, *context.options.lost)
+    if context.handled > LARGE and not asked.writes:
+        told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
+        warnings = (*warnings, told)
+    summary = Summary(
+        clock.seconds,
+        "cpu",
+        len(made.answer),
+        context.embeddings,
+        bytes_read=clock.usage.bytes_read,
+        effects=context.graph.effects if asked.writes else None,
+        evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
+        why=made.why,
+    )
+    if asked.profile:
+        lines = [
+            *_explained(asked, context, made.choice),
+            *_ran_lines(context, summary),
+        ]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
+    return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operated:
+    """why : of rows, and of what failed over columns."""
+
+    answer: ColumnAnswer | RowAnswer
+    context: RowContext
+    choice: Choice
+    why: str
+
+
+class _Notes:
+    """What runs over a snapshot found of a query that reads, kept for the next ones.
+
+    why : it is not one pattern and its tail. refused : whether it is known already that not all of it is for columns.
+    """
+
+    def __init__(
+        self, request: Request, refusal: Refusal, snapshot: Snapshot, statements: Statements
+    ) -> None:
+        self._of = key_of(request), snapshot
+        self._statements, self._lasting = statements, refusal.lasting
+        self._values = bool(request.parameters)
+        known = statements.refusal(*self._of) if refusal.always else None
+        self.why = refusal.why if known is None else known.why
+        self.refused = refusal.columns if known is None else known.columns
+
+    def refuse(self, why: str) -> None:
+        """Keep why not all of it runs over columns, whatever the values of its parameters."""
+        if self._lasting:
+            self._statements.refuse(*self._of, Refusal(why, columns=True))
+
+    @property
+    def counts(self) -> Counts | None:
+        """That it begins with, where they are kept; they are not where it has parameters."""
+        return None if self._values else self._statements.counts(*self._of)
+
+    def keep(self, counts: Counts) -> None:
+        """Keep the counts that it begins with."""
+        if not self._values:
+            self._statements.keep_counts(*self._of, counts)
+
+
+# ---- which way -----------------------------------------------------------------------------------
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    """Whether rows are faster than a chain begins."""
+    return snapshot.vertex_count + snapshot.edge_count < SMALL
+
+
+def _chosen(
+    request: Request,
+    asked: Planned,
+    context: RowContext,
+    notes: _Notes | None,
+    few: bool = True,
+) -> Choice:
+    """notes : None where it writes. few : whether it may be bounded."""
+    from gdb.physical.rows.anchored import begins_with_few
+
+    plan, snapshot = asked.plan, context.graph.snapshot
+    why = asked.refusal.why if notes is None else notes.why
+    if WAY == "rows":
+        return Choice(None, None, f"{why}; no operator may run over columns")
+    small = is_small(snapshot) and WAY is None
+    if few and not small and WAY is None and begins_with_few(context, plan):
+        return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
+    if WAY is None and notes is not None:
+        counts = _counts(context, plan, notes.counts)
+        if counts is not None:
+            return Choice(None, None, f"{why}; it begins with counts", counts=counts)
+    if notes is None:
+        why = f"{why}, and it writes"
+    elif notes.refused:
+        pass
+    elif small and not _makes_rows(plan):
+        size = snapshot.vertex_count + snapshot.edge_count
+        why = f"{why}; with {size:,} nodes and relationships the graph is small"
+    else:
+        from gdb.physical.columns.chain_compilation import NotForColumns, compiled
+
+        found = compiled(context, plan, request.parameters)
+        if not isinstance(found, NotForColumns):
+            return Choice(found, None, why)
+        why = f"{why}; over columns it is refused: {found.why}"
+        notes.refuse(why)
+    if small:
+        return Choice(None, None, why)
+    from gdb.physical.columns.prefix import prefix
+
+    return Choice(None, prefix(context, plan, request.parameters), why)
+
+
+def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:
+    """The counts that a plan begins with. known : of an earlier run."""
+    from gdb.physical.counts import counts_of
+
+    if known is not None and known.plan is plan:
+        return known
+    return counts_of(context, plan)
+
+
+def _makes_rows(plan: Plan) -> bool:
+    """Whether UNWIND makes rows of a call or a parameter, many perhaps."""
+    return any(
+        isinstance(operator, Unwind) and isinstance(operator.list, (Call, Parameter))
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
+# ---- run -----------------------------------------------------------------------------------------
+
+
+def _tried(
+    request: Request,
+    asked: Planned,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+    notes: _Notes | None,
+    few: bool,
+) -> _Operated | None:
+    """few : whether the run may be bounded; None where it met more rows."""
+    from gdb.physical.rows.row_run import TooMany
+
+    context = _context(request, asked, snapshot, changes, clock)
+    try:
+        choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+        if choice.bounded:  # a few rows, which the collector soon goes through
+            return _run(request, asked, context, choice, clock)
+        with garbage.rarely():
+            try:
+                return _run(request, asked, context, choice, clock)
+            finally:  # else the collector goes through rows and elements once more
+                context.graph.release()
+    except TooMany:
+        return None
+    finally:
+        context.graph.release()
+
+
+def _run(
+    request: Request, asked: Planned, context: RowContext, choice: Choice, clock: Clock
+) -> _Operated:
+    if choice.columns is not None:
+        from gdb.physical.columns.chain_run import attempted
+
+        chain, memory = choice.columns, request.memory
+        found = clock.step("run", lambda: attempted(context, chain, memory))
+        if not isinstance(found, GdbError):
+            limits.check_rows(len(found))
+            answer = ColumnAnswer(found, context.graph.snapshot)
+            return _Operated(answer, context, choice, choice.why)
+        choice = _without_columns(context, choice, found)
+    with context.allowance, _not_too_deep():
+        over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
+        rows = clock.step("tail", lambda: _given(over_rows))
+    return _Operated(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
+
+
+def _without_columns(context: RowContext, choice: Choice, failed: GdbError) -> Choice:
+    """The choice of rows for what columns failed at. What they did is not the run's."""
+    _meter(context)
+    return Choice(None, None, f"{choice.why}; over columns it failed: {failed.message}")
+
+
+def _meter(context: RowContext) -> None:
+    """Begin to measure, if that is asked for."""
+    profile = context.options.profile
+    if profile is not None:
+        from gdb.physical.meter import Meter
+
+        context.meter = Meter(profile, context.allowance)
+
+
+def _ran(
+    context: RowContext, plan: Plan, choice: Choice, request: Request
+) -> tuple[RowsAnswer, Choice]:
+    """The answer over rows, and how it was come by."""
+    from gdb.physical.rows.row_run import answered as rows_of
+
+    if choice.counts is not None:
+        return _counted(context, plan, choice.counts), choice
+    if choice.first is not None:
+        from gdb.physical.columns.prefix import begun
+
+        start = begun(context, choice.first, request.memory)
+        if not isinstance(start, GdbError):
+            return rows_of(context, choice.first.rest, start, choice.bounded), choice
+        choice = _without_columns(context, choice, start)
+    return rows_of(context, plan, None, choice.bounded), choice
+
+
+def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
+    """The answer that begins with counts."""
+    from gdb.physical.rows.batches import Batches
+    from gdb.physical.rows.row_run import answered as rows_of
+
+    if context.meter is None:
+        row = counts.row(context)
+    else:
+        own = context.meter.operator(counts.aggregate)
+        with context.meter.during(own):
+            row = counts.row(context)
+        own.rows = 1
+    return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
+
+
+def _given(found: RowsAnswer) -> list[Values]:
+    """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
+    from gdb.physical.rows.values import Given
+
+    if not found.rows:
+        return []
+    given, turn = Given(), Growing(here(), "the result").turn
+    made: list[Values] = []
+    for row in found.rows:
+        made.append(tuple([given.cell(value) for value in row]))
+        turn(made)
+    return made
+
+
+class _not_too_deep:  # used in `with`, as a function would be
+    """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, RecursionError):
+            raise LimitExceeded(
+                "a value of the query is nested too deeply.",
+                "Put its parts side by side in one list.",
+            ) from None
+
+
+def _context(
+    request: Request,
+    asked: Planned,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+) -> RowContext:
+    from gdb.physical.rows.object_graph import Graph
+    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.values import taken
+
+    memory = half_of_memory() if request.memory is None else request.memory
+    allowance = Allowance(memory, clock.deadline, request.cancel)
+    profile = executor.Profile(loops=True) if asked.profile else None
+    made = RowContext(
+        request.text,
+        Graph(snapshot, changes, request.text),
+        {name: taken(value) for name, value in request.parameters.items()},
+        request.parameters,
+        request.mode,
+        request.options(clock.left(), profile),
+        allowance,
+        import_root=request.import_root,
+        procedures=request.procedures,
+        kept=asked.kept,
+        shown=asked.explain or asked.profile,
+    )
+    _meter(made)
+    return made
+
+
+# ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
+
+
+def _explained(asked: Planned, context: RowContext, choice: Choice) -> list[str]:
+    """The operators, where they run, and under PROFILE what they did."""
+    from gdb.run.plan_tree import operator_lines
+
+    if choice.counts is not None:
+        where = "counted without rows"
+    elif choice.columns is not None:
+        where = "over columns (DuckDB)"
+    else:
+        where = "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
+    lines = [f"operator by operator, {where}: {choice.why}"]
+    lines += operator_lines(context, asked.plan, choice)
+    return [*lines, *(f"warning: {text}" for text in asked.warnings)]
+
+
+def _ran_lines(context: RowContext, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
+    if summary.evaluator == "rows":
+        lines[0] += f"   rows into operators: {context.handled:,}"
+    lines += spent_lines(summary)
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]

@@ -1,0 +1,224 @@
+"""Parsed, checked and logically planned queries by text: what needs no graph is done once, also for queries that write,
+and in transactions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb import limits
+from gdb.base import forks, waiting
+from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Query
+    from gdb.language.procedure_signatures import Procedure
+    from gdb.language.shapes import Constant, Key
+    from gdb.logical.operators import Plan
+    from gdb.physical.rows.kept import KeptPatterns
+    from gdb.query_graph import MatchMode
+    from gdb.run.operator_run import Planned
+    from gdb.run.request import Request
+
+MOST = 256
+"""Texts of one database."""
+MOST_LENGTH = 1 << 20
+"""Characters of all of them: a parsed query takes some hundred times the memory of its text."""
+_Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
+
+
+class Texts:
+    """The queries of one database; any number of threads may ask."""
+
+    def __init__(self) -> None:
+        self._lock = waiting.Lock()
+        self._forget()
+        forks.watch(self)
+
+    def _forget(self) -> None:
+        self._queries: OrderedDict[str, Query] = OrderedDict()
+        self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
+        self._plans: dict[str, dict[MatchMode, Plan]] = {}
+        self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
+        self._prepared: dict[str, dict[_Asked, Planned]] = {}
+        self._length = 0
+        self._shapes: OrderedDict[Key, str | None] = OrderedDict()
+        self._once: set[Key] = set()  # what was seen once and has no shape yet
+
+    def forked(self) -> None:
+        if self._lock.torn:
+            self._forget()
+
+    def shaped(self, text: str) -> tuple[str, dict[str, Constant]] | None:
+        """The shape of a text that came before with other literals, and its parameters (`gdb.language.shapes`). None
+        where it has none, or comes for the first time.
+
+        Raises
+        ------
+        QueryError : the text is none, or its shape is not.
+        """
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is None:
+            return None
+        key, values = found
+        with self._lock:
+            known = self._shapes.get(key)
+            if known is None and key not in self._shapes and key not in self._once:
+                if len(self._once) >= MOST:
+                    self._once.clear()
+                self._once.add(key)
+                return None
+        if known is None and key not in self._shapes:
+            known = self._shape(text, key, values)
+        return None if known is None else (known, shapes.named(values))
+
+    def has_shape(self, text: str) -> bool:
+        """Whether the shape of a text is kept: then it writes, and gives nothing back."""
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is None:
+            return False
+        with self._lock:
+            return self._shapes.get(found[0]) is not None
+
+    def run_as_written(self, text: str) -> None:
+        """See to it that a text which comes once more runs as it is written, not by its shape."""
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is not None:
+            with self._lock:
+                self._once.discard(found[0])
+
+    def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
+        """Find the shape of a text, and keep it."""
+        from gdb.language import shapes
+        from gdb.language.checks import check
+
+        made = shapes.shape(text, key, values, self.parsed)
+        if made is not None and check(self.parsed(text), ()):
+            made = None  # a warning shows what is written
+        with self._lock:
+            self._once.discard(key)
+            self._shapes[key] = made
+            while len(self._shapes) > MOST:
+                self._shapes.popitem(last=False)
+        return made
+
+    def parsed(self, text: str, pulse: Callable[[], object] = lambda: None) -> Query:
+        """The query that a text is. pulse : called now and then while it is read. Raises as `gdb.language.parser`."""
+        from gdb.language.parser import parse  # `import gdb` stays light
+
+        with self._lock:
+            known = self._queries.get(text)
+            if known is not None:
+                self._queries.move_to_end(text)
+                return known
+        query = parse(text, pulse)
+        with self._lock:
+            if text not in self._queries:
+                self._queries[text] = query
+                self._length += len(text)
+            while self._queries and (len(self._queries) > MOST or self._length > MOST_LENGTH):
+                oldest, _ = self._queries.popitem(last=False)
+                self._length -= len(oldest)
+                self._warnings.pop(oldest, None)
+                self._plans.pop(oldest, None)
+                self._patterns.pop(oldest, None)
+                self._prepared.pop(oldest, None)
+        return query
+
+    def checked(
+        self,
+        query: Query,
+        parameters: Mapping[str, object],
+        procedures: Mapping[str, Procedure],
+        pulse: Callable[[], object] = lambda: None,
+    ) -> tuple[str, ...]:
+        """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
+        procedures that there are. Raises as `gdb.language.checks.check`."""
+        from gdb.language.checks import check
+
+        names = frozenset(parameters)
+        with self._lock:
+            known = self._warnings.get(query.text, {}).get(names)
+        if known is not None:
+            return known
+        found = check(query, parameters, procedures, pulse)
+        with self._lock:
+            if self._keeps(query):
+                self._warnings.setdefault(query.text, {})[names] = found
+        return found
+
+    def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
+        """The operators of a query that was checked (`gdb.logical.planning`)."""
+        from gdb.logical.planning import planned
+
+        with self._lock:
+            known = self._plans.get(query.text, {}).get(mode)
+        if known is not None:
+            return known
+        found = planned(query, procedures, mode)
+        with self._lock:
+            if self._keeps(query):
+                self._plans.setdefault(query.text, {})[mode] = found
+        return found
+
+    def patterns(self, query: Query, plan: Plan, mode: MatchMode) -> KeptPatterns:
+        """What earlier runs of a plan found of its operators."""
+        from gdb.physical.rows.kept import KeptPatterns
+
+        with self._lock:
+            known = self._patterns.get(query.text, {}).get(mode)
+            if known is None:
+                known = KeptPatterns(plan)
+                if self._plans.get(query.text, {}).get(mode) is plan:
+                    self._patterns.setdefault(query.text, {})[mode] = known
+        return known
+
+    def prepared(self, request: Request) -> Planned | None:
+        """The operators of a query that came before and runs operator by operator whatever the graph; None where that
+        is not known of it."""
+        several = self._prepared.get(request.text)
+        found = None if several is None else several.get(_asked(request))
+        if found is not None:
+            with self._lock:
+                if request.text in self._queries:
+                    self._queries.move_to_end(request.text)
+        return found
+
+    def prepare(self, request: Request, query: Query, plan: Planned) -> None:
+        """Keep the operators of a query that was checked, and runs operator by operator whatever the graph."""
+        with self._lock:
+            if self._keeps(query):
+                self._prepared.setdefault(query.text, {})[_asked(request)] = plan
+
+    def _keeps(self, query: Query) -> bool:
+        """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
+        return self._queries.get(query.text) is query and "call" not in query.text.lower()
+
+
+def _asked(request: Request) -> _Asked:
+    """What the meaning of a text depends on: its mode, of which a tuple is hashed sooner, and the names of the
+    parameters."""
+    mode = request.mode
+    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
+    return flags, frozenset(request.parameters)
+
+
+def by_shape(request: Request, texts: Texts) -> Request | None:
+    """The request with its literals as parameters, where a statement of its shape came before (`Texts.shaped`).
+
+    Raises
+    ------
+    QueryError : the text is no query.
+    """
+    text = request.text
+    if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
+        return None
+    found = texts.shaped(text)
+    return None if found is None else replace(request, text=found[0], parameters=found[1])

@@ -1,0 +1,311 @@
+"""Dates, datetimes and durations: the numbers they are stored as, and their ISO 8601 texts.
+
+A text means the same to the importer (in SQL) and to a query (in Python): both go by the patterns here. A datetime has
+no zone; one that comes with a zone is turned into UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gdb.base.sql import (
+    between,
+    binary,
+    call,
+    cast,
+    chosen,
+    column_of,
+    equal,
+    exp,
+    joined,
+    over_items,
+    pasted,
+    unequal,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Part
+
+    from .model import Kind
+
+Temporal: TypeAlias = date | timedelta
+"""A date, a datetime (a subclass of it) or a timedelta."""
+
+EPOCH = datetime(1970, 1, 1)
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, in days since the epoch
+DAY = 86_400_000_000  # in microseconds, as all below
+_HOUR, _MINUTE, _SECOND = 3_600_000_000, 60_000_000, 1_000_000
+FIRST_INSTANT, LAST_INSTANT = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
+LONGEST = (1 << 63) - 1
+_MICROSECOND = timedelta(microseconds=1)
+
+KINDS: tuple[Kind, ...] = ("date", "datetime", "duration")
+CURES: dict[Kind, str] = {
+    "date": "Write it as 2000-12-31; years are 0001 to 9999.",
+    "datetime": "Write it as 2000-12-31T23:59:59.999999, with Z or +01:00 where it has a zone.",
+    "duration": "Write it as P1DT2H30M1.5S; months and years have no fixed length.",
+}
+
+# for Python's re and for DuckDB's RE2 alike
+_DATE = r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2})\s*"
+_DATETIME = (
+    r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    # more digits would be lost, so that only zeros may follow the microseconds
+    r"(?:[T ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6}0*)?)?)"
+    # the name of a zone behind its offset says nothing more
+    r"(?:(?:Z|([+-])(0[0-9]|1[0-8])(?::?([0-5][0-9]))?)(?:\[[A-Za-z0-9_+/-]+\])?)?)?\s*"
+)
+_COUNT = r"([+-]?[0-9]{1,18})"
+_DURATION = (
+    rf"\s*([+-]?)P(?:{_COUNT}W)?(?:{_COUNT}D)?"
+    rf"(?:T(?:{_COUNT}H)?(?:{_COUNT}M)?(?:([+-]?)([0-9]{{1,18}})(?:\.([0-9]{{1,6}})0*)?S)?)?\s*"
+)
+_ENDS = r".*[WDHMS]\s*"  # a duration has at least one part, and one after its T
+
+
+# ---- Python ----------------------------------------------------------------------------------------
+
+
+def day_of(value: date) -> int:
+    """Days since 1970-01-01."""
+    return value.toordinal() - EPOCH.toordinal()
+
+
+def instant_of(value: datetime) -> int:
+    """Microseconds since 1970-01-01T00:00, UTC where the value has a zone."""
+    epoch = EPOCH if value.tzinfo is None else EPOCH.replace(tzinfo=UTC)
+    return (value - epoch) // _MICROSECOND
+
+
+def length_of(value: timedelta) -> int:
+    """Microseconds of a duration; may exceed 64 bits."""
+    return value // _MICROSECOND
+
+
+def of_numpy(value: np.datetime64 | np.timedelta64) -> object:
+    """A date (of whole days), datetime or timedelta, parts of a microsecond cut off; None for NaT, an integer where
+    Python has no such value."""
+    if isinstance(value, np.timedelta64):
+        return value.astype("timedelta64[us]").item()
+    whole_days = np.datetime_data(value)[0] in ("Y", "M", "W", "D")
+    return value.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
+
+
+def parse(text: str, kind: Kind) -> Temporal:
+    """The date, datetime or duration that a text writes.
+
+    Raises
+    ------
+    ValueError : it writes none.
+    """
+    return _PARSERS[kind](text)
+
+
+def _parse_date(text: str) -> date:
+    found = _matched(_DATE, text)
+    return date.fromisoformat(found[1])
+
+
+def _parse_datetime(text: str) -> datetime:
+    found = _matched(_DATETIME, text)
+    try:
+        local = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}")
+        offset = timedelta(hours=int(found[4] or 0), minutes=int(found[5] or 0))
+        return local + offset if found[3] == "-" else local - offset
+    except OverflowError:
+        raise ValueError(f"{text!r} is before the year 1 or after 9999") from None
+
+
+def _parse_duration(text: str) -> timedelta:
+    found = _matched(_DURATION, text)
+    if not re.fullmatch(_ENDS, text, re.ASCII):
+        raise ValueError(f"{text!r} has no parts")
+    weeks, days, hours, minutes = (int(found[k] or 0) for k in range(2, 6))
+    seconds = int(found[7] or 0) * _SECOND + int((found[8] or "0").ljust(6, "0"))
+    total = (7 * weeks + days) * DAY + hours * _HOUR + minutes * _MINUTE
+    total += -seconds if found[6] == "-" else seconds
+    if abs(total) > LONGEST:
+        raise ValueError(f"{text!r} is too long")
+    return timedelta(microseconds=-total if found[1] == "-" else total)
+
+
+def _matched(pattern: str, text: str) -> re.Match[str]:
+    found = re.fullmatch(pattern, text, re.ASCII)
+    if found is None:
+        raise ValueError(f"{text!r} is written otherwise")
+    return found
+
+
+_PARSERS: dict[Kind, Callable[[str], Temporal]] = {
+    "date": _parse_date,
+    "datetime": _parse_datetime,
+    "duration": _parse_duration,
+}
+
+
+def text_of(value: Temporal | time) -> str:
+    """The ISO 8601 text: 2000-12-31, 2000-12-31T23:59:59.5, -P1DT2H30M1.5S; behind a time with a zone its offset, and
+    the zone's name where it has one: 23:59:59Z, 2000-12-31T23:59:59+01:00[Europe/Stockholm].
+
+    Examples
+    --------
+    >>> text_of(datetime(2000, 12, 31, 23, 59, 59, 500_000))
+    '2000-12-31T23:59:59.5'
+    >>> text_of(-timedelta(days=1, hours=2))
+    '-P1DT2H'
+    """
+    if isinstance(value, timedelta):
+        return _duration_text(length_of(value))
+    if not isinstance(value, (datetime, time)):
+        return value.isoformat()
+    local = value.replace(tzinfo=None).isoformat()
+    text = local.rstrip("0") if "." in local else local
+    if value.tzinfo is None:
+        return text
+    offset = value.isoformat()[len(local) :]
+    name = getattr(value.tzinfo, "key", None)  # of a zoneinfo.ZoneInfo
+    return text + ("Z" if offset == "+00:00" else offset) + (f"[{name}]" if name else "")
+
+
+def _duration_text(length: int) -> str:
+    days, rest = divmod(abs(length), DAY)
+    hours, rest = divmod(rest, _HOUR)
+    minutes, rest = divmod(rest, _MINUTE)
+    seconds = f"{rest // _SECOND}.{rest % _SECOND:06}".rstrip("0").rstrip(".")
+    time = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + f"{seconds}S" * bool(rest)
+    if not days and not time:
+        return "PT0S"
+    return "-" * (length < 0) + "P" + f"{days}D" * bool(days) + f"T{time}" * bool(time)
+
+
+# ---- SQL -------------------------------------------------------------------------------------------
+
+
+def read_sql(text: Part, kind: Kind) -> exp.Expr:
+    """The value of a text in SQL (DATE, TIMESTAMP, BIGINT of microseconds); NULL where it writes none."""
+    match kind:
+        case "date":
+            found = call("regexp_extract", text, value_of(f"^{_DATE}$"), value_of(1))
+            value = chosen((is_day("day"), column_of("day")))
+            return _with("day", cast(found, "DATE", attempt=True), value)
+        case "datetime":
+            parts = _parts(text, _DATETIME, ("day", "time", "sign", "hours", "minutes"))
+            inside = between("instant", value_of(FIRST_INSTANT), value_of(LAST_INSTANT))
+            value = chosen((inside, call("make_timestamp", "instant")))
+            return _with("parts", parts, _with("instant", _instant(), value))
+        case _:
+            parts = _parts(text, _DURATION, ("sign", "w", "d", "h", "m", "minus", "s", "fraction"))
+            is_one = [call("regexp_full_match", text, value_of(x)) for x in (_DURATION, _ENDS)]
+            # the least BIGINT is what NumPy takes for no duration
+            least = binary(exp.Sub, value_of(-LONGEST), value_of(1))
+            length = call("nullif", cast(_length(), "BIGINT", attempt=True), least)
+            return chosen((joined(exp.And, is_one), _with("parts", parts, length)))
+
+
+def written_sql(value: Part, kind: Kind) -> exp.Expr:
+    """The text of a value in SQL, as `text_of` writes it."""
+    match kind:
+        case "datetime":
+            return call("replace", cast(value, "VARCHAR"), value_of(" "), value_of("T"))
+        case "duration":
+            return _written_duration(value)
+        case _:
+            return cast(value, "VARCHAR")
+
+
+def is_day(value: Part) -> exp.Expr:
+    """Where a DATE is of the years 1 to 9999."""
+    first, last = (cast(value_of(day), "DATE") for day in ("0001-01-01", "9999-12-31"))
+    return between(value, first, last)
+
+
+def is_instant(value: Part) -> exp.Expr:
+    """Where a TIMESTAMP is of the years 1 to 9999."""
+    bounds = "0001-01-01", "9999-12-31 23:59:59.999999"
+    first, last = (cast(value_of(instant), "TIMESTAMP") for instant in bounds)
+    return between(value, first, last)
+
+
+def _with(name: str, value: exp.Expr, body: exp.Expr) -> exp.Expr:
+    """SQL in which a name stands for a value: DuckDB would evaluate it wherever it is written."""
+    one = exp.Array(expressions=[value])
+    return call("list_extract", call("list_transform", one, over_items(name, body)), value_of(1))
+
+
+def _parts(text: Part, pattern: str, names: Sequence[str]) -> exp.Expr:
+    """The groups of a pattern as a struct of texts, empty where one is missing."""
+    return call("regexp_extract", text, value_of(f"^{pattern}$"), value_of(names))
+
+
+def _part(name: str) -> exp.Expr:
+    return column_of(name, "parts")
+
+
+def _number(text: exp.Expr, kind: str = "HUGEINT") -> exp.Expr:
+    return call("coalesce", cast(text, kind, attempt=True), value_of(0))
+
+
+def _if_minus(name: str, minus: int, plus: int) -> exp.Expr:
+    """A number by the sign in a part."""
+    is_minus = equal(_part(name), value_of("-"))
+    return chosen((is_minus, value_of(minus)), default=value_of(plus))
+
+
+def _times(value: Part, factor: int) -> exp.Expr:
+    return binary(exp.Mul, value, value_of(factor))
+
+
+def _instant() -> exp.Expr:
+    """Microseconds since 1970 of the parts of a datetime."""
+    time = call("coalesce", call("nullif", _part("time"), value_of("")), value_of("00:00"))
+    local = cast(pasted(_part("day"), value_of(" "), time), "TIMESTAMP", attempt=True)
+    hours, minutes = (_number(_part(name), "BIGINT") for name in ("hours", "minutes"))
+    offset = _times(binary(exp.Add, _times(hours, 60), minutes), _MINUTE)
+    signed = binary(exp.Mul, _if_minus("sign", 1, -1), offset)
+    return binary(exp.Add, call("epoch_us", local), signed)
+
+
+def _length() -> exp.Expr:
+    """Microseconds of the parts of a duration."""
+    fraction = _number(call("rpad", _part("fraction"), value_of(6), value_of("0")))
+    seconds = binary(exp.Add, _times(_number(_part("s")), _SECOND), fraction)
+    units = {"w": 7 * DAY, "d": DAY, "h": _HOUR, "m": _MINUTE}
+    whole = [_times(_number(_part(name)), unit) for name, unit in units.items()]
+    total = binary(exp.Add, *whole, binary(exp.Mul, _if_minus("minus", -1, 1), seconds))
+    return binary(exp.Mul, _if_minus("sign", -1, 1), total)
+
+
+def _written_duration(value: Part) -> exp.Expr:
+    none, nothing = value_of(0), value_of("")
+    length = call("abs", cast(value, "HUGEINT"))
+
+    def rest(of: int) -> exp.Expr:
+        return binary(exp.Mod, length, value_of(of))
+
+    def whole(many: exp.Expr, unit: int) -> exp.Expr:
+        return binary(exp.IntDiv, many, value_of(unit))
+
+    def shown(many: exp.Expr, text: exp.Expr) -> exp.Expr:
+        return chosen((binary(exp.GT, many, none), text), default=nothing)
+
+    parts = {"H": whole(rest(DAY), _HOUR), "M": whole(rest(_HOUR), _MINUTE)}
+    seconds, below = whole(rest(_MINUTE), _SECOND), rest(_SECOND)
+    counts = [cast(many, "BIGINT") for many in (seconds, below)]
+    fraction = call("printf", value_of("%d.%06d"), *counts)
+    for zero in ("0", "."):
+        fraction = call("rtrim", fraction, value_of(zero))
+    texts = [shown(many, pasted(many, value_of(unit))) for unit, many in parts.items()]
+    texts.append(shown(rest(_MINUTE), pasted(fraction, value_of("S"))))
+    days = whole(length, DAY)
+    day = shown(days, pasted(days, value_of("D")))
+    time = shown(rest(DAY), pasted(value_of("T"), *texts))
+    sign = chosen((binary(exp.LT, value, none), value_of("-P")), default=value_of("P"))
+    return chosen(
+        (equal(value, none), value_of("PT0S")), (unequal(value, none), pasted(sign, day, time))
+    )

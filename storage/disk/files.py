@@ -1,0 +1,499 @@
+"""The only door to disk: everything that a store does to files goes through a `Files`.
+
+Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
+`gdb.storage.disk.memory_files.MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is
+created once, written front to back and synced, never truncated and never mapped writable, and only the manifest is
+written to once it is in use, behind all that it holds; the length of a file is checked before it is mapped, because
+reading a map of a truncated file kills the process; after a failed fsync nothing more is written through this door,
+because the kernel may have dropped the pages that it failed to write and a second fsync would lie.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+import numpy as np
+
+from gdb.base import forks, waiting
+from gdb.errors import (
+    ClosedError,
+    CorruptStore,
+    NotAStore,
+    StoreError,
+    StoreLocked,
+)
+
+from ..columns.model import U8
+from . import pins
+from .checksum import Buffer
+from .growing_file import HEAD_BYTES, Bound, Growing, read_on
+from .identity import Identity, identity, identity_in, links
+from .lost_pages import mapped
+from .opening import opened
+from .os_errors import gone, translated
+from .pins import Pin
+from .scratch import PosixScratch, Scratch
+
+MANIFEST = "MANIFEST"
+WRITER_LOCK = "writer.lock"
+_PID_BYTES = 20
+
+
+class NewFile(Protocol):
+    """A file being written, front to back."""
+
+    def write(self, data: Buffer) -> None: ...
+
+    def fsync(self) -> None:
+        """Return when every byte written so far will survive a power cut."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class OpenEnd(Protocol):
+    """A file that is in use, to write behind what it holds."""
+
+    def write(self, at: int, data: bytes) -> None:
+        """Put bytes in the place of zeros, or behind the end."""
+        ...
+
+    def fdatasync(self) -> None:
+        """Return when every byte written so far, and the file's length, will survive a power cut."""
+        ...
+
+    def shared(self) -> bool:
+        """Whether the file has other names: a copy by hard links (`cp -al`) would change with it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """One flat folder of files, named without separators."""
+
+    @property
+    def where(self) -> str:
+        """The folder, for messages."""
+        ...
+
+    def names(self) -> list[str]: ...
+
+    def create(self, name: str) -> NewFile:
+        """A new file; there must be none of that name."""
+        ...
+
+    def extend(self, name: str) -> OpenEnd:
+        """A file that is there, to write behind what it holds."""
+        ...
+
+    def scratch(self) -> Scratch:
+        """A file for work in hand, on the same disk."""
+        ...
+
+    def read(self, name: str, bound: Bound) -> bytes:
+        """The whole of a small file; FileNotFoundError where there is none, CorruptStore where it is longer than its
+        bound."""
+        ...
+
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        """As `read`, for a file that is asked for at every turn: costs little while it is the same.
+
+        end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
+            None for a file that is not extended.
+        """
+        ...
+
+    def forget(self, name: str) -> None:
+        """Let the next `read_again` read it all."""
+        ...
+
+    def map(self, name: str, length: int) -> U8:
+        """The file as a read-only u8[length], not copied; CorruptStore if it is not there."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Replace `new` by `old` atomically."""
+        ...
+
+    def unlink(self, name: str) -> None: ...
+
+    def fsync_dir(self) -> None:
+        """Return when names created, renamed and removed so far will survive a power cut."""
+        ...
+
+    def fsync_name(self) -> None:
+        """Return when the way to the folder, its own name and its parents', will survive a power cut."""
+        ...
+
+    def lock_writer(self, *, patient: bool = True) -> None:
+        """Become the only writer; StoreLocked where another process is. patient : wait for one that only sweeps."""
+        ...
+
+    def unlock_writer(self) -> None: ...
+
+    def pin(self, name: str) -> Pin:
+        """Keep a file and those of its version from being swept (see `pins`); FileNotFoundError where it was."""
+        ...
+
+    def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
+        """True while nobody pins one of these, nor can; never waits."""
+        ...
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        """True while nobody else sweeps, nor can; never waits."""
+        ...
+
+    def close(self) -> None:
+        """Give back the writer's lock; maps stay readable, and what is pinned stays so."""
+        ...
+
+
+def missing(where: str, name: str) -> CorruptStore:
+    """The error for a file that the manifest names and the folder lacks."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} is missing.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore:
+    """The error for a file that was cut short or grew."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} has {found} bytes instead of {wanted}.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+def mapped_length(content: U8) -> int:
+    """How long a file that was mapped is now; without opening it. Who reads a map of one that was cut short gets a
+    signal."""
+    found: object = content
+    while isinstance(found, (np.ndarray, memoryview)):
+        found = found.base if isinstance(found, np.ndarray) else found.obj
+    return found.size() if isinstance(found, mmap.mmap) else len(content)
+
+
+def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
+    """The error for a file of more bytes than it says that it has."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} has {found:,} bytes, and can have {most:,} by its head.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+class PosixFiles:
+    """A folder of a POSIX file system.
+
+    Parameters
+    ----------
+    path : the folder.
+    create : make it (and its parents) where it is missing. new : there must be none.
+
+    Raises
+    ------
+    NotAStore : there is no such folder, or it is a file.
+    StorePermissionError : the operating system refuses.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False, new: bool = False) -> None:
+        self._writer: int | None = None
+        self._again: tuple[str, int, Identity, Growing] | None = None
+        self._path = path
+        self._prefix = f"{self._path}{os.sep}"
+        self._poisoned = False
+        self.made: list[Path] = []  # folders that were made for it, the innermost first
+        with translated(str(path)):
+            if create and (new or not path.exists()):
+                self.made = [p for p in (path, *path.parents) if not p.exists()]
+                path.mkdir(parents=True, exist_ok=not new)
+                for folder in self.made:
+                    with suppress(PermissionError):  # a folder that may be entered, not listed
+                        fsync_path(folder.parent)  # protects the new folder's own name
+            if not path.is_dir():
+                what = "is a file, not a folder" if path.exists() else "does not exist"
+                raise NotAStore(
+                    f"The store {path} {what}.",
+                    "Give the folder of a store, or a new name to create one.",
+                )
+        forks.watch(self)
+
+    @property
+    def where(self) -> str:
+        return str(self._path)
+
+    def names(self) -> list[str]:
+        with translated(self.where, self._path):
+            return sorted(os.listdir(self._path))
+
+    def create(self, name: str) -> NewFile:
+        self.check_writable()
+        with translated(str(self._path / name), self._path):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            return _PosixNewFile(self, name, opened(self._path / name, flags))
+
+    def extend(self, name: str) -> OpenEnd:
+        self.check_writable()
+        with translated(self._prefix + name, self._path):
+            return _PosixEnd(self, name, opened(self._prefix + name, os.O_WRONLY))
+
+    def scratch(self) -> Scratch:
+        self.check_writable()
+        return PosixScratch(self._path)
+
+    def read(self, name: str, bound: Bound) -> bytes:
+        with translated(path := self._prefix + name, self._path):
+            fd = opened(path, os.O_RDONLY)
+            try:
+                return bytes(self._begun(fd, name, bound).content)
+            finally:
+                os.close(fd)
+
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        path = self._prefix + name
+        if self._again is not None:
+            known, fd, own, growing = self._again
+            try:
+                now, length = identity(path)
+                if known == name and now == own and length >= len(growing.content):
+                    if length > growing.most:
+                        raise too_long(self.where, name, length, growing.most)
+                    if end is not None:  # zeros that were overwritten change no length
+                        growing.turn += read_on(fd, growing.content, end, length, growing.most)
+                    return growing
+            except OSError:
+                pass  # opening it will say it
+            self._let_go()
+        with translated(path, self._path):
+            # held open, so that no other file gets the number by which it is known again
+            fd = opened(path, os.O_RDONLY)
+            try:
+                growing = self._begun(fd, name, bound)
+                self._again = (name, fd, identity_in(os.fstat(fd)), growing)
+            except BaseException:
+                os.close(fd)
+                raise
+        return growing
+
+    def _begun(self, fd: int, name: str, bound: Bound) -> Growing:
+        """What an open file holds, up to its bound."""
+        growing, length = Growing(bytearray()), os.fstat(fd).st_size
+        growing.most = bound(os.pread(fd, HEAD_BYTES, 0))
+        if length > growing.most:
+            raise too_long(self.where, name, length, growing.most)
+        read_on(fd, growing.content, 0, sys.maxsize, growing.most)
+        return growing
+
+    def forget(self, name: str) -> None:
+        if self._again is not None and self._again[0] == name:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the file that `read_again` holds."""
+        if self._again is not None:
+            again, self._again = self._again, None
+            os.close(again[1])
+
+    def map(self, name: str, length: int) -> U8:
+        with translated(str(self._path / name), self._path):
+            try:
+                fd = opened(self._path / name, os.O_RDONLY)
+            except FileNotFoundError:
+                raise gone(self._path) or missing(self.where, name) from None
+            try:
+                found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
+                if found != length or not length:
+                    raise wrong_length(self.where, name, found, length)
+                return mapped(mmap.mmap(fd, length, prot=mmap.PROT_READ))
+            finally:
+                os.close(fd)
+
+    def rename(self, old: str, new: str) -> None:
+        self.check_writable()
+        with translated(str(self._path / old), self._path):
+            os.rename(self._path / old, self._path / new)
+
+    def unlink(self, name: str) -> None:
+        with translated(str(self._path / name), self._path):
+            os.unlink(self._path / name)
+
+    def fsync_dir(self) -> None:
+        self.check_writable()
+        try:
+            fsync_path(self._path)
+        except OSError as error:
+            self.poison(self.where, error)
+
+    def fsync_name(self) -> None:
+        self.check_writable()
+        try:
+            device = os.stat(self._path).st_dev
+            for parent in Path(os.path.realpath(self._path)).parents:  # of a link, where it leads
+                with suppress(PermissionError):  # a folder that may be entered, not listed
+                    if os.stat(parent).st_dev != device:
+                        return  # a disk is mounted below it, on a name that was there before
+                    fsync_path(parent)
+        except OSError as error:
+            self.poison(self.where, error)
+
+    def lock_writer(self, *, patient: bool = True) -> None:
+        for again in (patient, patient, False):
+            if self._lock_writer(again):
+                return
+            pins.wait_for_sweeper(self._path)
+
+    def _lock_writer(self, again: bool) -> bool:
+        """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
+        with translated(path := self._prefix + WRITER_LOCK, self._path):
+            fd = opened(path, os.O_RDWR | os.O_CREAT)
+            try:
+                # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(
+                    fd
+                ).st_nlink:  # the store was removed meanwhile (`unmade`): it locks nothing
+                    raise gone(self._path) or BlockingIOError
+                own = str(os.getpid()).encode().ljust(_PID_BYTES)
+                # what is written, the next sync waits for; and a file with other names may be anything's:
+                # that of a copy made by hard links (`cp -al`), which shares this lock, or no lock at all
+                if os.pread(fd, _PID_BYTES, 0) != own and os.fstat(fd).st_nlink == 1:
+                    os.pwrite(fd, own, 0)
+            except BlockingIOError:
+                holder = pins.holder(os.pread(fd, _PID_BYTES, 0))
+                os.close(fd)
+                if again:
+                    return False
+                raise StoreLocked(
+                    f"{holder} is writing to the store {self.where}.",
+                    "Wait until it has finished, or end it.",
+                ) from None
+            except BaseException:
+                pins.unlock(fd)
+                raise
+        self._writer = fd
+        return True
+
+    def unlock_writer(self) -> None:
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            pins.unlock(writer)
+
+    def forked(self) -> None:
+        """The writer's lock is the parent's alone: the child gives up its share by closing, which unlocks nothing. The
+        file that `read_again` holds has no lock and no place in it; each process closes its own descriptor of it."""
+        if self._writer is not None:
+            os.close(self._writer)
+            self._writer = None
+
+    def pin(self, name: str) -> Pin:
+        return pins.PosixPin(self._path, name)
+
+    def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
+        return pins.unpinned(self._path, names)
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        return pins.sweeping(self._path)
+
+    def close(self) -> None:
+        self.unlock_writer()
+        self._let_go()
+
+    def __del__(self) -> None:
+        self.close()  # a store that was dropped must not hold up other writers
+
+    def sync(self, name: str) -> None:
+        """Return when a file that another program wrote here will survive a power cut."""
+        self.check_writable()
+        with translated(str(self._path / name), self._path):
+            fd = opened(self._path / name, os.O_RDONLY)
+            try:
+                waiting.blocking(partial(os.fsync, fd))
+            except OSError as error:
+                self.poison(name, error)
+            finally:
+                os.close(fd)
+
+    def poison(self, what: str, error: OSError) -> NoReturn:
+        """Close the door for writing, for good; but where the whole folder is gone, say that."""
+        if lost := gone(self._path):
+            raise lost from error
+        self._poisoned = True
+        raise StoreError(
+            f"The disk failed to store {what}: {error.strerror}.",
+            "Check the disk, then open the store again: it holds the last commit, or this one.",
+        ) from error
+
+    def check_writable(self) -> None:
+        """Raise ClosedError once the disk has failed to store something."""
+        if self._poisoned:
+            raise ClosedError(
+                f"The store {self.where} takes no more writes since the disk failed an fsync.",
+                "Check the disk, then open the store again.",
+            )
+
+
+class _PosixOpen:
+    """A file that is open for writing."""
+
+    def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
+        self._files, self._name, self._fd = files, name, fd
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """What the parent writes, a child must not: they would write at one place of the file."""
+        self.close()
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class _PosixNewFile(_PosixOpen):
+    def write(self, data: Buffer) -> None:
+        self._files.check_writable()
+        rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
+        with translated(f"{self._files.where}/{self._name}"):
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]  # one call takes at most 2 GiB
+
+    def fsync(self) -> None:
+        try:
+            waiting.blocking(partial(os.fsync, self._fd))
+        except OSError as error:
+            self._files.poison(self._name, error)
+
+
+class _PosixEnd(_PosixOpen):
+    def write(self, at: int, data: bytes) -> None:
+        self._files.check_writable()
+        with translated(f"{self._files.where}/{self._name}"):
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:] if done else data, at + done)
+
+    def fdatasync(self) -> None:
+        try:
+            waiting.blocking(partial(os.fdatasync, self._fd), quick=True)
+        except OSError as error:
+            self._files.poison(self._name, error)
+
+    def shared(self) -> bool:
+        with translated(f"{self._files.where}/{self._name}"):
+            return links(self._fd) > 1
+
+
+def fsync_path(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        waiting.blocking(partial(os.fsync, fd))
+    finally:
+        os.close(fd)

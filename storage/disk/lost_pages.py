@@ -1,0 +1,128 @@
+"""Pages of mapped files that the system cannot give while a query reads them: the query raises, the process goes on.
+
+The system sends SIGBUS to a thread that reads a page of a map behind the end of its file (which was cut short
+meanwhile), or one that the disk cannot read; by default that ends the process. While work that looks for it afterwards
+runs (`watched`), the pages of such a map from there on become zeros, and the map is noted as lost: what reads it goes
+on over zeros, which are refused as nonsense or lead to a wrong answer, and nothing of it is given out, for `lost` is
+looked at before. Every other SIGBUS goes where it went before, also one while nothing is watched. Linux only.
+
+Source: the technique of virtual machines that map files (HotSpot's `Unsafe` reads).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import signal
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from gdb.base.once import PerProcess
+
+from ..columns.model import U8
+
+_ADDRESS = 16  # of si_addr in siginfo_t, on every 64-bit Linux
+_ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+_FIXED = 0x10
+_SIGINFO = 4
+_Handler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _Action(ctypes.Structure):
+    """`struct sigaction` of Linux."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_ubyte * 128),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+class _Maps:
+    """The maps of this process, by address, and the handler of the signal, once there is a map."""
+
+    def __init__(self) -> None:
+        self.lengths: dict[int, int] = {}
+        self.lost: dict[int, int] = {}
+        self.watching = deque[
+            None
+        ]()  # one for each block of work: threads add and remove without a lock
+        self._refs: dict[int, weakref.ref[mmap.mmap]] = {}
+        self._handler = _Handler(self._on_signal)
+        self._before = _Action()
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._sigaction, self._mmap = libc.sigaction, libc.mmap
+        self._mmap.restype = ctypes.c_void_p
+        numbers = (ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+        self._mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *numbers)
+        own = _Action(ctypes.cast(self._handler, ctypes.c_void_p), flags=_SIGINFO)
+        self._sigaction(signal.SIGBUS, ctypes.byref(own), ctypes.byref(self._before))
+
+    def add(self, whole: mmap.mmap, begin: int) -> None:
+        def gone(_: object) -> None:
+            for known in (self.lengths, self.lost, self._refs):
+                known.pop(begin, None)
+
+        self._refs[begin] = weakref.ref(whole, gone)
+        self.lengths[begin] = -(-len(whole) // mmap.PAGESIZE) * mmap.PAGESIZE
+
+    def _on_signal(self, number: int, info: int, _: int) -> None:
+        """In the thread that read the page, which stands at that instruction."""
+        address = ctypes.c_uint64.from_address(info + _ADDRESS).value
+        for begin, length in list(self.lengths.items()):
+            if self.watching and begin <= address < begin + length:
+                page = address - (address - begin) % mmap.PAGESIZE
+                size, kind = begin + length - page, _ANONYMOUS | _FIXED
+                self.lost[begin] = min(self.lost.get(begin, length), page - begin)
+                if self._mmap(page, size, mmap.PROT_READ, kind, -1, 0) == page:
+                    return
+        self._sigaction(signal.SIGBUS, ctypes.byref(self._before), None)  # it comes again
+
+
+_maps = PerProcess(_Maps)
+
+
+def mapped(whole: mmap.mmap) -> U8:
+    """The bytes of a map, u8[length], whose pages are watched where that is known to work."""
+    found = np.frombuffer(whole, np.uint8)
+    if sys.platform == "linux" and sys.maxsize > 2**32:
+        _maps.get().add(whole, found.__array_interface__["data"][0])
+    return found
+
+
+def lost(data: U8) -> int | None:
+    """From which byte on a file that was mapped became zeros; None where nothing of it was lost."""
+    found = _maps.get().lost
+    return found.get(data.__array_interface__["data"][0]) if found else None
+
+
+def happened() -> bool:
+    """Whether pages of any map were lost."""
+    return bool(_maps.get().lost)
+
+
+class watched:  # used in `with`, as a function would be
+    """A block of work that reads maps.
+
+    look : called at its end where pages of some map were lost, whether or not it has failed; raises where it read that
+        one.
+    """
+
+    __slots__ = ("_look",)
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        self._look = look
+
+    def __enter__(self) -> None:
+        _maps.get().watching.append(None)
+
+    def __exit__(self, *_: object) -> None:
+        maps = _maps.get()
+        maps.watching.pop()
+        if maps.lost:
+            self._look()

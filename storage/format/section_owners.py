@@ -1,0 +1,83 @@
+"""Whose the sections of a store's files are, by its manifest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from .formats import PART_SECTIONS, SPACE_SECTIONS
+
+if TYPE_CHECKING:
+    from .manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
+
+
+def owners(manifest: Manifest) -> dict[int, Counter[int]]:
+    """Of each file, by its number: how many things each of its sections belongs to."""
+    found: dict[int, Counter[int]] = {}
+    for file, section in sections(manifest):
+        found.setdefault(file, Counter())[section] += 1
+    return found
+
+
+def sections(manifest: Manifest) -> Iterator[tuple[int, int]]:
+    """The section that each thing of a store has: the numbers of its file and of itself."""
+    for group in manifest.groups:
+        yield from _of_columns(group.file, (group.ids, *group.columns.values()))
+    for edge_type in manifest.types:
+        yield from _of_columns(edge_type.file, edge_type.columns.values())
+        for segment in (segment for part in edge_type.parts for segment in part.segments):
+            yield from ((segment.file, segment.section + n) for n in range(PART_SECTIONS))
+    for space in manifest.spaces:
+        yield from ((space.file, space.section + n) for n in range(SPACE_SECTIONS))
+    if manifest.delta is not None:
+        yield from _of_delta(manifest.delta)
+
+
+def _of_columns(file: int, columns: Iterable[ColumnRecord]) -> Iterator[tuple[int, int]]:
+    for column in columns:
+        for section in (column.values, column.offsets, column.valid):
+            if section >= 0:
+                yield file, section
+        if column.kind == "string[]":  # those of the strings stand behind those of the lists
+            yield file, column.offsets + 1
+
+
+def _of_delta(delta: DeltaRecord) -> Iterator[tuple[int, int]]:
+    yield delta.file, delta.dead
+    for edges in delta.types:
+        yield delta.file, edges.keys
+        yield delta.file, edges.removed
+    for patch in patches_of(delta):
+        yield delta.file, patch.rows
+    yield from _of_columns(delta.file, (column for column, _ in columns_of_delta(delta)))
+
+
+def patches_of(delta: DeltaRecord) -> Iterator[PatchRecord]:
+    """All patches of a delta."""
+    for patches in (*delta.patches.values(), *(edges.patches for edges in delta.types)):
+        yield from patches.values()
+
+
+def columns_of_delta(delta: DeltaRecord) -> Iterator[tuple[ColumnRecord, int]]:
+    """All columns of a delta, ids too, and the number of values."""
+    for added in delta.added:
+        count = sum(stop - start for start, stop in added.ranges)
+        yield from ((column, count) for column in (added.ids, *added.columns.values()))
+    for edges in delta.types:
+        yield from ((column, edges.count) for column in edges.columns.values())
+    yield from ((patch.column, patch.count) for patch in patches_of(delta))
+
+
+def columns(manifest: Manifest) -> Iterator[tuple[int, ColumnRecord, int]]:
+    """All columns, ids too: the number of the file, the record, and the number of values."""
+    for group in manifest.groups:
+        count = sum(stop - start for start, stop in group.ranges)
+        for column in (group.ids, *group.columns.values()):
+            yield group.file, column, count
+    for edge_type in manifest.types:
+        for column in edge_type.columns.values():
+            yield edge_type.file, column, edge_type.edge_count
+    if manifest.delta is not None:
+        for column, count in columns_of_delta(manifest.delta):
+            yield manifest.delta.file, column, count

@@ -1,0 +1,490 @@
+"""Segment files: immutable, a header, a table of sections, and the sections (docs/FORMAT.md).
+
+A file knows nothing of its own checksum; the manifest pins name, length and checksum
+(`FileRecord`), and `open_segment` refuses any other bytes before the first of them is used.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.base import usage, waiting
+from gdb.errors import CorruptStore, Fault, InternalError
+from gdb.records import dataclass
+
+from ..columns.model import F64, I32, I64, U8, U32
+from ..disk import lost_pages
+from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
+from ..disk.checksum import Buffer, Hasher, digest
+from ..disk.files import MANIFEST, Files, mapped_length, wrong_length
+from ..disk.pins import Pin
+from .invariants import (
+    CHECKSUMS,
+    PACKED,
+    SECTION_TABLES,
+    SECTIONS,
+    SEGMENTS_TOLD,
+    Compared,
+    Contradiction,
+    Invariant,
+)
+from .invariants import hold as invariants_hold
+
+U64 = npt.NDArray[np.uint64]
+T = TypeVar("T")
+Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int32 | np.int64 | np.float64]
+
+MAGIC = b"gdb.seg\n"
+SEGMENT_FORMAT = 2  # 1 where no section is packed
+HEADER = struct.Struct("<8sIIQ40x")  # magic, format, sections, file length: 64 bytes
+ENTRY = struct.Struct("<IIQQI4x")  # kind, bytes per item, offset, length in bytes, code: 32 bytes
+_RESERVED, _ENTRY_RESERVED = 40, 4  # bytes of these that mean nothing
+SMALL_ALIGNMENT, PAGE, PAGE_FROM = 64, 4096, 65536
+_CHUNK = 16 << 20
+MOST_LOOKS = 32  # files whose length is compared again when a query begins
+
+
+class SectionKind(IntEnum):
+    """What a section holds."""
+
+    INTERVAL_FIRST = 1  # u32[k]
+    INTERVAL_LENGTH = 2  # u32[k]
+    ROW_LENGTHS = 3  # u8[rows], 255 = see LONG_ROWS
+    LONG_ROWS = 4  # u32, the lengths of 255 and more
+    NEIGHBOURS = 5  # u32[m]
+    VALUES = 16  # i64[n], f64[n], i32[n], u8[n] or UTF-8 bytes
+    STRING_OFFSETS = 17  # i64[n + 1]
+    VALIDITY = 18  # bits, least significant first
+    LIST_OFFSETS = 19  # i64[n + 1]
+    ID_KEYS = 32  # i64[n] or u64[n], ascending
+    ID_VIDS = 33  # u32[n]
+    DEAD_VIDS = 48  # u32[n], ascending
+    PATCHED_ROWS = 49  # i64[n], ascending
+    ADDED_KEYS = 50  # u64[n], ascending
+    REMOVED_RANKS = 51  # i64[n], ascending
+
+
+class Code(IntEnum):
+    """How a section's bytes tell its items."""
+
+    PLAIN = 0  # one after the other
+    NUMBERS = 1  # see `gdb.storage.format.packed_blocks`
+    ROWS = 2  # see `gdb.storage.format.gaps`
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What the manifest pins of one file; `digest` is the BLAKE2b-128 of the whole file in hex."""
+
+    name: str
+    length: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Streamed:
+    """An array of `length` items that is not in memory as a whole: `blocks` gives it front to back, each time anew."""
+
+    dtype: np.dtype[np.generic]
+    length: int
+    blocks: Callable[[], Iterator[Data]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its elements."""
+        return self.dtype.itemsize * self.length
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One array of a file to be written.
+
+    counted : the manifest tells how many items there are, or at most, so that they may be packed. rows : offsets i64
+    of neighbours, which may be packed by them. code : how `data` tells the items; of a packed section it is words, and
+    `item` the bytes of an item.
+    """
+
+    kind: SectionKind
+    data: Data | Streamed
+    counted: bool = False
+    rows: I64 | None = None
+    code: Code = Code.PLAIN
+    item: int = 0
+
+    def blocks(self) -> Iterator[Data]:
+        """Its data, front to back."""
+        if isinstance(self.data, Streamed):
+            yield from self.data.blocks()
+        else:
+            yield self.data
+
+
+class Inside:
+    """A few sections that lie inside another file, as the bytes of a segment file; these are made when they are first
+    asked for.
+
+    Parameters
+    ----------
+    sections, raw : one of both.
+    """
+
+    __slots__ = ("_raw", "_sections")
+
+    def __init__(self, sections: Sequence[Section] = (), raw: bytes = b"") -> None:
+        self._sections, self._raw = sections, raw
+
+    @property
+    def bytes(self) -> bytes:
+        """The sections as a segment file has them, made on first use."""
+        if not self._raw:
+            out = io.BytesIO()
+            write_sections(out.write, self._sections, None)
+            self._raw = out.getvalue()
+        return self._raw
+
+
+def _start(at: int, size: int) -> int:
+    """Where a section of `size` bytes begins when the one before it ends at `at`."""
+    alignment = PAGE if size >= PAGE_FROM else SMALL_ALIGNMENT
+    return -(-at // alignment) * alignment
+
+
+def write_sections(
+    write: Callable[[Buffer], object],
+    sections: Sequence[Section],
+    on_bytes: Callable[[int], None] | None,
+) -> tuple[int, str]:
+    """Write a segment file of these sections; its length and checksum."""
+    at = HEADER.size + ENTRY.size * len(sections)
+    entries: list[bytes] = []
+    pads: list[int] = []
+    for section in sections:
+        start = _start(at, section.data.nbytes)
+        pads.append(start - at)
+        item = section.item or section.data.dtype.itemsize
+        code = int(section.code)
+        entries.append(ENTRY.pack(int(section.kind), item, start, section.data.nbytes, code))
+        at = start + section.data.nbytes
+    hasher = Hasher()
+
+    def emit(data: Buffer) -> None:
+        hasher.update(data)
+        write(data)
+        if on_bytes:
+            on_bytes(memoryview(data).nbytes)
+
+    is_plain = all(section.code is Code.PLAIN for section in sections)
+    version = 1 if is_plain else SEGMENT_FORMAT
+    emit(HEADER.pack(MAGIC, version, len(sections), at) + b"".join(entries))
+    for section, pad in zip(sections, pads, strict=True):
+        emit(bytes(pad))
+        left = section.data.nbytes
+        for block in section.blocks():
+            little = block.astype(section.data.dtype.newbyteorder("<"), copy=False)
+            raw = np.ascontiguousarray(little).view(np.uint8).reshape(-1)
+            left -= raw.shape[0]
+            for begin in range(0, raw.shape[0], _CHUNK):
+                emit(raw[begin : begin + _CHUNK].data)
+        need(not left, "a section of another length than was said")
+    return at, hasher.digest().hex()
+
+
+class SegmentFile:
+    """A verified, mapped segment file. own : this process wrote it, so that nothing in it is a surprise."""
+
+    __slots__ = ("_bytes", "_entries", "_where", "name", "own")
+
+    def __init__(self, where: str, name: str, content: U8, *, own: bool = False) -> None:
+        self._where, self.name, self._bytes, self.own = where, name, content, own
+        if content.shape[0] < HEADER.size:
+            raise self._damaged("is too short for its header", SECTION_TABLES)
+        magic, version, count, length = HEADER.unpack_from(content.data)
+        known = magic == MAGIC and 1 <= version <= SEGMENT_FORMAT
+        if not known or length != content.shape[0]:
+            raise self._damaged("has no segment header", SECTION_TABLES)
+        if HEADER.size + count * ENTRY.size > length:
+            raise self._damaged("is too short for its table of sections", SECTION_TABLES)
+        self._entries: list[tuple[int, int, int, int, int]] = [
+            ENTRY.unpack_from(content.data, HEADER.size + i * ENTRY.size) for i in range(count)
+        ]
+        at = HEADER.size + count * ENTRY.size
+        for _, _, offset, size, code in self._entries:
+            if offset != _start(at, size):  # nor can sections overlap
+                raise self._damaged("has sections that do not follow one another", SECTION_TABLES)
+            if code and version == 1:
+                raise self._damaged("has packed sections, which its format has not", SECTION_TABLES)
+            at = offset + size
+        if at != length:
+            raise self._damaged("has sections that do not fill it", SECTION_TABLES)
+
+    # `most`: items that the section may have, by the manifest. A packed one with more is refused before
+    # memory is asked for; one that no count bounds is never packed. The length of a plain one speaks for itself.
+
+    def u8(self, section: int, kind: SectionKind, most: int = 0) -> U8:
+        """A section of u8, at most so many where `most` is given. Raises CorruptStore, as the others."""
+        return self._items(section, kind, 1, most)
+
+    def u32(self, section: int, kind: SectionKind, most: int = 0) -> U32:
+        """A section of little-endian u32."""
+        return self._items(section, kind, 4, most).view("<u4")
+
+    def u64(self, section: int, kind: SectionKind, most: int = 0) -> U64:
+        """A section of little-endian u64."""
+        return self._items(section, kind, 8, most).view("<u8")
+
+    def i32(self, section: int, kind: SectionKind, most: int = 0) -> I32:
+        """A section of little-endian i32."""
+        return self._items(section, kind, 4, most).view("<i4")
+
+    def i64(self, section: int, kind: SectionKind, most: int = 0) -> I64:
+        """A section of little-endian i64."""
+        return self._items(section, kind, 8, most).view("<i8")
+
+    def f64(self, section: int, kind: SectionKind) -> F64:
+        """A section of little-endian f64."""
+        return self._items(section, kind, 8, 0).view("<f8")
+
+    def neighbours(self, section: int, offsets: I64, out: U32 | None = None) -> U32:
+        """The neighbours of rows at offsets i64[rows + 1], none empty, u32[offsets[-1]]: written to `out` where that is
+        given, else a view of the map where they lie there as they are."""
+        found, code = self._section(section, SectionKind.NEIGHBOURS, 4)
+        if code is Code.PLAIN:
+            plain = found.view("<u4")
+            if plain.shape[0] != offsets[-1]:
+                how = f"holds another segment than the manifest says, in section {section}"
+                raise self._damaged(how, SEGMENTS_TOLD)
+            if out is None:
+                return plain
+            out[:] = plain
+            return out
+        own = out
+        if own is None:
+            own = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
+        from . import packing  # brings the compiler
+
+        try:
+            if code is not Code.ROWS:
+                raise packing.Unreadable
+            packing.unpack_rows(found.view("<u8"), offsets, own)
+        except packing.Unreadable:
+            how = f"holds packed neighbours in section {section} that are none"
+            raise self._damaged(how, PACKED) from None
+        if out is None:
+            own.flags.writeable = False
+        return own
+
+    def look(self) -> None:
+        """Raise CorruptStore where the file was cut short since it was mapped, or pages of it could not be read.
+
+        Cost: half a microsecond.
+        """
+        wanted = self._bytes.shape[0]
+        if (found := mapped_length(self._bytes)) < wanted:
+            raise wrong_length(self._where, self.name, found, wanted)
+        if (begin := lost_pages.lost(self._bytes)) is not None:
+            raise damaged(self._where, self.name, f"cannot be read from byte {begin:,} on")
+
+    @property
+    def sections(self) -> int:
+        """How many sections the file has."""
+        return len(self._entries)
+
+    @property
+    def format(self) -> int:
+        """The number of its format."""
+        return int(HEADER.unpack_from(self._bytes.data)[1])
+
+    @property
+    def packs(self) -> bool:
+        """Whether a section is packed."""
+        return any(code for *_, code in self._entries)
+
+    def packed_rows(self, section: int) -> U64 | None:
+        """The words of packed neighbours; None where they lie there as they are."""
+        found, code = self._section(section, SectionKind.NEIGHBOURS, 4)
+        return None if code is Code.PLAIN else found.view("<u8")
+
+    def unused(self) -> Iterator[U8]:
+        """The bytes that mean nothing: in the header, in the table, and between the sections."""
+        yield self._bytes[HEADER.size - _RESERVED : HEADER.size]
+        at = HEADER.size + len(self._entries) * ENTRY.size
+        yield self._bytes[HEADER.size : at].reshape(-1, ENTRY.size)[:, -_ENTRY_RESERVED:]
+        for _, _, offset, size, _ in self._entries:
+            yield self._bytes[at:offset]
+            at = offset + size
+
+    def contents(self) -> Iterator[tuple[int, int, U8]]:
+        """Of each section its kind, the bytes of one item, and all its bytes; none may be packed."""
+        for number, (kind, item, offset, length, code) in enumerate(self._entries):
+            if code:
+                raise self._damaged(f"has a packed section {number} where none may be")
+            yield kind, item, self._bytes[offset : offset + length]
+
+    def extent(self, section: int) -> tuple[int, int]:
+        """Where a section begins in the file, and its length in bytes."""
+        return self._entries[section][2:4]
+
+    def _items(self, number: int, kind: SectionKind, item: int, most: int) -> U8:
+        """The bytes of a section's items: of the map, or unpacked."""
+        found, code = self._section(number, kind, item)
+        if code is Code.PLAIN:
+            return found
+        from . import packing  # brings the compiler
+
+        try:
+            if code is not Code.NUMBERS:
+                raise packing.Unreadable
+            own = packing.unpacked_numbers(found.view("<u8"), item, most)
+        except packing.Unreadable:
+            how = f"holds packed numbers in section {number} that are none"
+            raise self._damaged(how, PACKED) from None
+        own.flags.writeable = False
+        return own
+
+    def _section(self, number: int, kind: SectionKind, item: int) -> tuple[U8, Code]:
+        if not 0 <= number < len(self._entries):
+            raise self._damaged(f"has no section {number}")
+        found, size, offset, length, code = self._entries[number]
+        unit = 8 if code else item  # of packed ones: words
+        if found != kind or size != item or length % unit or offset % SMALL_ALIGNMENT:
+            raise self._damaged(f"has another section {number} than the manifest says")
+        if code not in (Code.PLAIN, Code.NUMBERS, Code.ROWS):
+            raise self._damaged(f"has a section {number} of a code that there is not")
+        if offset + length > self._bytes.shape[0]:
+            raise self._damaged(f"ends inside section {number}")
+        return self._bytes[offset : offset + length], Code(code)
+
+    def _damaged(self, how: str, invariant: Invariant = SECTIONS) -> CorruptStore:
+        return damaged(self._where, self.name, how, invariant.name)
+
+
+_written: weakref.WeakKeyDictionary[Files, set[FileRecord]] = weakref.WeakKeyDictionary()
+
+
+def note_written(files: Files, record: FileRecord) -> None:
+    """Note that this process wrote and synced a file through `files`."""
+    _written.setdefault(files, set()).add(record)
+
+
+def open_segment(files: Files, record: FileRecord, *, anew: bool = True) -> SegmentFile:
+    """Map a file and verify that it is the one that the manifest committed.
+
+    anew : also where this process wrote it itself through `files`, and so knows its bytes; without, it is `own`.
+
+    Raises
+    ------
+    CorruptStore : it is missing, of another length, or of other bytes.
+    """
+    content = files.map(record.name, record.length)
+    own = not anew and record in _written.get(files, ())
+    if not own:
+        verify(files, record, content)
+    return SegmentFile(files.where, record.name, content, own=own)
+
+
+class Segments:
+    """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
+
+    __slots__ = ("_anew", "_lock", "_opened", "_turn", "files", "inline", "pins", "records")
+
+    def __init__(
+        self,
+        files: Files,
+        records: tuple[FileRecord, ...],
+        inline: Inside | None,
+        before: Segments | None = None,
+        pins: Sequence[Pin] | None = None,
+        *,
+        anew: bool = True,
+    ) -> None:
+        """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
+        both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`.
+        anew : as of `open_segment`."""
+        self.files, self.records, self.inline = files, records, inline
+        self._anew = anew
+        if pins is None:
+            pins = () if before is None else before.pins
+        self.pins: Sequence[Pin] = pins
+        self._opened: dict[int, SegmentFile] = {}
+        self._turn = 0  # of `look`
+        if before is not None:
+            known = dict(before._opened).items()
+            if before.records is records:
+                self._opened = {n: file for n, file in known if n < len(records)}
+            else:
+                opened = {before.records[n]: f for n, f in known if n < len(before.records)}
+                self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
+        self._lock = waiting.Lock()
+
+    def look(self, *, every: bool = False) -> None:
+        """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn, or
+        all. Raises CorruptStore."""
+        files = list(self._opened.values())  # one step: another thread may open more
+        if len(files) > MOST_LOOKS and not every:
+            begin = self._turn = (self._turn + MOST_LOOKS) % len(files)
+            files = (files[begin:] + files[:begin])[:MOST_LOOKS]
+        for file in files:
+            file.look()
+
+    def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
+        """Whether these numbers are the same files in an earlier manifest."""
+        return all(
+            n < len(self.records)
+            and n < len(before.records)
+            and (self.records[n] is before.records[n] or self.records[n] == before.records[n])
+            for n in numbers
+        )
+
+    def __getitem__(self, number: int) -> SegmentFile:
+        """The file of that number in the manifest; CorruptStore where it is not what was committed."""
+        with self._lock:
+            if number not in self._opened:
+                self._opened[number] = self._open(number)
+            return self._opened[number]
+
+    def _open(self, number: int) -> SegmentFile:
+        if number == len(self.records) and self.inline is not None:
+            content = np.frombuffer(bytearray(self.inline.bytes), np.uint8)  # numbers are aligned
+            content.flags.writeable = False
+            return SegmentFile(self.files.where, MANIFEST, content)
+        if not 0 <= number < len(self.records):
+            raise damaged(self.files.where, MANIFEST, f"names no file {number}")
+        return open_segment(self.files, self.records[number], anew=self._anew)
+
+
+def verify(files: Files, record: FileRecord, content: U8) -> None:
+    """Raise CorruptStore unless the bytes have the checksum that the manifest pinned."""
+    if digest(content.data).hex() != record.digest:
+        how = "does not hold the bytes that were committed"
+        raise damaged(files.where, record.name, how, CHECKSUMS.name)
+
+
+def damaged(where: str, name: str, how: str, invariant: str = "") -> CorruptStore:
+    """The error for a file whose bytes are wrong. invariant : the name of that which does not hold."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} {how}.",
+        "Restore the folder from a copy, or import the data again.",
+        (Fault(invariant, name, how),),
+    )
+
+
+def compare(where: str, name: str, invariants: Iterable[Compared[T]], thing: T) -> None:
+    """Raise CorruptStore unless the invariants hold of a thing that was read from a file."""
+    try:
+        invariants_hold(invariants, thing)
+    except Contradiction as wrong:
+        raise damaged(where, name, str(wrong), wrong.invariant) from None
+
+
+def need(condition: bool, what: str) -> None:
+    """Raise InternalError unless an invariant of the storage room holds."""
+    if not condition:
+        raise InternalError(f"Storage: {what}.", "Please report this.")

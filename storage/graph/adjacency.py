@@ -1,0 +1,144 @@
+"""The view of a partition that planner and executors see: sorted neighbour lists behind an interval
+index.
+
+One `Adjacency` is one part of an edge-label partition (ELP), or the union of several (a
+relationship with several types, or one without direction). Rows are found through the interval
+index (geneva-tpds §4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.records import dataclass
+
+from ..format.direction import Direction
+
+U32 = npt.NDArray[np.uint32]
+I64 = npt.NDArray[np.int64]
+
+
+class Shape(NamedTuple):
+    """What planning needs of an adjacency, which is known before it is read: `Adjacency` says what its numbers are."""
+
+    rows: int
+    edges: int
+    simple: bool
+    loops: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Adjacency:
+    """Neighbour lists of all vertices that have an edge of the given types in the given direction.
+
+    types : the edge types united here, sorted.
+    direction : as seen from the row's vertex. In ANY an edge stands in the rows of both ends (a
+        self-loop once).
+    first : u32[k], first vid of each interval, ascending.
+    length : u32[k], number of vids in each interval.
+    row : u32[k], row number of each interval's first vid.
+    offsets : i64[rows + 1].
+    neighbours : u32[m], ascending within a row; parallel edges repeat a neighbour.
+    simple : no row holds a neighbour twice.
+    loops : some row holds its own vertex.
+    max_degree : longest row.
+    """
+
+    types: tuple[str, ...]
+    direction: Direction
+    first: U32
+    length: U32
+    row: U32
+    offsets: I64
+    neighbours: U32
+    simple: bool
+    loops: bool
+    max_degree: int
+
+    @property
+    def arrays(self) -> tuple[U32, U32, U32, I64, U32]:
+        """What it consists of, in the order of its fields."""
+        return self.first, self.length, self.row, self.offsets, self.neighbours
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.rows, len(self.neighbours), self.simple, self.loops)
+
+    @property
+    def rows(self) -> int:
+        return int(self.offsets.shape[0] - 1)
+
+    def rows_of(self, vids: U32) -> I64:
+        """Row number of each vid, -1 where it has none; i64[n]."""
+        if not self.first.shape[0]:
+            return np.full(vids.shape, -1, np.int64)
+        if self.first.shape[0] == 1:
+            steps = vids.astype(np.int64) - int(self.first[0])
+            known = (steps >= 0) & (steps < int(self.length[0]))
+            return np.where(known, steps + int(self.row[0]), -1)
+        at = self.first.searchsorted(vids, "right").astype(np.int64) - 1
+        inside = np.maximum(at, 0)
+        step = vids.astype(np.int64) - self.first[inside]
+        known = (at >= 0) & (step >= 0) & (step < self.length[inside])
+        return np.where(known, self.row[inside] + step, -1)
+
+    def degrees_of(self, vids: U32) -> I64:
+        """Number of neighbours of each vid (parallel edges count), 0 where it has no row;
+        i64[n]."""
+        rows = self.rows_of(vids)
+        safe = np.maximum(rows, 0)
+        if not self.rows:
+            return np.zeros(vids.shape, np.int64)
+        return np.where(rows >= 0, self.offsets[safe + 1] - self.offsets[safe], 0)
+
+    def present(self, vids: U32) -> tuple[I64, I64]:
+        """Which of ascending vids have a row, by their places, and the degree of each of these; i64[n] both. Costs a
+        search for each interval, or for each vid where these are fewer, and what is found."""
+        if len(self.first) > len(vids):
+            rows = self.rows_of(vids)
+            places = np.flatnonzero(rows >= 0)
+            rows = rows[places]
+        else:
+            start = np.searchsorted(vids, self.first)
+            end = np.searchsorted(vids, self.first + self.length)
+            counts = end - start
+            if len(counts) == 1 and counts[0] == self.length[0]:  # all of its vids
+                return np.arange(start[0], end[0]), self.offsets[1:] - self.offsets[:-1]
+            before = np.cumsum(counts) - counts
+            places = np.arange(int(counts.sum())) + np.repeat(start - before, counts)
+            rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
+        return places, self.offsets[rows + 1] - self.offsets[rows]
+
+    def within(self, ranges: Sequence[tuple[int, int]]) -> tuple[U32, I64]:
+        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n]."""
+        vids, found, degrees = self.vids(), [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+        for low, high in ranges:
+            begin, end = np.searchsorted(vids, (low, high)).tolist()
+            found.append(vids[begin:end])
+            degrees.append(np.diff(self.offsets[begin : end + 1]))
+        whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
+        if len(whole) == 1:
+            return whole[0]
+        return np.concatenate(found), np.concatenate(degrees)
+
+    def vids(self) -> U32:
+        """The vid of every row, u32[rows] ascending."""
+        if not self.first.shape[0]:
+            return np.zeros(0, np.uint32)
+        return np.concatenate(
+            [
+                np.arange(f, f + n, dtype=np.uint32)
+                for f, n in zip(self.first, self.length, strict=True)
+            ]
+        )
+
+    def neighbours_of(self, vid: int) -> U32:
+        """The neighbours of one vid, u32[d] ascending; empty where it has no row."""
+        row = int(self.rows_of(np.array([vid], np.uint32))[0])
+        if row < 0:
+            return self.neighbours[:0]
+        return self.neighbours[self.offsets[row] : self.offsets[row + 1]]

@@ -1,0 +1,42 @@
+"""Ascending arrays of distinct numbers: vids, ranks, keys. Those of a transaction are mostly few beside many, or in
+order already, so that nothing here hashes, as `np.unique` does."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from ..columns.model import I64, U32
+from .pcsr import U64
+
+Numbers = TypeVar("Numbers", U32, I64)
+
+
+def distinct(numbers: Numbers) -> Numbers:
+    """The distinct numbers, ascending."""
+    if (numbers[1:] > numbers[:-1]).all():
+        return numbers
+    numbers = np.sort(numbers)
+    kept = np.ones(len(numbers), np.bool_)
+    kept[1:] = numbers[1:] != numbers[:-1]
+    return numbers[kept]
+
+
+def united(numbers: Numbers, more: Numbers) -> Numbers:
+    """The numbers of two such arrays as one. Cost: a copy, and a search for each of `more`."""
+    if not len(numbers) or not len(more):
+        return numbers if len(numbers) else more
+    at = numbers.searchsorted(more)
+    fresh = numbers[np.minimum(at, len(numbers) - 1)] != more
+    at, more = at[fresh], more[fresh]
+    found: Numbers = np.insert(numbers, at, more)
+    return found
+
+
+def last_places(keys: U32 | U64) -> tuple[U64, I64]:
+    """The distinct keys ascending, and the last place of each."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys.astype(np.uint64), np.arange(len(keys), dtype=np.int64)
+    ascending, first = np.unique(keys[::-1].astype(np.uint64), return_index=True)
+    return ascending, (len(keys) - 1 - first).astype(np.int64)

@@ -1,0 +1,130 @@
+"""A graph with its vertices numbered by degree, the highest first.
+
+Vids are grouped by label, so a restriction between unlabelled vertices does not lead from higher to
+lower degrees. Where a plan names no vertex outside of itself (it counts, and every vertex may be
+any), it may as well run on a renumbered graph, in which the lists cut by restrictions are short
+(the degree order of triangle counting; `N+` of an arboricity order).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from gdb.base import waiting
+from gdb.base.once import MadeOnce
+from gdb.errors import InternalError
+
+from ..format.direction import Direction
+from .adjacency import I64, U32, Adjacency
+
+
+class NamedType(Protocol):
+    """An edge type of a snapshot."""
+
+    @property
+    def name(self) -> str:
+        """The name of the type."""
+
+    @property
+    def directed(self) -> bool:
+        """Whether its edges have a direction."""
+
+
+class Numbered(Protocol):
+    """What is renumbered: a snapshot."""
+
+    @property
+    def edge_types(self) -> Sequence[NamedType]:
+        """The types of edges."""
+
+    @property
+    def vertex_count(self) -> int:
+        """Vids are below it."""
+
+    @property
+    def edge_count(self) -> int:
+        """Edge ids are below it."""
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """The neighbours of each vertex by edges of these types (none: of all) in a direction."""
+
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """The edge of each neighbour of that adjacency, i64."""
+
+
+class RankedGraph:
+    """A snapshot whose vertex of rank r, by number of its edges, is vid r.
+
+    Adjacencies are renumbered when first asked for (each row is sorted by itself, on all cores) and kept; under a
+    budget that has no room for them, in a temporary file. Edge ids have
+    no place here.
+    """
+
+    def __init__(self, base: Numbered) -> None:
+        self.vertex_count, self.edge_count = base.vertex_count, base.edge_count
+        self.edge_types = base.edge_types
+        self._base = weakref.ref(base)
+        self._lock = waiting.Lock()
+        self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
+        from . import degree_loops as rank_loops  # brings the compiler
+
+        degrees = np.zeros(base.vertex_count, np.int64)
+        for kind in base.edge_types:  # type by type: their union would be a copy of all edges
+            for direction in (Direction.OUT, Direction.IN) if kind.directed else (Direction.ANY,):
+                rank_loops.add_degrees(base.adjacency((kind.name,), direction), degrees)
+        self._vid, self._rank, self.ordered = rank_loops.ranks(degrees)
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """Neighbour lists in ranks; the same object for the same question."""
+        with self._lock:
+            if (types, direction) not in self._known:
+                base = self._base()
+                if base is None:
+                    raise InternalError("A ranked graph outlived its snapshot.")
+                old = base.adjacency(types, direction)
+                self._known[types, direction] = waiting.aside(
+                    len(old.neighbours), lambda: _renumbered(old, self._vid, self._rank)
+                )
+            return self._known[types, direction]
+
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
+
+
+def ranked(graph: Numbered) -> RankedGraph:
+    """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
+    return _ranked.of(graph)
+
+
+_ranked: MadeOnce[Numbered, RankedGraph] = MadeOnce(
+    lambda graph: waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
+)
+
+
+def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
+    """`old` with vid[r] called r."""
+    from . import degree_loops as rank_loops  # brings the compiler
+
+    vids, offsets, neighbours = rank_loops.renumbered(old, vid, rank, old.max_degree)
+    return Adjacency(
+        old.types,
+        old.direction,
+        *intervals(vids),
+        offsets,
+        neighbours,
+        old.simple,
+        old.loops,
+        old.max_degree,
+    )
+
+
+def intervals(vids: U32) -> tuple[U32, U32, U32]:
+    """First vid, length and first row of each run of vids that follow one another."""
+    breaks = np.flatnonzero(np.diff(vids.astype(np.int64)) != 1) + 1
+    row = np.concatenate([[0], breaks])[: len(vids)].astype(np.uint32)
+    length = np.diff(np.concatenate([row, [len(vids)]])).astype(np.uint32)
+    return vids[row], length, row

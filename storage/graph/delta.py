@@ -1,0 +1,309 @@
+"""What was changed since the base was written: vertices and edges added and removed, properties set.
+
+A store is a base (`gdb.storage.write.build`) and at most one delta. A commit writes what it changed of the delta into
+the journal (`gdb.storage.format.journal`), or the whole delta anew, into the manifest itself or into a file of its own;
+when it has grown, the base is written anew with it (`gdb.storage.write.compaction`). Readers never see the difference:
+`Vertices` and `Partitions` put both together, so that each list is one contiguous sorted list (the multi-version
+neighbour arrays of the thesis, ch. 4 §4.4, with two versions).
+
+Vertices that are added get the vids after those of the base, in the order in which they come, and keep them until the
+base is written anew. A vertex that is removed leaves its vid unused. Edges are named by rank: the place of an edge of
+the base among those of its type, by (source, target), of an undirected type by (smaller end, larger end).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gdb.records import dataclass, field, quick
+
+from ..columns.model import I64, U32, Column, offsets_of_lengths
+from ..format.invariants import DELTA_LENGTHS
+from ..format.manifest import (
+    AddedEdges,
+    AddedVertices,
+    ColumnRecord,
+    DeltaRecord,
+    Manifest,
+    PatchRecord,
+)
+from ..format.segment import Section, SectionKind, Segments, compare, damaged
+from . import property_columns as properties
+from . import section_checks as readable
+from .pcsr import U64
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Patch:
+    """New values of one property. rows : i64[k], ascending, distinct; column : k values."""
+
+    rows: I64
+    column: Column
+
+    def of_rows(self, rows: I64) -> Patch:
+        """What it says of some rows, i64[n], by their places."""
+        if not len(self.rows):
+            return self
+        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        hit = (self.rows[at] == rows).nonzero()[0]
+        return Patch(hit, self.column.take(at[hit]))
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class NewVertices:
+    """Vertices of one group that were added, also those removed again; ranges : their vids, ascending."""
+
+    labels: tuple[str, ...]
+    id_space: str
+    ranges: Ranges
+    ids: Column
+    columns: Mapping[str, Column]
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str]:
+        return self.labels, self.id_space
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeDelta:
+    """Changes of one edge type.
+
+    keys : u64[n], `source << 32 | target` of the edges that were added, ascending; of an undirected type the smaller
+        end stands first. columns : their properties, in this order.
+    removed : i64[k], ranks of edges of the base, ascending.
+    patches : new values of edges of the base, by rank.
+    serials : i64[n], a number for each of `keys`, which an edge keeps as long as its transaction (it is not stored).
+    """
+
+    name: str
+    directed: bool
+    keys: U64 = field(default_factory=lambda: np.zeros(0, np.uint64))
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    removed: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    patches: Mapping[str, Patch] = field(default_factory=dict)
+    serials: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def size(self) -> int:
+        patched = sum(len(patch.rows) for patch in self.patches.values())
+        return len(self.keys) + len(self.removed) + patched
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
+class Delta:
+    """See the module.
+
+    vertices : vids that it adds. dead : u32[k], vids of the base and of its own that are no more, ascending.
+    patches : number of a group of the base -> property -> new values, by the group's row.
+    rewrites : it is not kept beside its base: a commit writes the base anew with it.
+    """
+
+    vertices: int = 0
+    dead: U32 = field(default_factory=lambda: np.zeros(0, np.uint32))
+    added: tuple[NewVertices, ...] = ()
+    patches: Mapping[int, Mapping[str, Patch]] = field(default_factory=dict)
+    types: Mapping[str, TypeDelta] = field(default_factory=dict)
+    rewrites: bool = False
+
+    def with_type(self, changes: TypeDelta) -> Delta:
+        """The same with other changes of one edge type."""
+        types = {**self.types, changes.name: changes}
+        return Delta(self.vertices, self.dead, self.added, self.patches, types, self.rewrites)
+
+    @property
+    def size(self) -> int:
+        """How much there is in it: vertices and edges, and values set."""
+        patched = sum(
+            len(patch.rows) for group in self.patches.values() for patch in group.values()
+        )
+        return (
+            self.vertices + len(self.dead) + patched + sum(one.size for one in self.types.values())
+        )
+
+    def is_dead(self, vids: U32) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Which vertices are no more, bool[n]."""
+        if not len(self.dead):
+            return np.zeros(vids.shape[0], np.bool_)
+        at = np.minimum(self.dead.searchsorted(vids), len(self.dead) - 1)
+        found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = self.dead[at] == vids
+        return found
+
+
+NOTHING = Delta()
+
+
+def visible(ranges: Ranges, dead: U32) -> Ranges:
+    """The parts of ascending ranges that are left without the dead."""
+    if not len(dead):
+        return ranges
+    left: list[tuple[int, int]] = []
+    for start, stop in ranges:
+        gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].astype(np.int64)
+        begins, ends = np.append(start, gone + 1), np.append(gone, stop)
+        there = begins < ends
+        left += zip(begins[there].tolist(), ends[there].tolist(), strict=True)
+    return tuple(left)
+
+
+def patched(column: Column, patch: Patch | None) -> Column:
+    """A column with the new values of a patch in their rows."""
+    if patch is None or not len(patch.rows):
+        return column
+    index = np.arange(len(column), dtype=np.int64)
+    index[patch.rows] = len(column) + np.arange(len(patch.rows))
+    return Column.concat([column, patch.column]).take(index)
+
+
+def over(old: Patch | None, new: Patch) -> Patch:
+    """Both patches as one, in which the new values win."""
+    if old is None or not len(old.rows):
+        return new
+    at = old.rows.searchsorted(new.rows)
+    known = old.rows.take(at, mode="clip") == new.rows
+    both, places = Column.concat([old.column, new.column]), np.arange(len(old.rows), dtype=np.int64)
+    hit, fresh = known.nonzero()[0], (~known).nonzero()[0]
+    places[at[hit]] = len(old.rows) + hit
+    if not len(fresh):
+        return Patch(old.rows, both.take(places))
+    rows, every = np.empty((2, len(old.rows) + len(fresh)), np.int64)
+    between = at[fresh] + np.arange(len(fresh))
+    kept = np.zeros(len(rows), np.bool_)
+    kept[between] = True
+    kept = ~kept
+    rows[kept], rows[between] = old.rows, new.rows[fresh]
+    every[kept], every[between] = places, len(old.rows) + fresh
+    return Patch(rows, both.take(every))
+
+
+def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str, Column]:
+    """The columns of several tables, one under the other; null where a table lacks one."""
+    kinds = {key: column.kind for table in tables for key, column in table.items()}
+    return {
+        key: Column.stacked([table.get(key) for table in tables], counts, kinds[key])
+        for key in sorted(kinds)
+    }
+
+
+# ---- on disk -------------------------------------------------------------------------------------
+
+
+def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
+    """The sections of a delta, and what the manifest says of them. file : its number for their file."""
+    sections: list[Section] = []
+
+    def put(kind: SectionKind, data: I64 | U32 | U64) -> int:
+        sections.append(Section(kind, data))
+        return len(sections) - 1
+
+    def column(one: Column) -> ColumnRecord:
+        record, more = properties.sections_of(one, len(sections))
+        sections.extend(more)
+        return record
+
+    def patches(of: Mapping[str, Patch]) -> dict[str, PatchRecord]:
+        return {
+            key: PatchRecord(
+                put(SectionKind.PATCHED_ROWS, patch.rows), len(patch.rows), column(patch.column)
+            )
+            for key, patch in of.items()
+        }
+
+    dead = put(SectionKind.DEAD_VIDS, delta.dead)
+    added = tuple(
+        AddedVertices(
+            one.labels,
+            one.id_space,
+            one.ranges,
+            column(one.ids),
+            {key: column(values) for key, values in one.columns.items()},
+        )
+        for one in delta.added
+    )
+    groups = {number: patches(of) for number, of in sorted(delta.patches.items())}
+    types = tuple(
+        AddedEdges(
+            one.name,
+            one.directed,
+            put(SectionKind.ADDED_KEYS, one.keys),
+            len(one.keys),
+            {key: column(values) for key, values in one.columns.items()},
+            put(SectionKind.REMOVED_RANKS, one.removed),
+            len(one.removed),
+            patches(one.patches),
+        )
+        for _, one in sorted(delta.types.items())
+    )
+    return sections, DeltaRecord(file, delta.vertices, dead, len(delta.dead), added, groups, types)
+
+
+def read(manifest: Manifest, segments: Segments) -> Delta:
+    """The delta of a manifest from its file; NOTHING where there is none.
+
+    Raises
+    ------
+    CorruptStore : the file is not what the manifest says.
+    """
+    record = manifest.delta
+    if record is None:
+        return NOTHING
+    file, where = segments[record.file], segments.files.where
+
+    def same(found: int, told: int) -> None:
+        if found != told:
+            how = "holds another delta than the manifest says"
+            raise damaged(where, file.name, how, DELTA_LENGTHS.name)
+
+    def patches(of: Mapping[str, PatchRecord]) -> dict[str, Patch]:
+        made: dict[str, Patch] = {}
+        for key, one in of.items():
+            rows = file.i64(one.rows, SectionKind.PATCHED_ROWS)
+            same(len(rows), one.count)
+            made[key] = Patch(rows, properties.read(one.column, file, one.count, where))
+        return made
+
+    dead = file.u32(record.dead, SectionKind.DEAD_VIDS)
+    same(len(dead), record.dead_count)
+    added = []
+    for one in record.added:
+        count = sum(stop - start for start, stop in one.ranges)
+        columns = {
+            key: properties.read(column, file, count, where) for key, column in one.columns.items()
+        }
+        own = properties.read(one.ids, file, count, where)
+        added.append(NewVertices(one.labels, one.id_space, one.ranges, own, columns))
+    types: dict[str, TypeDelta] = {}
+    for edges in record.types:
+        keys = file.u64(edges.keys, SectionKind.ADDED_KEYS)
+        removed = file.i64(edges.removed, SectionKind.REMOVED_RANKS)
+        same(len(keys), edges.count)
+        same(len(removed), edges.removed_count)
+        columns = {
+            key: properties.read(column, file, edges.count, where)
+            for key, column in edges.columns.items()
+        }
+        types[edges.name] = TypeDelta(
+            edges.name,
+            edges.directed,
+            keys,
+            columns,
+            removed,
+            patches(edges.patches),
+            np.arange(len(keys), dtype=np.int64),
+        )
+    groups = {number: patches(of) for number, of in record.patches.items()}
+    delta = Delta(record.vertices, dead, tuple(added), groups, types)
+    compare(where, file.name, readable.DELTA, (delta, manifest))
+    return delta
+
+
+def lengths_of(ranges: Ranges) -> I64:
+    """Where each range begins in their concatenation, and the end; i64[n + 1]."""
+    return offsets_of_lengths(np.array([b - a for a, b in ranges], np.int64))

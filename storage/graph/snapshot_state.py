@@ -1,0 +1,70 @@
+"""One committed state of a store as a value: what another process needs to read the same
+(`gdb.executor.cluster.cluster`).
+
+A state is the manifest with the records behind it that had been written by then. Later commits write behind them, or
+put another manifest in their place; the files that this one names stay as long as somebody pins them, who gives the
+state away does (`gdb.storage.disk.pins`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gdb.errors import CorruptStore, NotAStore
+from gdb.records import dataclass
+
+from ..disk import file_names as names
+from ..disk.files import PosixFiles
+from ..format import journal as journals
+from ..format import manifest as manifests
+from ..format.manifest_head import More, length_in
+from .snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from ..disk.files import Files
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """folder : of the store. written : its manifest, and the records behind it."""
+
+    folder: str
+    written: bytes
+
+
+def state_of(snapshot: Snapshot) -> State | None:
+    """The state that a snapshot shows; None where it lies on no disk: in memory, or not committed."""
+    if snapshot.written is None or not isinstance(snapshot.files, PosixFiles):
+        return None
+    content, end = snapshot.written
+    return State(str(Path(snapshot.files.where).absolute()), bytes(content[:end]))
+
+
+def opened(state: State) -> Snapshot:
+    """The snapshot of a state, its files pinned.
+
+    Raises
+    ------
+    NotAStore : there is no such folder, or the files of the state are not in it.
+    CorruptStore, StorePermissionError : it cannot be read.
+    """
+    files: Files = PosixFiles(Path(state.folder), create=False)
+    manifest = manifests.decode(state.written, files.where)
+    more = More(1, len(state.written))
+    if manifest.journal:
+        journal = journals.Journal(files, manifest, state.written[: length_in(state.written)])
+        journal.follow(bytearray(state.written))
+        if journal.end != len(state.written):
+            raise CorruptStore(
+                f"The state of {files.where} that was sent is not whole.", "Ask again."
+            )
+        manifest, more = journal.manifest, journal.more
+    try:
+        pins = [files.pin(name) for name in names.first_of_each(r.name for r in manifest.files)]
+    except FileNotFoundError as error:
+        raise NotAStore(
+            f"The store {state.folder} has not the files of the version that is asked for: {error}.",
+            "Keep the store's folder where every worker reads the same files.",
+        ) from None
+    return Snapshot(files, manifest, more, None, None, pins)
