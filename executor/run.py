@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -121,8 +122,8 @@ def _elsewhere(
     what: str,
     watch: Watch,
     wanted: Wanted = NO_COLUMNS,
-) -> Iterator[Answer] | None:
-    """The answers of other processes to a plan by itself; None where it is run here."""
+) -> Generator[Answer, None, None] | None:
+    """The answers of other processes to a plan by itself; None where it is run here. To be closed."""
     if options.on is None or watch.limit is not None:
         return None
     from .cluster import cluster
@@ -185,8 +186,9 @@ def tallies(
         elsewhere = _elsewhere(plan, graph, options, given, "tallies", watch)
         if elsewhere is not None:
             total = np.zeros(graph.vertex_count, np.int64)
-            for answer in elsewhere:
-                total += 0 if answer.numbers is None else answer.numbers
+            with closing(elsewhere):
+                for answer in elsewhere:
+                    total += 0 if answer.numbers is None else answer.numbers
             return total
         prepared = stage(plan, graph, given, windows=choice.windows)
         if choice.device == "cpu":
@@ -369,9 +371,10 @@ def _deliver(
         return
     elsewhere = _elsewhere(plan, graph, options, given, "rows", watch, wanted)
     if elsewhere is not None:
-        for answer in elsewhere:
-            for part in answer.rows:
-                deliver(part)
+        with closing(elsewhere):
+            for answer in elsewhere:
+                for part in answer.rows:
+                    deliver(part)
         return
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
@@ -459,9 +462,10 @@ def count_distinct(
     return _on_device(plan, graph, options, run)
 
 
-def _vids(answers: Iterator[Answer]) -> U32:
+def _vids(answers: Generator[Answer, None, None]) -> U32:
     """All vids of some answers, each once, ascending."""
-    found = [answer.numbers for answer in answers if answer.numbers is not None]
+    with closing(answers):
+        found = [answer.numbers for answer in answers if answer.numbers is not None]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *found])).astype(np.uint32)
 
 

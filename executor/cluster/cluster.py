@@ -12,20 +12,22 @@ import os
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import closing
 from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.base import version, waiting
-from gdb.errors import ClusterError, GdbError
+from gdb.errors import Cancelled, ClusterError, GdbError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, state_of
 
+from ..cancellation import Stop, send, stop_for
 from ..choose_device import STEP, expected, gpu_seconds
 from ..device_names import checked_device
 from ..nest.bindings import Given
@@ -198,8 +200,9 @@ def ask(
     wanted: Wanted,
     watch: Watch,
     given: Given | None,
-) -> Iterator[Answer]:
-    """The answers of the workers to the plans that a query is made of, each once, as they come.
+) -> Generator[Answer, None, None]:
+    """The answers of the workers to the plans that a query is made of, each once, as they come. Tasks that run when it
+    is closed before the last answer, or raises, are stopped.
 
     seconds : as `shares` has them.
 
@@ -222,13 +225,14 @@ def ask(
     pending: set[Future[Answer]] = set()
     names = count(1)
     deserted = _Deserted(cluster)
+    stop = stop_for(cluster.executor)
 
     def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
         # others are idle for a small share of the time at most, however wrong the estimates are
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        task = task_of(part, roots, state, options, what, wanted, given, patience, place)
+        task = task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
         name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
         pending.add(_submitted(cluster, task, name))
 
@@ -251,6 +255,8 @@ def ask(
     finally:
         for future in pending:
             future.cancel()
+        if pending:
+            send(stop, cluster.executor)  # to those that run
 
 
 def counts(
@@ -262,8 +268,11 @@ def counts(
     found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
     if found:
         options.ran = "cluster"
-        for answer in ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, given):
-            found[answer.part] += answer.count
+        with closing(
+            ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, given)
+        ) as answers:
+            for answer in answers:
+                found[answer.part] += answer.count
     return found
 
 
@@ -298,6 +307,7 @@ def task_of(
     wanted: Wanted,
     given: Given | None,
     patience: float,
+    stop: Stop,
     place: Place | None = None,
 ) -> Task:
     """The task of a range; the arguments are those of `Task`."""
@@ -307,7 +317,7 @@ def task_of(
     return Task(
         *(state, part.plan, part.name, part.number, sent, roots, what, wanted),
         *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
-        *(version.installed(), place),
+        *(version.installed(), stop, place),
     )
 
 
@@ -346,7 +356,7 @@ def _submitted(cluster: Cluster, task: Task, name: str) -> Future[Answer]:
 
 def _result(future: Future[Answer]) -> Answer:
     try:
-        return waiting.result(future)
+        answer = waiting.result(future)
     except GdbError:
         raise
     except Exception as error:
@@ -354,3 +364,6 @@ def _result(future: Future[Answer]) -> Answer:
             f"A worker failed: {type(error).__name__}: {error}.",
             "See its log; a worker that is killed again and again may have too little memory.",
         ) from error
+    if answer.stopped:
+        raise Cancelled("The query was cancelled.")
+    return answer

@@ -16,12 +16,13 @@ import numpy as np
 
 from gdb.base import version, waiting
 from gdb.base.once import PerProcess
-from gdb.errors import ClusterError, StoreError
+from gdb.errors import Cancelled, ClusterError, StoreError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, opened
 
+from ..cancellation import Stop, Stopped
 from ..choose_device import choose
 from ..nest.bindings import Given
 from ..nest.prepare import Prepared, between, stage
@@ -50,7 +51,8 @@ class Task:
     state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
         query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
         range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
-        back. version : of gdb. place : where to begin among the roots, which another task gave back; None: before them.
+        back. version : of gdb. stop : of the query. place : where to begin among the roots, which another task gave
+        back; None: before them.
     """
 
     state: State
@@ -67,13 +69,15 @@ class Task:
     gpu_memory: int | None
     patience: float
     version: str
+    stop: Stop
     place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
-    others go on with what is left of the range. seconds : that it took."""
+    others go on with what is left of the range. seconds : that it took. stopped : there is no answer, for the query was
+    stopped."""
 
     part: int
     roots: Range
@@ -82,6 +86,7 @@ class Answer:
     rows: tuple[Embeddings, ...] = ()
     rest: tuple[Place, ...] = ()
     seconds: float = 0.0
+    stopped: bool = False
 
 
 class _Known:
@@ -126,6 +131,9 @@ def work(task: Task) -> Answer:
             "Install the same version everywhere.",
         )
     begun = time.perf_counter()
+    stopped = Stopped(task.stop)
+    if stopped.is_set():
+        return Answer(task.part, task.roots, stopped=True)
     try:
         plan, snapshot = _known.get().plan(task)
     except (StoreError, OSError) as error:
@@ -134,7 +142,9 @@ def work(task: Task) -> Answer:
             "Keep the store where every worker sees it under the same path.",
         ) from error
     try:
-        answer, rest = _run(task, plan, snapshot)
+        answer, rest = _run(task, plan, snapshot, stopped)
+    except Cancelled:  # an executor would write an error that is raised into its log
+        return Answer(task.part, task.roots, stopped=True)
     except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
         raise ClusterError(
             f"The worker on {socket.gethostname()} could not do its task: {error}",
@@ -143,14 +153,16 @@ def work(task: Task) -> Answer:
     return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
 
 
-def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
+def _run(
+    task: Task, plan: Plan, snapshot: Snapshot, stopped: Stopped
+) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
     device = task.device if task.place is None else "cpu"  # only there a search stands at a place
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)
-    watch, budget = Watch(None, None, None), Budget(task.memory)
+    watch, budget = Watch(None, stopped, None), Budget(task.memory)
     watch.start, watch.until = task.place, time.monotonic() + task.patience
     answer = _done(
         task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget

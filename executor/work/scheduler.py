@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -49,6 +49,12 @@ def helpers_of_all() -> ThreadPoolExecutor:
     """The pool of this process, made when first needed; queries share it, and each also works on the
     thread that asked."""
     return _helpers.get()
+
+
+class Cancelling(Protocol):
+    """What says that a run was cancelled: an event, or for a task of another process the stop of its query."""
+
+    def is_set(self) -> bool: ...
 
 
 class Flag:
@@ -105,9 +111,7 @@ class Watch:
     """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, given up for another
     device, or rows enough."""
 
-    def __init__(
-        self, timeout: float | None, cancel: threading.Event | None, limit: int | None
-    ) -> None:
+    def __init__(self, timeout: float | None, cancel: Cancelling | None, limit: int | None) -> None:
         self.deadline = None if timeout is None else time.monotonic() + timeout
         self.timeout, self.cancel, self.limit = timeout, cancel, limit
         self.found = 0
