@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from gdb.executor.gpu import compiler, device, memory, pinned, placing, render, special
+from tests.kept import kept
 
 HERE = Path(__file__).parent
 ALIGNED = 256  # bytes, as CuPy's pool does
@@ -55,8 +56,21 @@ def library(source: str) -> ctypes.CDLL:
     text, made = _folder() / f"{name}.cpp", _folder() / f"{name}.so"
     text.write_text("\n".join(parts))
     command = ["g++", "-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-shared"]
-    subprocess.run([*command, "-o", str(made), str(text)], check=True)
+
+    def compiled() -> bytes:
+        subprocess.run([*command, "-o", str(made), str(text)], check=True)
+        return made.read_bytes()
+
+    made.write_bytes(kept("emulated", (_version(), command, parts), compiled))
     return ctypes.CDLL(str(made))
+
+
+@cache
+def _version() -> str:
+    """The compiler's, and the C library's headers that it includes."""
+    command = ["g++", "-v", "-E", "-dM", "-include", "features.h", "-x", "c++", "/dev/null"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    return made.stdout + made.stderr
 
 
 class Buffer:

@@ -18,6 +18,7 @@ from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.plan.plan import Compare
 from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
+from tests.kept import kept
 from tests.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 90)  # those between them have the instructions of the one below
@@ -34,10 +35,18 @@ def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
         reason="CuPy is not installed: pip install cupy-cuda13x[ctk]",
     )
     try:
-        nvrtc.getVersion()
+        version = nvrtc.getVersion()
     except (RuntimeError, OSError, ImportError) as error:
         pytest.skip(f"NVRTC is not installed (pip install nvidia-cuda-nvrtc): {error}")
-    return compiler.compiled(source, f"sm_{architecture}", "--ptxas-options=-v")
+    name, option = f"sm_{architecture}", "--ptxas-options=-v"
+
+    def compiled() -> bytes:
+        code, log = compiler.compiled(source, name, option)
+        return len(code).to_bytes(8, "little") + code + log.encode()
+
+    found = kept("nvrtc", (version, name, option, render.OPTIONS, source), compiled)
+    end = 8 + int.from_bytes(found[:8], "little")
+    return found[8:end], found[end:].decode()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import shutil
 import threading
 import weakref
 from collections.abc import Iterator
@@ -34,12 +35,21 @@ KNOWS = """:START_ID,:END_ID,:TYPE,since:int
 """
 
 
+@pytest.fixture(scope="module")
+def people_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store to be copied."""
+    folder = tmp_path_factory.mktemp("people")
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "knows.csv").write_text(KNOWS)
+    with gdb.connect(folder / "people.gdb") as db:
+        db.load(nodes=folder / "people.csv", edges=folder / "knows.csv")
+    return folder / "people.gdb"
+
+
 @pytest.fixture
-def people(tmp_path: Path) -> Iterator[Database]:
-    (tmp_path / "people.csv").write_text(PEOPLE)
-    (tmp_path / "knows.csv").write_text(KNOWS)
+def people(tmp_path: Path, people_store: Path) -> Iterator[Database]:
+    shutil.copytree(people_store, tmp_path / "people.gdb")
     with gdb.connect(tmp_path / "people.gdb") as db:
-        db.load(nodes=tmp_path / "people.csv", edges=tmp_path / "knows.csv")
         yield db
 
 
