@@ -10,6 +10,7 @@ from gdb.base.values.kinds import Value
 from gdb.base.values.naming import value_type
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
 from gdb.functions.sql_pieces import (
+    LONGEST_LIST,
     all_of,
     compared,
     null_where,
@@ -154,10 +155,6 @@ def _is_empty(value: Typed) -> Made:
     if not isinstance(found, Typed):
         return None
     return Typed(compared(exp.EQ, found.sql, number(0)), BOOLEAN)
-
-
-LONGEST_LIST = 10_000
-"""What a list of range() may go through in SQL: DuckDB makes those of 2,048 rows at once, and no budget counts them."""
 
 
 def _range(start: Typed, stop: Typed, step: Typed | None = None) -> Made:

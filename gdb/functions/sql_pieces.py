@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from gdb.base.sql import call, cast, chosen, exp, is_null, joined, operand
 from gdb.functions.types import Type, Typed, TypeName, sql_type
 
+LONGEST_LIST = 10_000
+"""What a list of range() may go through in SQL: DuckDB makes those of 2,048 rows at once, and no budget counts them."""
+
 
 def number(value: int | float) -> exp.Expr:
     """A number, as a literal of its type."""

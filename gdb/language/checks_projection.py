@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.functions.static_kinds import ELEMENTS, INTEGER, Kind, Known
+from gdb.imports import deferred
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
@@ -24,6 +26,11 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
+
+if TYPE_CHECKING:
+    from gdb.base.values import temporal_components
+else:
+    temporal_components = deferred("gdb.base.values.temporal_components")
 
 _OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
 
@@ -124,8 +131,6 @@ def _check_shadowed(
     ------
     TypeProblem : the column has no properties.
     """
-    from gdb.base.values.temporal_components import PARTS
-
     for part in walk(expression):
         if not isinstance(part, Property) or not isinstance(part.subject, Variable):
             continue
@@ -135,7 +140,9 @@ def _check_shadowed(
             continue
         message = f"'{name}' is here the column of that name, and no longer {before}."
         cure = f"Name the column otherwise, as in AS {name}_{part.key.text}."
-        stored = isinstance(items.get(name), Property) and part.key.text not in PARTS
+        stored = (
+            isinstance(items.get(name), Property) and part.key.text not in temporal_components.PARTS
+        )
         if stored or not column.may_be((*ELEMENTS, Kind.MAP, Kind.TEMPORAL, Kind.DURATION)):
             raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message, cure)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, cast
 
-from gdb.base.values import arithmetic
 from gdb.base.values.problems import ValueProblem
-from gdb.base.values.temporal_python import from_python, to_python
 from gdb.functions.library import FUNCTIONS
 from gdb.functions.types import in_columns
+from gdb.imports import deferred
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
     Call,
@@ -23,8 +22,12 @@ from gdb.language.syntax import (
 from gdb.storage.columns.temporal import length_of
 
 if TYPE_CHECKING:
+    from gdb.base.values import arithmetic, temporal_python
     from gdb.base.values.kinds import Value
     from gdb.executor.relational.relational_tail import Value as Given
+else:
+    arithmetic = deferred("gdb.base.values.arithmetic")
+    temporal_python = deferred("gdb.base.values.temporal_python")
 
 
 class NotConstant(Exception):
@@ -39,7 +42,7 @@ def constant(expression: Expression, scope: Scope) -> Given:
     NotConstant : it is none. NameProblem, NotSupported : of a parameter.
     """
     try:
-        return cast("Given", to_python(_value(expression, scope)))
+        return cast("Given", temporal_python.to_python(_value(expression, scope)))
     except ValueProblem:
         raise NotConstant from None
 
@@ -49,7 +52,7 @@ def _value(expression: Expression, scope: Scope) -> Value:
         case Literal(value=value):
             return value
         case Parameter(name=name, place=place):
-            return from_python(scope.parameter(name, place))
+            return temporal_python.from_python(scope.parameter(name, place))
         case Negative(operand=operand):
             return arithmetic.negate(_value(operand, scope))
         case ListLiteral(items=items):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +13,7 @@ from gdb.answer.device_columns import DeviceColumns
 from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
+from gdb.base import garbage
 from gdb.errors import (
     DeviceError,
     NotSupported,
@@ -96,31 +97,46 @@ def _answer(
     key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request, clock, statements))
-        if query.copying is not None:
-            return _copied(request, query, snapshot, statements, clock)
-        refusal = statements.refusal(key, snapshot)
-        if refusal is not None:
-            return _by_operators(request, query, snapshot, clock, statements, refusal, change)
-        understood = _understood(request, query, snapshot, clock, statements)
-        if isinstance(understood, Refusal):
-            return _by_operators(request, query, snapshot, clock, statements, understood, change)
-        bound, plan = understood
-        statement = Statement.of(bound, plan)
-        if query.explain:
-            lines = clock.step("explain", lambda: _explained(request, statement, snapshot))
-            summary = Summary(dict(clock.seconds), "", len(lines))
-            return Result.of_lines("plan", lines, summary)
-        if query.profile:
-            return _profiled(request, statement, snapshot, clock)
-    else:
-        try:
-            statement = _with_values(request, known, snapshot, clock)
-        except QueryError as failed:
-            return _again(request, snapshot, clock, failed, statements)
+        with garbage.rarely():  # modules, trees and plans are made, and stay
+            return _first(request, key, snapshot, statements, change, clock, run)
+    try:
+        statement = _with_values(request, known, snapshot, clock)
+    except QueryError as failed:
+        return _again(request, snapshot, clock, failed, statements)
     result = run(request, statement, snapshot, clock)
     if statement is not known:
         statements.keep(key, snapshot, statement)
+    return result
+
+
+def _first(
+    request: Request,
+    key: Hashable,
+    snapshot: Snapshot,
+    statements: Statements,
+    change: Change | None,
+    clock: Clock,
+    run: Run,
+) -> Result:
+    """The answer to a text of which no statement is kept."""
+    query = clock.step("parse", lambda: _parsed(request, clock, statements))
+    if query.copying is not None:
+        return _copied(request, query, snapshot, statements, clock)
+    refusal = statements.refusal(key, snapshot)
+    if refusal is not None:
+        return _by_operators(request, query, snapshot, clock, statements, refusal, change)
+    understood = _understood(request, query, snapshot, clock, statements)
+    if isinstance(understood, Refusal):
+        return _by_operators(request, query, snapshot, clock, statements, understood, change)
+    statement = Statement.of(*understood)
+    if query.explain:
+        lines = clock.step("explain", lambda: _explained(request, statement, snapshot))
+        summary = Summary(dict(clock.seconds), "", len(lines))
+        return Result.of_lines("plan", lines, summary)
+    if query.profile:
+        return _profiled(request, statement, snapshot, clock)
+    result = run(request, statement, snapshot, clock)
+    statements.keep(key, snapshot, statement)
     return result
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, cast, column_of, exp, is_null, negated, way
-from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
-from gdb.functions.of_values import LONGEST_LIST
-from gdb.functions.sql_pieces import number, or_nothing
+from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
 from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
+from gdb.imports import deferred
 from gdb.language.rebuild import rebuilt
 from gdb.language.refusals import refused
 from gdb.language.syntax import (
@@ -25,6 +25,11 @@ from gdb.language.syntax import (
 from gdb.language.translator import Translator
 from gdb.physical.columns.looked_columns import RelationColumns
 from gdb.physical.columns.relation import Builder
+
+if TYPE_CHECKING:
+    from gdb.base.values import numbers
+else:
+    numbers = deferred("gdb.base.values.numbers")
 
 MOST_GROWING = 8
 """Concatenations of one query over columns; a replace() is as three."""
@@ -45,7 +50,7 @@ def integers_of(values: Expression, parameters: Mapping[str, object]) -> range |
             return None
         given.append(value)
     try:
-        return integers(*given) if 2 <= len(given) <= 3 else None
+        return numbers.integers(*given) if 2 <= len(given) <= 3 else None
     except ValueProblem:  # more than columns take: rows report what is wrong, and where
         return range(1 << 62)
 
