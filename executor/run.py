@@ -320,11 +320,11 @@ def _handed_over(
         nonlocal rows
         for twin in plan.twins or (None,):
             part = some if twin is None else replace(some, turned=twin)
-            part = part.part(0, watch.grant(len(part)))
-            if len(part):
-                take(part)
+            count = watch.grant(len(part))
+            if count:
+                take(part.part(0, count))
                 with lock:
-                    rows += len(part)
+                    rows += count
 
     if limit != 0:
         try:

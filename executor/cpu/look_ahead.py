@@ -26,6 +26,8 @@ N_LIMIT, N_ROW = 2, 3
 def rows_ahead(prepared: Prepared) -> list[list[Row]]:
     """Of each loop the rows of its vertex that are read in later loops only, and may be empty."""
     nest = prepared.nest
+    if not prepared.views:
+        return [[] for _ in range(nest.loops)]
     near: list[set[Row]] = [set() for _ in range(nest.loops)]
     later: list[set[Row]] = [set() for _ in range(nest.loops)]
     for operand, cut, around in _read(nest):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from gdb.errors import InternalError
+from gdb.imports import deferred
 from gdb.records import dataclass, field
 from gdb.storage.columns import slices
 from gdb.storage.columns.model import I64, Column, Kind, offsets_of_lengths
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from gdb.storage.disk.arrays import Shelf
     from gdb.storage.graph.snapshot import Snapshot
 
+    from . import lookup
     from .arrow import Array
+else:
+    lookup = deferred("gdb.executor.relational.lookup")
 
 _PARAMETER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
 NUMBER = "n"  # the column of how many embeddings a row stands for
@@ -122,6 +126,10 @@ class Tail:
     tally: tuple[bool, ...] | None = None
     numbered: Callable[[], SqlText] | None = field(default=None, compare=False)
     by_part: bool = False
+    wanted: Wanted = field(init=False, compare=False)  # what the executor is asked for
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wanted", self._wanted())
 
     @property
     def tallied_vertex(self) -> int | None:
@@ -136,14 +144,10 @@ class Tail:
         named = sorted(set(_PARAMETER.findall(text))) if self.parameters else []
         return text, {name: self.parameters[name] for name in named}
 
-    @property
-    def wanted(self) -> Wanted:
-        """What the executor is asked for."""
-        used = {
-            element: {c.index for c in self.columns if c.element == element}
-            for element in _ELEMENTS
-        }
-        return Wanted(tuple(sorted(used["vertex"])), tuple(sorted(used["edge"])), self.once)
+    def _wanted(self) -> Wanted:
+        vertices = {c.index for c in self.columns if c.element == "vertex"}
+        edges = {c.index for c in self.columns if c.element == "edge"}
+        return Wanted(tuple(sorted(vertices)), tuple(sorted(edges)), self.once)
 
 
 _LYING = (
@@ -151,7 +155,7 @@ _LYING = (
     "id",
     "element",
 )  # what may be left where it lies; an element, when it is exported
-_ELEMENTS: tuple[Literal["vertex", "edge"], ...] = ("vertex", "edge")
+_NO_VIDS, _NO_EIDS = np.zeros(0, np.uint32), np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,9 +206,10 @@ def filed(some: Array, shelf: Shelf) -> Array:
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
     """The rows in pieces in which elements follow one another, so that their columns need no copy; in one piece where
     that would make them short. A worker's rows are those of several work units."""
-    count, cuts = len(some), np.zeros(0, np.int64)
+    count = len(some)
     if count < 2 * slices.LEAST:
         return [some]
+    cuts = np.zeros(0, np.int64)
     for element, index in {(ref.element, ref.index) for ref in columns if ref.what in _LYING}:
         own = some.vertex(index) if element == "vertex" else some.edge(index)
         breaks = slices.breaks(own)
@@ -280,7 +285,10 @@ def numbered(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Arr
 
 def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
     """The table with its microseconds called durations."""
-    if not any(output.durations for output in outputs):
+    for output in outputs:
+        if output.durations:
+            break
+    else:
         return table
     from . import arrow
 
@@ -339,10 +347,11 @@ def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snaps
 
 
 def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Gathered:
-    from . import lookup
-
-    vids = embeddings.vertex(ref.index) if ref.element == "vertex" else np.zeros(0, np.uint32)
-    eids = embeddings.edge(ref.index) if ref.element == "edge" else np.zeros(0, np.int64)
+    vids, eids = _NO_VIDS, _NO_EIDS
+    if ref.element == "vertex":
+        vids = embeddings.vertex(ref.index)
+    else:
+        eids = embeddings.edge(ref.index)
     match ref.element, ref.what:
         case "vertex", "element":
             return Slice.of(Column("int64", vids.astype(np.int64)))

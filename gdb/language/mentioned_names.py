@@ -20,6 +20,7 @@ from gdb.language.clauses import (
     Return,
     Set,
     SetItem,
+    SetLabels,
     SetProperty,
     Unwind,
     With,
@@ -159,5 +160,7 @@ def _assigned(items: tuple[SetItem, ...]) -> Iterator[Expression]:
                 yield value
             case _:
                 yield item.variable
-                if not hasattr(item, "labels"):
+                if isinstance(item, SetLabels):
+                    yield from item.named
+                else:
                     yield item.value

@@ -27,11 +27,12 @@ from gdb.language.syntax import Call, ElementReference, Expression
 from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
+    from gdb.logical.demand import Demand
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 
@@ -43,6 +44,7 @@ class OnePattern:
     text : of the query. matches : one or several MATCH, none optional. conditions : what a WITH asks of the rows
         that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
     optional : OPTIONAL MATCHes behind the others, of whose rows no more is asked than a number.
+    demand : what is used of the embeddings.
     """
 
     text: str
@@ -52,6 +54,10 @@ class OnePattern:
     names: Names
     operators: Operators = ()
     optional: tuple[Match, ...] = ()
+    demand: Demand = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "demand", tail.demand_of(self.behind, self.names))
 
     @property
     def first(self) -> Operators:
@@ -222,7 +228,7 @@ class BoundQuery:
         made = self.tail
         if self.tail_names & changed:
             asked = before.asked
-            made = tail.tail(scope, asked.behind, asked.names, before.rest)
+            made = tail.tail(scope, asked.behind, asked.names, before.rest, asked.demand)
         sources = replace(before, scope=scope, pushed=pushed)
         return replace(self, graph=graph, tail=made, sources=sources)
 
@@ -283,7 +289,7 @@ def _bind(
     few = not asked.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
-    made = tail.tail(scope, asked.behind, asked.names, found.rest)
+    made = tail.tail(scope, asked.behind, asked.names, found.rest, asked.demand)
     wanted = {ref.index for ref in made.columns if ref.element == "edge"}
     allowed = candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]

@@ -44,22 +44,29 @@ COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 """The operators that may stand in a tail."""
 
 
+def demand_of(operators: Operators, names: Names) -> Demand:
+    """What operators behind a pattern use of its embeddings. names : of the answer."""
+    return demands((Project((), operators[0].place), *operators), names)[0]
+
+
 def tail(
-    scope: Scope, operators: Operators, names: Names, conditions: Sequence[Expression]
+    scope: Scope,
+    operators: Operators,
+    names: Names,
+    conditions: Sequence[Expression],
+    demand: Demand,
 ) -> Tail:
     """The relational part of a query.
 
     Parameters
     ----------
     scope : the elements of the pattern. operators : behind its MATCH, of those that are `COVERED`. names : of the
-        answer. conditions : resolved conditions that are left for the embeddings.
+        answer. conditions : resolved conditions that are left for the embeddings. demand : see `demand_of`.
 
     Raises
     ------
     NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
     """
-    begin = Project((), operators[0].place)
-    demand = demands((begin, *operators), names)[0]
     return _Tail(scope, operators, names, conditions, demand).tail()
 
 
@@ -81,8 +88,7 @@ def by_operator(
     ------
     NotSupported : it is one SELECT only.
     """
-    begin = Project((), operators[0].place)
-    demand = demands((begin, *operators), names)[0]
+    demand = demand_of(operators, names)
     return _Tail(scope, operators, names, conditions, demand).by_operator(pattern, weight)
 
 

@@ -276,13 +276,14 @@ def _understood(
     request: Request, query: Query, snapshot: Snapshot, clock: Clock, statements: Statements
 ) -> tuple[BoundQuery, Plan] | Refusal:
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
-    from gdb.physical.binder import bind, one_pattern  # `import gdb` stays light
+    from gdb.physical.binder import bind  # `import gdb` stays light
 
     if query.copying is not None:
         return Refusal("it imports files")
     told = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
-    asked = one_pattern(clock.step("plan", lambda: statements.texts.planned(*known)))
+    logical = clock.step("plan", lambda: statements.texts.planned(*known))
+    asked = statements.texts.one_pattern(query, logical, request.mode)
     if asked is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
@@ -291,7 +292,7 @@ def _understood(
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
-    told = (*_schema_warnings(request, query, snapshot), *told)
+    told = (*_schema_warnings(request, query, snapshot, statements), *told)
     if told:
         bound = replace(bound, warnings=told)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
@@ -314,7 +315,7 @@ def _by_operators(
     from gdb.physical.rows.row_run import writes
     from gdb.run.operator_run import Planned, answered
 
-    schema = _schema_warnings(request, query, snapshot)
+    schema = _schema_warnings(request, query, snapshot, statements)
     if schema:  # they show what is written, and another graph may have the names
         statements.texts.run_as_written(request.text)
     warnings = (*schema, *_checked(request, query, statements, clock))
@@ -338,11 +339,14 @@ def _checked(
     return clock.step("bind", lambda: statements.texts.checked(*known))
 
 
-def _schema_warnings(request: Request, query: Query, snapshot: Snapshot) -> tuple[str, ...]:
+def _schema_warnings(
+    request: Request, query: Query, snapshot: Snapshot, statements: Statements
+) -> tuple[str, ...]:
     """What a query names beside what the graph has."""
     from gdb.language.checks_schema import warnings_of
 
-    return warnings_of(query, snapshot, request.parameters)
+    find = partial(warnings_of, query, snapshot, request.parameters)
+    return statements.texts.schema_warnings(query, key_of(request), snapshot.schema, find)
 
 
 def _again(
@@ -458,9 +462,10 @@ def ran(
 
                 raise suspected(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
-    limits.check_rows(len(answer))
+    count = len(answer)
+    limits.check_rows(count)
     summary = Summary(
-        *(clock.seconds, options.ran, len(answer), embeddings),
+        *(clock.seconds, options.ran, count, embeddings),
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )

@@ -4,7 +4,7 @@ and in transactions."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import limits
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gdb.language.procedure_signatures import Procedure
     from gdb.language.shapes import Constant, Key
     from gdb.logical.operators import Plan
+    from gdb.physical.binder import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
     from gdb.run.operator_run import Planned
@@ -41,6 +42,8 @@ class Texts:
         self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
         self._plans: dict[str, dict[MatchMode, Plan]] = {}
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
+        self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
+        self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_Asked, Planned]] = {}
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
@@ -127,7 +130,9 @@ class Texts:
                 oldest, _ = self._queries.popitem(last=False)
                 self._length -= len(oldest)
                 self._warnings.pop(oldest, None)
+                self._of_schema.pop(oldest, None)
                 self._plans.pop(oldest, None)
+                self._single.pop(oldest, None)
                 self._patterns.pop(oldest, None)
                 self._prepared.pop(oldest, None)
         return query
@@ -166,6 +171,37 @@ class Texts:
         with self._lock:
             if self._keeps(query):
                 self._plans.setdefault(query.text, {})[mode] = found
+        return found
+
+    def one_pattern(self, query: Query, plan: Plan, mode: MatchMode) -> OnePattern | None:
+        """The operators of a query as one pattern and its tail; None where they are none."""
+        from gdb.physical.binder import one_pattern
+
+        with self._lock:
+            several = self._single.get(query.text, {})
+            if mode in several:
+                return several[mode]
+        found = one_pattern(plan)
+        with self._lock:
+            if self._keeps(query):
+                self._single.setdefault(query.text, {})[mode] = found
+        return found
+
+    def schema_warnings(
+        self, query: Query, key: Hashable, schema: Hashable, find: Callable[[], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        """What a query names beside what a graph has, as the last snapshots of one schema had it.
+
+        key : the query's text, mode, and kinds of parameters. schema : of the snapshot (`Snapshot.schema`).
+        """
+        with self._lock:
+            known = self._of_schema.get(query.text, {}).get(key)
+        if known is not None and known[0] == schema:
+            return known[1]
+        found = find()
+        with self._lock:
+            if self._keeps(query):
+                self._of_schema.setdefault(query.text, {})[key] = schema, found
         return found
 
     def patterns(self, query: Query, plan: Plan, mode: MatchMode) -> KeptPatterns:

@@ -316,10 +316,9 @@ class Statements:
             self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
-        self._kept.clear()
-        self._bytes.clear()
-        self._refused.clear()
-        self._counts.clear()
+        for known in (self._kept, self._bytes, self._refused, self._counts):
+            if known:
+                known.clear()
         self._held, self._of = 0, snapshot
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ Numbers = TypeVar("Numbers", U32, I64)
 
 def distinct(numbers: Numbers) -> Numbers:
     """The distinct numbers, ascending."""
-    if (numbers[1:] > numbers[:-1]).all():
+    if len(numbers) <= 1 or (numbers[1:] > numbers[:-1]).all():
         return numbers
     numbers = np.sort(numbers)
     kept = np.ones(len(numbers), np.bool_)
@@ -30,13 +30,17 @@ def united(numbers: Numbers, more: Numbers) -> Numbers:
     at = numbers.searchsorted(more)
     fresh = numbers[np.minimum(at, len(numbers) - 1)] != more
     at, more = at[fresh], more[fresh]
-    found: Numbers = np.insert(numbers, at, more)
+    places = at + np.arange(len(more))
+    found: Numbers = np.empty(len(numbers) + len(more), numbers.dtype)
+    kept = np.ones(len(found), np.bool_)
+    kept[places] = False
+    found[places], found[kept] = more, numbers
     return found
 
 
 def last_places(keys: U32 | U64) -> tuple[U64, I64]:
     """The distinct keys ascending, and the last place of each."""
-    if (keys[1:] > keys[:-1]).all():
+    if len(keys) == 1 or (keys[1:] > keys[:-1]).all():
         return keys.astype(np.uint64), np.arange(len(keys), dtype=np.int64)
     ascending, first = np.unique(keys[::-1].astype(np.uint64), return_index=True)
     return ascending, (len(keys) - 1 - first).astype(np.int64)

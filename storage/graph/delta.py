@@ -167,6 +167,8 @@ def over(old: Patch | None, new: Patch) -> Patch:
     if old is None or not len(old.rows):
         return new
     at = old.rows.searchsorted(new.rows)
+    if len(new.rows) == 1:
+        return _with_one(old, new, int(at[0]))
     known = old.rows.take(at, mode="clip") == new.rows
     both, places = Column.concat([old.column, new.column]), np.arange(len(old.rows), dtype=np.int64)
     hit, fresh = known.nonzero()[0], (~known).nonzero()[0]
@@ -181,6 +183,18 @@ def over(old: Patch | None, new: Patch) -> Patch:
     rows[kept], rows[between] = old.rows, new.rows[fresh]
     every[kept], every[between] = places, len(old.rows) + fresh
     return Patch(rows, both.take(every))
+
+
+def _with_one(old: Patch, new: Patch, place: int) -> Patch:
+    """A patch with one more value, or another one. place : of the first row that is not before the new one."""
+    count, column = len(old.rows), old.column
+    known = place < count and old.rows[place] == new.rows[0]
+    after = place + 1 if known else place
+    parts = [column.part(0, place), new.column, column.part(after, count)]
+    rows = old.rows
+    if not known:
+        rows = np.concatenate((rows[:place], new.rows, rows[place:]))
+    return Patch(rows, Column.concat(parts))
 
 
 def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str, Column]:

@@ -206,6 +206,10 @@ def _rows(part: Part, keys: U64) -> tuple[I64, I64]:
     index = part.intervals
     if not len(index):
         return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    if len(keys) <= FEW:
+        found = [_row(part, key >> 32) for key in keys.tolist()]
+        bounds = np.array(found, np.int64).reshape(-1, 2)
+        return bounds[:, 0], bounds[:, 1]
     vids = (keys >> np.uint64(32)).astype(np.int64)
     at = index.first.searchsorted(vids, "right").astype(np.int64) - 1
     inside = np.maximum(at, 0)
@@ -215,6 +219,19 @@ def _rows(part: Part, keys: U64) -> tuple[I64, I64]:
     low: I64 = part.offsets[row]
     high: I64 = part.offsets[np.minimum(row + there, len(part.offsets) - 1)]
     return low, np.where(there, high, low)
+
+
+def _row(part: Part, vid: int) -> tuple[int, int]:
+    """The same for the row of one vertex."""
+    index = part.intervals
+    place = int(index.first.searchsorted(np.uint32(vid), "right")) - 1
+    if place < 0:
+        low = int(part.offsets[int(index.row[0])])
+        return low, low
+    step, length = vid - int(index.first[place]), int(index.length[place])
+    row = int(index.row[place]) + min(step, length)
+    low = int(part.offsets[row])
+    return low, int(part.offsets[row + 1]) if step < length else low
 
 
 def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
@@ -233,6 +250,9 @@ def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
 
 def _expanded(low: I64, high: I64) -> tuple[I64, I64]:
     """The integers of half-open ranges, behind the number of the range, i64[n] each."""
+    if len(low) == 1:
+        first, end = int(low[0]), int(high[0])
+        return np.zeros(end - first, np.int64), np.arange(first, end, dtype=np.int64)
     counts = high - low
     at = np.arange(len(counts)).repeat(counts)
     return at, np.arange(len(at)) + (low - counts.cumsum() + counts).repeat(counts)

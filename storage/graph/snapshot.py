@@ -6,7 +6,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,6 +136,16 @@ class Snapshot:
     def labels(self) -> tuple[str, ...]:
         """All labels of vertices, ascending."""
         return self._vertices.labels
+
+    @property
+    def schema(self) -> Hashable:
+        """What tells the graph's labels, types, properties and their kinds from those of another snapshot."""
+        kinds = self._vertices.spaces
+        groups = [
+            (one.labels, kinds[one.id_space], *one.keys.items()) for one in self._vertices.groups
+        ]
+        types = [(one.name, one.directed, *one.keys.items()) for one in self.edge_types]
+        return tuple(groups), tuple(types)
 
     def edge_type(self, name: str) -> EdgeType | None:
         """An edge type, None where there is none of that name."""

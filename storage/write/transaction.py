@@ -24,6 +24,7 @@ from ..graph.vid_ranges import by_number
 from .build import MOST_VERTICES
 
 Columns = Mapping[str, Column]
+_FIRST = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,14 +159,13 @@ class Changes:
         ------
         ChangeRefused : a property is of another type.
         """
-        single = len(vids) == 1
+        if len(vids) == 1:
+            return self._set_group(int(self.view.groups_of(vids)[0]), vids, columns, _FIRST)
         rows, last = last_places(vids)
         vids, view = rows.astype(np.uint32), self.view
         for group, mine in by_number(view.groups_of(vids)):
-            at, taken = last[mine], columns
-            if not single:
-                taken = {key: column.take(at) for key, column in columns.items()}
-            self._set_group(group, vids[mine], taken, at)
+            taken = {key: column.take(last[mine]) for key, column in columns.items()}
+            self._set_group(group, vids[mine], taken, last[mine])
 
     def _set_group(self, group: int, vids: U32, columns: Columns, rows: I64) -> None:
         """The same for vertices of one group of the view, vids ascending and distinct; rows : by which errors call

@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 LARGE = 1024
 """Bytes from which on a value that stands in several places is looked for, so that it counts once."""
 POINTER = 8
-_FLAT = {
-    type(None): 0,
-    bool: 0,
-    int: 32,
-    float: 24,
-    NodeValue: 0,
-    RelationshipValue: 0,
-}
+
+
+class _Flat(dict[type, "int | None"]):
+    """Bytes of a value by its type; None where they are not the same for all of its values."""
+
+    def __missing__(self, kind: type) -> int | None:
+        size = 0 if issubclass(kind, (NodeValue, RelationshipValue)) else None
+        self[kind] = size
+        return size
+
+
+_FLAT = _Flat({type(None): 0, bool: 0, int: 32, float: 24})
 _TEMPORAL = 160
 _LIST, _MAP, _PATH = 56, 232, 160
 _SAMPLED = 32  # items of a list; of one inside it a quarter, and so on
@@ -44,7 +48,7 @@ def size_of(value: Value | Sequence[object]) -> int:
     >>> size_of(True), size_of("a" * 1000) > 1000, size_of([1] * 1000) > 8000
     (0, True, True)
     """
-    flat = _FLAT.get(type(value))
+    flat = _FLAT[type(value)]
     if flat is not None:
         return flat
     if isinstance(value, str):
@@ -67,7 +71,7 @@ class _Large:
 
 def _walk(value: object, sampled: int, times: int, large: dict[int, _Large]) -> int:
     """Bytes of what is small in `times` values like this one; what is large is noted, by id."""
-    flat = _FLAT.get(type(value))
+    flat = _FLAT[type(value)]
     if flat is not None:
         return flat * times
     if isinstance(value, str):
@@ -91,6 +95,20 @@ def _walk(value: object, sampled: int, times: int, large: dict[int, _Large]) -> 
     return _TEMPORAL * times
 
 
+def _flat_row(row: Row | tuple[object, ...]) -> int | None:
+    """What `_walk` gives for a short row, where it is the sum over its values; else None."""
+    if len(row) > _SAMPLED:
+        return None
+    named = isinstance(row, dict)
+    size = _MAP + 40 * len(row) if named else _LIST + POINTER * len(row)
+    for value in row.values() if isinstance(row, dict) else row:
+        own = _FLAT[type(value)]
+        if own is None:
+            return None
+        size += own
+    return size
+
+
 def _known(value: object, large: dict[int, _Large], size: int, times: int) -> bool:
     """Note something large; whether it was noted before."""
     one = large.get(id(value))
@@ -108,9 +126,9 @@ def _items(items: Sequence[object], sampled: int, times: int, large: dict[int, _
     if count > sampled:
         items = items[:: count // sampled]
         times = -(-times * count // len(items))
-    size, flat = 0, _FLAT.get
+    size = 0
     for item in items:
-        own = flat(type(item))
+        own = _FLAT[type(item)]
         size += _walk(item, sampled // 4, times, large) if own is None else own * times
     return size
 
@@ -130,7 +148,7 @@ class Pile:
 
     def add(self, value: Value | Sequence[object], more: int = POINTER) -> None:
         """Count a value, and `more` for its place. Raises OutOfBudget."""
-        size = _FLAT.get(type(value))
+        size = _FLAT[type(value)]
         self.count((sum(self._new(value)) if size is None else size) + more)
 
     def _new(self, value: Value | Sequence[object]) -> tuple[int, int]:
@@ -158,20 +176,24 @@ class Pile:
         made : bytes that were made for these rows; where that is more than rows of small values take, all of them are
             looked at.
         """
-        usual = made <= _SLACK + _SMALL_ROW * len(rows)
-        some = rows[:: max(1, len(rows) // _SAMPLED)] if usual else rows
+        count = len(rows)
+        usual = made <= _SLACK + _SMALL_ROW * count
+        some = rows[:: max(1, count // _SAMPLED)] if usual else rows
         if some:
             small = large = 0
             for row in some:
-                one, other = self._new(row)
-                small, large = small + one, large + other
-            self.count(small * len(rows) // len(some) + large + POINTER * len(rows))
+                one = _flat_row(row)
+                if one is None:
+                    one, other = self._new(row)
+                    large += other
+                small += one
+            self.count(small * count // len(some) + large + POINTER * count)
 
     def several(self, values: Iterable[Value], more: int) -> None:
         """Count some values, and `more` for what they stand in. Raises OutOfBudget."""
-        size, flat = more, _FLAT.get
+        size = more
         for value in values:
-            one = flat(type(value))
+            one = _FLAT[type(value)]
             if one is None:
                 self.add(value)
             else:

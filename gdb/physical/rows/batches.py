@@ -39,6 +39,11 @@ class Batches:
     parts: Parts
 
 
+def narrowed(rows: Batches, names: tuple[str, ...]) -> Batches:
+    """The rows with some of their names."""
+    return Batches(names, ([{name: row[name] for name in names} for row in p] for p in rows.parts))
+
+
 @dataclass(slots=True)
 class Few:
     """A bound on what MATCH finds. most : embeddings of each part of a pattern, for one batch of rows.

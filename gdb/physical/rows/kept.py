@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gdb.language.clauses import WRITING
+from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import Apply, Names, Operator, Operators, Plan, names_after
 from gdb.physical.rows.limiting import stops
 from gdb.records import dataclass
@@ -16,15 +18,21 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Pattern
 
 
+MOST_UNUSED = 8
+"""Names that nothing behind uses and rows carry all the same: a row of fewer names is another dict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An operator in its place. names : that its rows have. last : the place of the LIMIT that rows from here on fill
-    (`gdb.physical.rows.limiting`). after : what follows it."""
+    (`gdb.physical.rows.limiting`). after : what follows it. kept : the names that its rows go on with, where there are
+    many others; None for all."""
 
     operator: Operator
     names: Names
     last: int | None
     after: Operator | None
+    kept: Names | None
 
 
 class KeptPatterns:
@@ -75,11 +83,29 @@ class KeptPatterns:
 
 def _steps(operators: Operators, names: Names) -> Sequence[Step]:
     found = []
+    used: list[Demand] | None = None
+    filled = (
+        -1
+    )  # the place of the last LIMIT that rows from an earlier operator on fill: they run as one
+    begin = names
     for place, (operator, last) in enumerate(zip(operators, stops(operators), strict=True)):
-        names = names_after(operator, names)
+        names, kept = names_after(operator, names), None
         after = operators[place + 1] if place + 1 < len(operators) else None
-        found.append(Step(operator, names, last, after))
+        filled = max(filled, -1 if last is None else last)
+        if len(names) > MOST_UNUSED and place > filled and after is not None:
+            used = _used(operators, begin) if used is None else used
+            live = tuple(name for name in names if name in used[place].live)
+            kept = live if len(names) - len(live) > MOST_UNUSED else None
+        found.append(Step(operator, names, last, after, kept))
+        names = names if kept is None else kept
     return found
+
+
+def _used(operators: Operators, names: Names) -> list[Demand]:
+    """For each operator what is used of its rows. Those of the last one are the answer, unless it writes."""
+    for operator in operators:
+        names = names_after(operator, names)
+    return demands(operators, () if isinstance(operators[-1], WRITING) else names)
 
 
 def _sides(plan: Plan) -> Iterator[Operators]:

@@ -120,6 +120,8 @@ class _Merge:
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
         """What tells each row from others that find something else."""
+        if len(prepared) == 1:
+            return [()]
         bound = [name for name in self.bound if not prepared or name in prepared[0]]
         columns: list[list[object]] = [
             [group_key(row[name]) for row in prepared] for name in self.hidden

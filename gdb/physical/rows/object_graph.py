@@ -336,11 +336,9 @@ class Graph:
         ------
         ChangeRefused : a node that is deleted has relationships; a property is what no store keeps.
         """
-        pending = (
-            *(self._new_nodes, self._new_edges, self._dirty_nodes, self._dirty_edges),
-            *(self._relabelled, self._dead_nodes, self._dead_edges, self._dead_handles),
-        )
-        if not any(pending):
+        dies = self._dead_nodes or self._dead_edges or self._dead_handles
+        changed = self._new_nodes or self._new_edges or self._dirty_nodes or self._dirty_edges
+        if not (changed or dies or self._relabelled):
             return
         changes = self.changes
         assert changes is not None
@@ -356,7 +354,7 @@ class Graph:
                 self._flush_new_edges(changes)
         finally:
             changes.widens = False
-        if self._dead_nodes or self._dead_edges or self._dead_handles:
+        if dies:
             self._flush_deaths(changes)
         self._behind = True
 

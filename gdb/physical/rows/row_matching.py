@@ -120,7 +120,7 @@ class _RowMatching:
         """The rows extended by what is left of the pattern: depth first, a batch through all of it at a time."""
         if not table:
             return
-        if not components and not long:
+        if not components and not long:  # all is bound before
             yield self._routed(table)
             return
         component = self._next(components, long)
@@ -134,7 +134,10 @@ class _RowMatching:
             long = [other for other in long if other is not edge]
             parts = self._walked(edge, table)
         for some in parts:
-            yield from self._rest(some, components, long)
+            if components or long:
+                yield from self._rest(some, components, long)
+            elif some:
+                yield self._routed(some)
 
     def _routed(self, table: list[Numbered]) -> list[Numbered]:
         for route in self.pattern.routes:

@@ -67,6 +67,7 @@ from gdb.physical.rows.batches import (
     gathered,
     handed,
     held,
+    narrowed,
     regrouped,
 )
 from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
@@ -232,6 +233,8 @@ class Runner:
             step = steps[place]
             if step.last is None:
                 rows = self._operator(step.operator, rows, names=step.names, after=step.after)
+                if step.kept is not None:
+                    rows = narrowed(rows, step.kept)
                 place += 1
             else:
                 rows = self._filled(operators[place : step.last + 1], rows)

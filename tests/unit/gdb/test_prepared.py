@@ -4,6 +4,7 @@ until it changes something. Neither is ever answered with what was."""
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections.abc import Iterator
 
@@ -125,3 +126,27 @@ def test_a_transaction_that_has_ended_holds_no_graph(db: Database, keep: bool) -
     db.execute(UPSERT, {"i": 2, "x": 9})
     gc.collect()
     assert view() is None
+
+
+def test_what_a_text_is_warned_of_follows_the_graph() -> None:
+    text = "MATCH (n:P {x: $x}) RETURN n.y"
+
+    def warned(db: gdb.Database, x: object) -> list[str]:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            db.execute(text, {"x": x})
+        return [str(one.message).partition(": ")[2] for one in told]
+
+    def said(found: list[str], words: str) -> bool:
+        return any(words in one for one in found)
+
+    with gdb.connect() as db:
+        assert said(warned(db, 1), "no node has the label :P")
+        db.execute("CREATE (:P {x: 1})")
+        assert said(warned(db, 1), "never has the property y")
+        assert not said(warned(db, 1), "no node has the label")
+        db.execute("CREATE (:P {x: 2, y: 3})")
+        assert warned(db, 1) == []
+        assert warned(db, "1") != []  # a string where integers are
+        db.execute("MATCH (n) DETACH DELETE n")
+        assert said(warned(db, 1), "no node has the label :P")
