@@ -22,13 +22,13 @@ from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, opened
 
-from ..cancellation import Stop, Stopped
 from ..choose_device import choose
 from ..nest.bindings import Given
 from ..nest.prepare import Prepared, between, stage
 from ..plan.embeddings import Embeddings, Wanted
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch
+from .cancellation import Stop, Stopped
 
 if TYPE_CHECKING:
     from ..work.place import Place

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gdb.executor import cancellation
-from gdb.executor.cancellation import Stop, Stopped, note, send, stop_for
+from gdb.executor.cluster import cancellation
+from gdb.executor.cluster.cancellation import Stop, Stopped, note, send, stop_for
 from gdb.executor.work.scheduler import Watch
 
 

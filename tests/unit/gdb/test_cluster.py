@@ -20,8 +20,7 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
-from gdb.executor import cancellation
-from gdb.executor.cluster import cluster, task
+from gdb.executor.cluster import cancellation, cluster, task
 from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.executor.plan.plan import Plan
