@@ -4,7 +4,7 @@ A nest is a list of levels, one for each query vertex or bound query edge in bin
 loops over a *base* (a list of candidates, a row of a view, or a set computed above it), cut to a
 slice, and tests what is left. Set operations run at the level below which they do not change. In
 counting mode the last levels may be *groups*: they are counted and never looped over. `lower` makes
-the plainest nest of a plan, the passes of `nest_passes` improve it, `encode` writes it as tables
+the plainest nest of a plan, the passes of `passes` improve it, `encode` writes it as tables
 for the generic kernels.
 """
 

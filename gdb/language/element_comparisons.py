@@ -2,7 +2,7 @@
 `f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`.
 
 Each is brought into the form `least <= right - left <= most`, or its opposite, over whole numbers by vid or edge id
-(`compared_values.py`), and bounds, in which alone parameters stand. What calculates with floats, with more than one
+(`comparison_values.py`), and bounds, in which alone parameters stand. What calculates with floats, with more than one
 property of an element, or might overflow stays in the tail.
 """
 

@@ -89,7 +89,7 @@ def refused(part: Expression) -> tuple[str, str] | None:
 
 
 def _lengths(condition: Expression) -> frozenset[Expression]:
-    """The maps of duration({hours: 24}) in a comparison: what `compared.py` cannot do with them, no one can."""
+    """The maps of duration({hours: 24}) in a comparison: which `element_comparisons.py` leaves alone."""
     inner = condition.operand if isinstance(condition, Not) else condition
     if not isinstance(inner, Comparison):
         return frozenset()

@@ -1,9 +1,9 @@
 """What a counting nest of a large pattern costs, priced from samples before there is a nest.
 
-A nest is priced as `gdb.executor.nest.branches` and `nest_caches` will make it of an order: what falls apart is counted
-apart, and a loop whose count is kept by some of the vertices around it runs as often as these are bound to other data
-vertices, at most as often as the pattern between them has embeddings. All numbers of embeddings are sampled: mean
-degrees, which know nothing of hubs, have been wrong by a factor of ten and more here.
+A nest is priced as `executor.nest.branches` and `interface_caches` will make it of an order: what falls apart is
+counted apart, and a loop whose count is kept by some of the vertices around it runs as often as these are bound to
+other data vertices, at most as often as the pattern between them has embeddings. All numbers of embeddings are
+sampled: mean degrees, which know nothing of hubs, have been wrong by a factor of ten and more here.
 """
 
 from __future__ import annotations
