@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,33 +20,19 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
-from gdb.executor.cluster import cancellation, cluster, task
+from gdb.executor.cluster import cluster, task
 from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
+from gdb.executor.nest import prepare
+from gdb.executor.nest.prepare import Prepared
 from gdb.executor.plan.plan import Plan
 from gdb.records import replace
-from gdb.storage.graph.snapshot_state import State
-
-PEOPLE = 400
+from tests.clustered import Inline, people
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a base, and commits behind it."""
-    folder = tmp_path_factory.mktemp("cluster") / "people.gdb"
-    random = np.random.default_rng(7)
-    with gdb.connect(folder) as db:
-        ends = random.integers(PEOPLE, size=(4 * PEOPLE, 2)).tolist()
-        db.execute(
-            "UNWIND range(0, $n - 1) AS k CREATE (:Person {id: k, age: k % 70})", {"n": PEOPLE}
-        )
-        db.execute(
-            "UNWIND $rows AS r MATCH (a:Person {id: r[0]}), (b:Person {id: r[1]}) CREATE (a)-[:KNOWS]->(b)",
-            {"rows": ends},
-        )
-        db.compact()
-        db.execute("MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:KNOWS]->(b)")
-    return folder
+    return people(tmp_path_factory.mktemp("cluster"))
 
 
 @pytest.fixture(scope="module")
@@ -54,25 +40,6 @@ def pool() -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         yield pool
-
-
-class Inline(Executor):
-    """Runs what it is given at once, and keeps it. lost : how many of the first tasks fail."""
-
-    def __init__(self, lost: int = 0) -> None:
-        self.tasks: list[Task] = []
-        self.lost = lost
-
-    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        self.tasks.append(arguments[0])
-        future: Future[Any] = Future()
-        try:
-            if len(self.tasks) <= self.lost:
-                raise MemoryError("killed")
-            future.set_result(function(*arguments, **options))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 QUERIES = {
@@ -129,6 +96,32 @@ def test_rows_are_streamed(store: Path) -> None:
         with db.stream(query, on=Cluster(tasks, 3, least=0.0)) as stream:
             assert sorted(tuple(row) for row in stream) == known
     assert tasks.tasks
+
+
+def test_a_worker_prepares_a_plan_once(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a query that comes again, whose tasks have other names: Dask has one result for a name."""
+    tasks, names, prepared = Inline(), list[str](), list[int]()
+    honest, submitted = prepare.prepare, cluster._submitted
+
+    def noted(*arguments: Any, **options: Any) -> Prepared:
+        prepared.append(1)
+        return honest(*arguments, **options)
+
+    def named(on: Cluster, one: Task, name: str) -> Future[Answer]:
+        names.append(name)
+        sent = replace(one, plan=pickle.loads(pickle.dumps(one.plan)))  # as another process has it
+        return submitted(on, sent, name)
+
+    monkeypatch.setattr(cluster, "_submitted", named)
+    query = "MATCH (a)-->(b)-->(c)-->(d) RETURN count(*)"
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(query, device="cpu").scalar()
+        on = Cluster(tasks, 3, least=0.0)
+        assert db.execute(query, on=on).scalar() == known
+        monkeypatch.setattr(prepare, "prepare", noted)
+        assert db.execute(query, on=on).scalar() == known
+    assert not prepared
+    assert len(set(names)) == len(names) >= 6
 
 
 def test_every_root_is_in_one_task(store: Path) -> None:
@@ -317,123 +310,6 @@ def test_a_timeout_ends_it(store: Path) -> None:
         with pytest.raises(gdb.QueryTimeout):
             db.execute("MATCH (a)-->(b) RETURN count(*)", timeout=0.2, on=on)
         go_on.set()  # it did not wait for the task
-
-
-# ---- what is stopped ------------------------------------------------------------------------------------------
-
-ENDLESS = (
-    "MATCH DIFFERENT NODES "
-    + "--".join(f"({name})" for name in "abcdefghijklmn")
-    + " RETURN count(*)"
-)
-"""Takes longer than any test waits."""
-
-
-def noted(folder: Path, number: int, task: Task) -> Answer:
-    """A task that writes down where it begins and ends."""
-    (folder / f"begun-{number}").touch()
-    answer = work(task)
-    (folder / f"ended-{number}").touch()
-    return answer
-
-
-class Noted(Executor):
-    """Another executor, whose tasks write down in a folder where they begin and end."""
-
-    def __init__(self, executor: Executor, folder: Path) -> None:
-        self.executor, self.folder, self.sent = executor, folder, 0
-        if hasattr(executor, "_client"):
-            self._client = executor._client
-
-    def submit(self, _: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        self.sent += 1
-        return self.executor.submit(noted, self.folder, self.sent, *arguments, **options)
-
-    def has(self, what: str) -> int:
-        return len(list(self.folder.glob(f"{what}-*")))
-
-
-def assert_close_stops_the_workers(store: Path, executor: Executor, folder: Path) -> None:
-    """Two tasks run, and give nothing back by themselves: they end because the query is cancelled."""
-    tasks = Noted(executor, folder)
-    db = gdb.connect(store, read_only=True)
-    with ThreadPoolExecutor(1) as beside:
-        found = beside.submit(db.execute, ENDLESS, on=Cluster(tasks, 2, least=0.0))
-        try:
-            assert soon(lambda: tasks.has("begun") >= 2 or found.done())
-            assert tasks.has("ended") == 0
-        finally:
-            db.close()
-        with pytest.raises(gdb.Cancelled):
-            found.result(60)
-    assert soon(lambda: tasks.has("ended") == tasks.has("begun"))
-
-
-def soon(reached: Callable[[], bool]) -> bool:
-    """Whether something happens before a machine that is very busy would need so long for it."""
-    end = time.monotonic() + 60
-    while not reached() and time.monotonic() < end:
-        time.sleep(0.01)
-    return reached()
-
-
-def test_a_task_of_a_stopped_query_gives_no_answer(store: Path) -> None:
-    """It reads nothing, and its empty answer is never taken for one."""
-    tasks = Inline()
-    query = "MATCH (a)-->(b) RETURN count(*)"
-
-    class Stopping(Inline):
-        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-            cancellation.note(arguments[0].stop.query)
-            return super().submit(function, *arguments, **options)
-
-    with gdb.connect(store, read_only=True) as db:
-        db.execute(query, on=Cluster(tasks, 2, least=0.0))
-        cancellation.note(tasks.tasks[0].stop.query)
-        assert work(replace(tasks.tasks[0], state=State("", b""))).stopped
-        with pytest.raises(gdb.Cancelled):
-            db.execute(query, on=Cluster(Stopping(), 2, least=0.0))
-
-
-def test_a_worker_that_fails_stops_the_others(store: Path) -> None:
-    class OneFails(Inline):
-        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-            if not self.tasks:
-                return super().submit(function, *arguments, **options)
-            return Future()  # which runs on
-
-    tasks = OneFails(1)
-    with gdb.connect(store, read_only=True) as db, pytest.raises(ClusterError, match="killed"):
-        db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
-    assert work(tasks.tasks[0]).stopped
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "GIVES_BACK", 1e9)
-
-
-@pytest.mark.usefixtures("patient")
-def test_a_cancelled_query_stops_tasks_that_run_in_a_process_pool(
-    store: Path, tmp_path: Path
-) -> None:
-    pool = ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        assert_close_stops_the_workers(store, pool, tmp_path)
-    finally:
-        for process in list(pool._processes.values()):
-            process.kill()
-        pool.shutdown()
-
-
-@pytest.mark.usefixtures("patient")
-def test_a_cancelled_query_stops_tasks_that_run_on_dask(store: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    local = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    with local, distributed.Client(local) as client:
-        assert_close_stops_the_workers(store, client.get_executor(pure=False), tmp_path)
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,51 @@
+"""A store for queries that other processes share, and an executor without any."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gdb
+from gdb.executor.cluster.task import Task
+
+PEOPLE = 400
+
+
+def people(parent: Path) -> Path:
+    """A store with a base, and commits behind it."""
+    folder = parent / "people.gdb"
+    random = np.random.default_rng(7)
+    with gdb.connect(folder) as db:
+        ends = random.integers(PEOPLE, size=(4 * PEOPLE, 2)).tolist()
+        db.execute(
+            "UNWIND range(0, $n - 1) AS k CREATE (:Person {id: k, age: k % 70})", {"n": PEOPLE}
+        )
+        db.execute(
+            "UNWIND $rows AS r MATCH (a:Person {id: r[0]}), (b:Person {id: r[1]}) CREATE (a)-[:KNOWS]->(b)",
+            {"rows": ends},
+        )
+        db.compact()
+        db.execute("MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:KNOWS]->(b)")
+    return folder
+
+
+class Inline(Executor):
+    """Runs what it is given at once, and keeps it. lost : how many of the first tasks fail."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.tasks: list[Task] = []
+        self.lost = lost
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        self.tasks.append(arguments[0])
+        future: Future[Any] = Future()
+        try:
+            if len(self.tasks) <= self.lost:
+                raise MemoryError("killed")
+            future.set_result(function(*arguments, **options))
+        except Exception as error:
+            future.set_exception(error)
+        return future
