@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 from unittest.mock import patch
 
-from gdb.physical import binder
 from gdb.run import operator_run as by_operators
+from gdb.run.query_cache import Texts
 
 Way = Literal["chosen", "operators", "columns", "rows"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -21,6 +21,6 @@ def forced(way: Way) -> Iterator[None]:
     if way == "chosen":
         yield
         return
-    no_pattern = patch.object(binder, "one_pattern", lambda _: None)
+    no_pattern = patch.object(Texts, "one_pattern", lambda *_: None)
     with no_pattern, patch.object(by_operators, "WAY", None if way == "operators" else way):
         yield

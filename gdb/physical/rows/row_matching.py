@@ -118,10 +118,9 @@ class _RowMatching:
         self, table: list[Numbered], components: Sequence[Component], long: Sequence[RowEdge]
     ) -> Iterator[list[Numbered]]:
         """The rows extended by what is left of the pattern: depth first, a batch through all of it at a time."""
-        if not table:
-            return
-        if not components and not long:  # all is bound before
-            yield self._routed(table)
+        if not table or not (components or long):
+            if table:  # all was bound before
+                yield self._routed(table)
             return
         component = self._next(components, long)
         if component is not None:
@@ -179,8 +178,7 @@ class _RowMatching:
         prepared = Prepared(self.context, [c.expression for c in ready])
         tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
         prepared.fill([row for _, row in table])
-        every = paced(table, len(table))
-        return [one for one in every if all(test(one[1]) is True for test in tests)]
+        return [o for o in paced(table, len(table)) if all(test(o[1]) is True for test in tests)]
 
     def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
         """The conditions that the elements of a component decide, at least one of them free of the rows."""

@@ -19,8 +19,8 @@ from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values as compared_values
 from gdb.language import element_comparisons as comparing
-from gdb.physical import binder
 from gdb.run import operator_run as by_operators
+from gdb.run.query_cache import Texts
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.write.build import write_graph
 
@@ -164,7 +164,7 @@ def test_every_way_gives_the_same(
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
-        patch.setattr(binder, "one_pattern", lambda _: None)
+        patch.setattr(Texts, "one_pattern", lambda *_: None)
         patch.setattr(by_operators, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
@@ -172,7 +172,7 @@ def test_every_way_gives_the_same(
     with (
         monkeypatch.context() as patch
     ):  # operator by operator, over columns and over rows, in the nest as well
-        patch.setattr(binder, "one_pattern", lambda _: None)
+        patch.setattr(Texts, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
             patch.setattr(by_operators, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
