@@ -126,7 +126,7 @@ class Report:
     strays: tuple[str, ...]
 
     def raise_faults(self) -> None:
-        """Raise CorruptStore where there are any: its message tells the first, its `faults` are all."""
+        """Raise CorruptStore if there are any: its message names the first, its `faults` are all."""
         if self.faults:
             first = self.faults[0]
             error = damaged(self.where, first.file, first.what)
@@ -221,8 +221,8 @@ class _Check:
     def _read(
         self, scope: Scope[T], file: str, numbers: Iterable[int], make: Callable[[], R]
     ) -> R | None:
-        """A thing that is read from some files; None where it cannot be, which is told. file : its name in a fault that
-        has no other."""
+        """A thing read from some files; None if that fails, which is reported as a fault. file : the name in a fault
+        that names no file."""
         self._done += 1
         self._steps.at("checking", self._done, max(self._total, self._done))
         if not self._bad.isdisjoint(numbers):
@@ -269,7 +269,7 @@ class _Check:
         self._skipped.update(one.name for one in scope.all)
 
     def skip_all(self) -> None:
-        """There is no manifest to tell of anything."""
+        """Skip everything that only a manifest describes, as there is none."""
         self._skipped.update(one.name for scope in _SCOPES[1:] for one in scope.all)
 
     # ---- all things ------------------------------------------------------------------------------

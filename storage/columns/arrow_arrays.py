@@ -88,7 +88,7 @@ class Arrow:
         return Column.concat(found) if found else Column.nulls("string", 0)
 
     def columns(self, wanted: Sequence[int]) -> list[Column]:
-        """Columns of a table, by their numbers; of a wrong one the error's `name` is told.
+        """Columns of a table, by their numbers; an error has the name of the wrong column as `name`.
 
         Raises
         ------
@@ -197,7 +197,7 @@ def _no_property(schema: CSchema) -> Unfit:
 
 
 def _buffer(array: CArray, number: int, dtype: str, begin: int, count: int) -> Array:
-    """Values of a buffer from one place on, in place: as its format says, which tells how long it is.
+    """Values of a buffer from one place on, in place; the buffer's length follows from its format.
 
     nanoarrow's own views of buffers refuse lists of nothing but nulls, as polars lays them out.
     """

@@ -1,4 +1,4 @@
-"""Columns of Python values: of which kind they are, and which of them goes with none of the others."""
+"""Columns of Python values: their kind, and the first value that is incompatible with the others."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Engine:
 
     Parameters
     ----------
-    memory : bytes that the work may take, of which it takes a part; None for what DuckDB takes by itself.
+    memory : bytes that the work may take; DuckDB gets a part of them. None for DuckDB's own default.
     scratch : where it lays down what has no room in memory; None where nothing can be that large.
     files, folders : all that it may read and write beside `scratch`.
     """

@@ -105,7 +105,7 @@ class Files(Protocol):
         ...
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
-        """As `read`, for a file that is asked for at every turn: costs little while it is the same.
+        """As `read`, for a file that is read again and again: costs little while it is the same.
 
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
             None for a file that is not extended.
@@ -145,11 +145,11 @@ class Files(Protocol):
         ...
 
     def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
-        """True while nobody pins one of these, nor can; never waits."""
+        """True while no process pins one of these, nor can; never waits."""
         ...
 
     def sweeping(self) -> AbstractContextManager[bool]:
-        """True while nobody else sweeps, nor can; never waits."""
+        """True while no other process sweeps, nor can; never waits."""
         ...
 
     def close(self) -> None:

@@ -112,7 +112,7 @@ def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
     if size > free - whole // KEPT_FREE:
         raise OutOfBudget(
             f"{size:,} bytes are needed for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
-            "Raise memory=, ask for less, or name a folder on another disk in the environment variable TMPDIR.",
+            "Raise memory=, query less, or name a folder on another disk in the environment variable TMPDIR.",
         )
     path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
     with translated(f"a temporary file in {folder}"):

@@ -1,4 +1,4 @@
-"""What was changed since the base was written: vertices and edges added and removed, properties set.
+"""The delta, all changes since the base was written: vertices and edges added and removed, properties set.
 
 A store is a base (`gdb.storage.write.build`) and at most one delta. A commit writes what it changed of the delta into
 the journal (`gdb.storage.format.journal`), or the whole delta anew, into the manifest itself or into a file of its own;

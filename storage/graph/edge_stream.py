@@ -63,7 +63,7 @@ def pieces(
             keys, {k: _part(c, rank, len(keys), kinds[k]) for k, c in columns.items()}
         )
         if changes is not None:
-            # an added edge stands behind those of the base that are like it, which may go on in the next piece
+            # an added edge follows the equal edges of the base, which may go on in the next piece
             end = int(np.searchsorted(changes.keys, keys[-1], side="left"))
             found = _merged(found, changes, kinds, rank, added, end)
             added = end

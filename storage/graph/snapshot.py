@@ -1,7 +1,7 @@
-"""One committed state of a graph, read in place: what planner, executors and the public face ask.
+"""One committed state of a graph, read in place by planner, executors and the public API.
 
 A snapshot never changes. Files are mapped and verified when they are first touched; what has to be
-computed (unions, edge ids) is computed once. Any number of threads may ask.
+computed (unions, edge ids) is computed once. Any number of threads may read it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the columns of a CSV file mean: neo4j-admin header fields, or plain names."""
+"""The meaning of a CSV file's columns: neo4j-admin header fields, or plain names."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
         names = [f.name.lower() for f in fields]
         known = "id" in names
         chosen = {names.index("id") if known else 0: "ID"}
-    # an id column keeps its name as a property only on nodes, where users ask for n.id
+    # an id column keeps its name as a property only on nodes, where users query n.id
     return [
         replace(f, name="" if edges else f.name, role=chosen[i], known=known) if i in chosen else f
         for i, f in enumerate(fields)

@@ -1,4 +1,4 @@
-"""What a caller names, as a list of what is to be read: files with their formats, folders that `export` wrote."""
+"""The inputs of an import, made of what a caller names: files with their formats, folders that `export` wrote."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def _several(value: object) -> list[object]:
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
-        return [value]  # it will be told that this is no path
+        return [value]  # a later check raises that this is no path
     return [tabled(each) for each in value]
 
 

@@ -84,7 +84,7 @@ def _parse_part(
 
 
 def _count_newlines(text: int, words: int) -> int:
-    """How many newlines stand in words of 8 bytes."""
+    """The number of newlines in words of 8 bytes."""
     found = 0
     for k in range(words):
         other = load_i64(text, k) ^ _NEWLINES
@@ -133,7 +133,7 @@ def parsed_file(
     Cancelled
     """
     with ExitStack() as stack:
-        # not mapped: whoever cuts it short meanwhile would kill the process
+        # not mapped: a program that truncates it meanwhile would kill the process
         stream = stack.enter_context(open_bytes(path, buffering=0))
         size = os.fstat(stream.fileno()).st_size
         pool = stack.enter_context(waiting.Pool(cores()))

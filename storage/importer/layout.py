@@ -1,4 +1,4 @@
-"""How a CSV file is written: delimiter, header, and the meaning of its columns."""
+"""The layout of a CSV file: delimiter, header, and the meaning of its columns."""
 
 from __future__ import annotations
 

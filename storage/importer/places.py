@@ -1,4 +1,4 @@
-"""Where the records of a CSV file stand: their line and text, looked up only for an error."""
+"""The places of a CSV file's records: their line and text, looked up only for an error."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def commit(
 ) -> Snapshot:
     """Make the changes the store's state, in one commit; the writer's lock must be held since they began.
 
-    compactor : of the store, None for one without a budget. stopped : asked while the graph is written anew, which ends
-    when it is true; the commit goes on.
+    compactor : of the store, None for one without a budget. stopped : called while the graph is written anew;
+    compaction ends when it returns true, and the commit goes on.
 
     Raises
     ------

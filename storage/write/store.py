@@ -180,7 +180,7 @@ class Store:
 
     def _kept(self, file: Growing) -> tuple[Growing, Manifest, Sequence[Pin]]:
         """The manifest in a file, or in the one that has taken its place: its files are pinned, and there. One that is
-        missing though the manifest is the same is damage, which is told where it is touched."""
+        missing though the manifest is the same is damage, which is reported where it is touched."""
         while True:
             manifest = manifests.decode(bytes(file.content), self.files.where)
             try:
@@ -220,7 +220,7 @@ class Store:
         pins: Sequence[Pin] = (),
         seen: Snapshot | None = None,
     ) -> Snapshot:
-        """Make that the newest state. pins : of its files, and others. seen : as of `commit`."""
+        """Make that the newest state. pins : of its files, and others. seen : see `commit`."""
         own = self._pinned(manifest, pins, lenient=True)
         before = seen if seen is not None and seen.delta is delta else self._snapshot
         self._snapshot = Snapshot(self.files, manifest, more, before, delta, own)
@@ -290,7 +290,7 @@ class Store:
     def _make_certain(self) -> None:
         """Before the first write: make what was found here survive a power cut.
 
-        Whoever made the folder or switched the manifest may have been killed before its sync. A commit
+        The process that made the folder or switched the manifest may have been killed before its sync. A commit
         that builds on names which a power cut takes away is lost with them.
         """
         if not self._certain:
@@ -330,7 +330,7 @@ class Store:
 
     @property
     def version(self) -> int:
-        """That of the newest state; the writer's lock must be held since it was last asked for."""
+        """That of the newest state; the writer's lock must be held since it was last read."""
         assert self._depth
         assert self._snapshot is not None
         return self._snapshot.version
@@ -354,7 +354,7 @@ class Store:
         left there may be torn, or may never have reached the disk.
 
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
-        seen : as of `commit`.
+        seen : see `commit`.
         """
         need(self._depth > 0, "a commit without the writer's lock")
         journal = self._journal if self._own else None
@@ -372,7 +372,7 @@ class Store:
             if made.zeros:
                 self._end.write(at, bytes(len(made.raw) + made.zeros))
             self._end.write(at, made.raw)
-            self._end.fdatasync()  # protects the record: after this the caller may be told
+            self._end.fdatasync()  # protects the record: after this success may be reported
         except BaseException:
             self._let_go()
             raise

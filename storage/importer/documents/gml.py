@@ -35,7 +35,7 @@ def read(one: Pass) -> Iterator[Element]:
 
     Raises
     ------
-    ImportFailed : it is no GML that can be stored; tells the line.
+    ImportFailed : it is no GML that can be stored; names the line.
     """
     return _GmlReader(one).elements()
 
