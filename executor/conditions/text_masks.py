@@ -77,7 +77,7 @@ def _shown(count: int) -> np.uint64:
 
 
 def _here(data: U8, starts: I64, may: Bools, text: bytes) -> Bools:
-    """The rows of `may` whose bytes from `starts` on, of which there are enough, are the text."""
+    """The rows of `may` whose bytes from `starts` on are the text; all rows have enough bytes."""
     rows = np.flatnonzero(may)
     for at in range(0, len(text), _WORD):
         shown = _shown(min(_WORD, len(text) - at))

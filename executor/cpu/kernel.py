@@ -417,7 +417,7 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
 
     The values bound, positions and ends of the level at DEPTH and of those around it are there, and what level 0 loops
     over; this finds the lists of the others, i64[loops] `address` and `start`, and runs the set operations in between.
-    Of what is counted in bits it makes anew what hangs on loops around DEPTH, which is none of those over bits.
+    Of what is counted in bits it makes anew what depends on loops around DEPTH, which is none of those over bits.
     """
     d = load_i64(control, DEPTH)
     g, frame = load_i64(p, P_LOCAL), -1

@@ -27,7 +27,7 @@ AT, END, VIDS, EIDS, OUT_ROWS, OUT_ENDS, OUT_NUMBERS, OUT_EIDS, TALLY, TOUCHED_V
 STATE = 26
 
 ANYTHING, EDGES_DIFFER, VERTICES_DIFFER = range(3)
-# an edge stands in the row of one of its ends, of both, or that depends on its type
+# an edge is in the row of one of its ends, of both, or that depends on its type
 ONE_SIDE, BOTH_SIDES, MIXED_SIDES = range(3)
 LIST, LENGTHS, TALLIES, NUMBERS = range(4)
 DONE, YIELDED, FULL, DEEP, GOING = range(5)
@@ -36,7 +36,7 @@ UNKNOWN = (1 << 32) - 1
 
 @inlined
 def _among(values: int, at: int, end: int, x: int) -> bool:
-    """Whether x stands in an i64 array from one place to another."""
+    """Whether x is in an i64 array from one place to another."""
     while at < end:
         if load_i64(values, at) == x:
             return True

@@ -240,8 +240,8 @@ def _spread(q: int, s: int, budget: int) -> int:
 
 
 def _settle(q: int, s: int, budget: int) -> int:
-    """Give the queue's vertices from HEAD to STOP, of which none is known in OTHER, their distances there where an edge
-    leads to one that is MET away, and put them behind QUEUE's TAIL of that search, whose address is AGAIN."""
+    """Give the queue's vertices from HEAD to STOP, all unknown in OTHER, their distances there where an edge leads to
+    one that is MET away, and put them behind QUEUE's TAIL of that search, whose address is AGAIN."""
     view = load_i64(q, VIEW)
     other = load_i64(s, OTHER)
     row = load_i64(s, ROW)

@@ -79,7 +79,7 @@ class Side:
             self.spread()
 
     def settle(self, other: Side) -> None:
-        """After this side met the other: tell the other how far those of this side are from its start that lie on a
+        """After this side met the other: give the other the distances from this side's start of its vertices on a
         shortest path."""
         state = self.state
         state[reach.OTHER] = address(other.distances)

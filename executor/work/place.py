@@ -1,4 +1,4 @@
-"""Where a search of the CPU stands, as a value that other threads and processes go on from."""
+"""The position of a search on the CPU, as a value that other threads and processes continue from."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Scope(Generic[T]):
-    """What is compared of one kind of things: by who reads one, and when it has been read. The first of `read` is the
-    name of a fault of reading that has no other."""
+    """The comparisons of one kind of things: those made by its reader, and those made after it was read. The first of
+    `read` names a reading fault that has no other name."""
 
     things: str
     read: tuple[Invariant, ...]
@@ -85,8 +85,8 @@ _SCOPES = (_MANIFEST, _JOURNAL, _FILES, _COLUMNS, _PARTS, _TYPES, _SPACES, _DELT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one invariant. things : what it is about; by_readers : whether who reads one compares it too, when
-    it is first touched; checked : how many of them were compared; skipped : how
+    """The result of one invariant. things : what it is about; by_readers : whether readers compare it too, on first
+    use; checked : how many of them were compared; skipped : how
     many could not be, for another fault; faults : in how many it does not hold."""
 
     name: str

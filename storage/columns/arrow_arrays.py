@@ -62,7 +62,7 @@ class Arrow:
     """
 
     def __init__(self, given: ArrowStream | ArrowArray) -> None:
-        import nanoarrow as na  # only who gives such things needs it
+        import nanoarrow as na  # only inputs of Arrow need it
 
         self._chunks: Iterable[CArray]
         with _reading():

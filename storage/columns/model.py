@@ -272,7 +272,7 @@ class Column:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
-        from .slices import Slice  # only who exports needs it
+        from .slices import Slice  # only exports need it
 
         return Slice.of(self).__arrow_c_array__(requested_schema)
 

@@ -142,7 +142,7 @@ _lock = waiting.Lock()
 
 
 def let_go() -> None:
-    """Unmap what shelves hold, so that it is page cache alone; who reads it maps it again, a page at a time."""
+    """Unmap what shelves hold, so that it is page cache alone; reading it maps it again, a page at a time."""
     if _shelved:
         with _lock:
             maps = list(_shelved)

@@ -10,7 +10,7 @@ The races, and why nothing is lost:
 
 - A file is swept between the reading of the manifest that names it and the lock. The reader looks once it has the lock
   whether the name is there still, and if not reads the manifest again: a newer one has taken its place before. (Not
-  the count of links: somebody may have copied the folder by hard links.)
+  the count of links: the folder may have been copied by hard links.)
 - The sweeper is killed halfway. It removes the first file before the others. So while a first file is there, all of
   its version are; and files whose first one is gone cannot be opened as a version, and are removed without a lock.
 - A killed writer left files of the version that the next one committed. Then the version has two first files; its
@@ -25,7 +25,7 @@ The races, and why nothing is lost:
   opened or closed without a writer sweeps too, and a writer may start at that moment: the sweeper holds `readers.lock`
   exclusively meanwhile, and a writer that finds the writer's lock taken waits for it before it looks again.
 
-A gdb before pins held `readers.lock` shared as long as it had a store open; while anybody does, nothing is swept.
+A gdb before pins held `readers.lock` shared as long as it had a store open; while a process does, nothing is swept.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class PosixScratch:
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
         with translated(self._what, folder):
             self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
+            with suppress(FileNotFoundError):  # a sweeper was quicker: it has no name any more
                 os.unlink(path)
 
     def append(self, data: Buffer) -> int:

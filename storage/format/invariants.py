@@ -29,8 +29,8 @@ class Contradiction(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """name : few words. rule : one sentence. Those that are nothing more are compared by who reads a thing, in the
-    making of it."""
+    """name : few words. rule : one sentence. Those that are not `Compared` are checked by the reader of a thing while
+    it is made."""
 
     name: str
     rule: str

@@ -35,7 +35,7 @@ from .segment import FileRecord, Inside, Section, SectionKind, Segments, damaged
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
 
-# Of all records behind one manifest: who opens the store goes through them.
+# Of all records behind one manifest: opening the store reads them.
 MOST_BYTES = 1 << 18
 # Zeros that are written behind a record, at least, where there are none: to write in their place changes no length, and
 # a wait for bytes alone is two thirds of one for bytes and length. As many again as there are, each time.

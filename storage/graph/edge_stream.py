@@ -1,7 +1,7 @@
 """The edges of one type, base and delta as one, a piece at a time: what writes a store anew reads them so.
 
-A query wants whole neighbour lists and gets them (`gdb.storage.graph.partitions`); who only goes through all edges once
-needs of a part no more than one segment, and of a delta what is at this place.
+A query needs whole neighbour lists (`gdb.storage.graph.partitions`); a single scan of all edges needs only one segment
+of a part at a time, and the delta's changes at that place.
 """
 
 from __future__ import annotations

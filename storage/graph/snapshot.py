@@ -256,8 +256,8 @@ class Snapshot:
             return incidence.between(self.partitions, sources, targets, types, direction)
 
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
-        """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
-        once, and needs no neighbour lists."""
+        """All edges of one type in the order of their ids, about `most` at a time: for a single scan that needs no
+        neighbour lists."""
         return self.partitions.pieces(type, most)
 
     # ---- vertices -------------------------------------------------------------------------------

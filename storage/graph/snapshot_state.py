@@ -2,8 +2,8 @@
 (`gdb.executor.cluster.cluster`).
 
 A state is the manifest with the records behind it that had been written by then. Later commits write behind them, or
-put another manifest in their place; the files that this one names stay as long as somebody pins them, who gives the
-state away does (`gdb.storage.disk.pins`).
+put another manifest in their place; the files that this one names stay as long as they are pinned, which the process
+that sends the state does (`gdb.storage.disk.pins`).
 """
 
 from __future__ import annotations

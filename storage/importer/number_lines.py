@@ -19,7 +19,7 @@ from .compressed import bytes_read, damaged
 from .report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 23
-LONGEST = 1 << 24  # bytes of a line; who waits for the end of a longer one holds all of it
+LONGEST = 1 << 24  # bytes of a line; waiting for the end of a longer one would hold all of it
 BOM = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)

@@ -68,7 +68,7 @@ def commit(
             files=(*manifest.base_files, *writer.records),
             delta=record,
             inline=inline,
-            # who commits once leaves what an older gdb reads; after a second time many may follow
+            # a single commit leaves a store that an older gdb can read; after a second one many may follow
             journal=store.wrote_last and manifest.delta is not None,
         )
         return store.commit(changed, delta, sections, changes.seen)

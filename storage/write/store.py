@@ -41,7 +41,7 @@ else:
 T = TypeVar("T")
 
 # Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
-# page that others read is no single step, and who makes it may be set aside meanwhile.
+# page that others read is not atomic, and the process that makes it may be suspended meanwhile.
 PATIENCE = (0.0005, 0.005, 0.05, 0.3)
 
 
@@ -350,7 +350,7 @@ class Store:
         """Make a delta the store's state by a record in the journal; None where there is none that this store began, no
         room in it, or the manifest has other names (`cp -al`), under which nothing may change.
 
-        Only who wrote a manifest writes records behind it, and stops for good where one failed: what another process
+        Only the writer of a manifest appends records to it, and stops for good where one failed: what another process
         left there may be torn, or may never have reached the disk.
 
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
@@ -415,7 +415,7 @@ class Store:
         return () if self._snapshot is None else self._snapshot.manifest.files
 
     def _tidy(self, named: Sequence[FileRecord], found: list[str]) -> None:
-        """Sweep unless somebody writes, where files were found that the manifest does not name."""
+        """Sweep unless there is a writer, where files were found that the manifest does not name."""
         strays = names.strays(found, {record.name for record in named})
         if self.read_only or not strays or not self._writing.acquire(blocking=False):
             return

@@ -25,7 +25,7 @@ class Sweeper:
         self._left: tuple[names.FileGroup, ...] = ()
 
     def after_writing(self, named: Sequence[FileRecord], *, certain: bool) -> None:
-        """Sweep at the end of a writer's work, who still has the lock. What cannot be removed is left.
+        """Sweep at the end of a writer's work, under the writer's lock. Files that cannot be removed are left.
 
         named : the files that the manifest names; the same object as long as it is the same manifest. certain : whether
             that manifest is known to have reached the disk.

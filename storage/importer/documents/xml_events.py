@@ -1,8 +1,8 @@
 """XML as a stream of elements, none held longer than needed, and without any expansion.
 
-A file may come from anybody. Entities of its own are refused where they are declared, so none can grow ("billion
-laughs"), and none can name another file or an address; expat opens neither by itself. Attributes that a document type
-adds to elements are ignored. Texts, depth and what it has to hold of one tag are bounded.
+A file may come from an untrusted source. Entities of its own are refused where they are declared, so none can grow
+("billion laughs"), and none can name another file or an address; expat opens neither by itself. Attributes that a
+document type adds to elements are ignored. Texts, depth and what it has to hold of one tag are bounded.
 """
 
 from __future__ import annotations
