@@ -487,5 +487,7 @@ def _distinct(
 def _without_twins(plan: Plan) -> Plan:
     """The plan; rows that restrictions left out would hold values of their own."""
     if plan.twins:
-        raise InternalError("Distinct values were requested from a plan with twins.", "Please report it.")
+        raise InternalError(
+            "Distinct values were requested from a plan with twins.", "Please report it."
+        )
     return plan

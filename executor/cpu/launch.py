@@ -37,7 +37,8 @@ FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 TURN = EARLY_STEPS  # steps of the first turn of a unit of such a run
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
-# roots and their neighbours; below, a run begins as one unit, and a worker that takes longer than a launch gives some away
+# roots and their neighbours; below, a run begins as one unit, and a worker that takes longer than a launch gives some
+# away
 WORTH_A_THREAD = 20_000
 
 
@@ -350,7 +351,7 @@ def _give(run: _Run, worker: Worker) -> None:
 
 
 def _keeps_for_all(prepared: Prepared) -> bool:
-    """Whether loops count what is kept whatever the first loop is bound to: a worker that takes half counts it again."""
+    """Whether loops count what is kept whatever the first loop is bound to: a worker with half of it counts again."""
     return any(not cache.tail and 0 not in cache.keys for cache in prepared.nest.caches)
 
 

@@ -344,7 +344,6 @@ class Worker:
         elements that they are bound to, and what is below. None where nothing is left of them.
 
         half : only the later half of what is left of the outermost unfinished loop. roots : of the first loop alone.
-            
         """
         last = min(self._open(), 0) if roots else self._open()
         left = np.flatnonzero(self.position[: last + 1] < self.end[: last + 1])

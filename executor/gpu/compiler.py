@@ -81,9 +81,9 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
 
     Raises
     ------
-    DeviceError : there is no compiler, or it fails or takes too long; the message tells why.
+    DeviceError : there is no compiler, or it fails or takes too long; the message says why.
     """
-    # -P: without it, -c imports from the folder where the user stands first, which may be a stranger's
+    # -P: without it, -c imports from the current folder first, which may be untrusted
     command = [sys.executable, "-P", "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
     problem = ""
     for attempt in range(TRIES):

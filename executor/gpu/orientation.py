@@ -26,8 +26,8 @@ _BLOCK = 1 << 21  # neighbours looked at at once: bounds the temporary arrays
 
 
 def reads_lower_sides(prepared: Prepared) -> bool:
-    """Whether a stage reads of every row nothing but the neighbours below its vertex, of views in which each
-    relationship stands in the rows of both ends."""
+    """Whether a stage reads from every row only the neighbours below its vertex, in views where each relationship is in
+    the rows of both ends."""
     both = all(s.direction is Direction.ANY for s in prepared.specs)
     if not both or any(view.loops for view in prepared.views):
         return False

@@ -11,8 +11,8 @@ from .layout import Pairs
 
 
 def find(prepared: Prepared) -> Pairs:
-    """How the last two loops may run as one; nothing where they may not: the second list hangs on the first vertex by
-    more than their order, or matching patterns are switched off."""
+    """How the last two loops may run as one; nothing where they may not: the second list depends on the first vertex
+    by more than their order, or matching patterns are switched off."""
     nest = prepared.nest
     if nest.counting or len(nest.levels) < 3 or "patterns" in prepared.plan.notes.switched_off:
         return Pairs(0)

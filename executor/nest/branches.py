@@ -142,8 +142,8 @@ def _chained(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
 
 
 def _groups(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """The pieces in groups that do not read one another, each in the order of `pieces`; those of few loops first, as one
-    that counts nothing ends what is around it."""
+    """The pieces in groups that do not read one another, each in the order of `pieces`; those of few loops first, as
+    one that counts nothing ends what is around it."""
     group = {piece.loop: {piece.loop} for piece in pieces if piece.loop >= 0}
     for piece in pieces:
         joined = {piece.loop} if piece.loop >= 0 else set()

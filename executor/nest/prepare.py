@@ -190,9 +190,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
-    own = replace(
-        plan, stages={}
-    )  # not the one that keeps this, or both would outlive their users
+    own = replace(plan, stages={})  # not the one that keeps this, or both would outlive their users
     return Prepared(
         *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
         *(

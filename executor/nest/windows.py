@@ -169,7 +169,7 @@ def _ready(levels: list[Level], k: int, other: int) -> bool:
 
 
 def _moves(edge: EdgeLevel, k: int) -> bool:
-    """Whether an edge level can be moved before level k: what it differs from can be checked later, an order cannot."""
+    """Whether an edge level can move before level k: the other edge can check a difference too, but not an order."""
     return all(f < k for f in edge.above)
 
 

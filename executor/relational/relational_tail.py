@@ -366,9 +366,7 @@ def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> G
             )
             return _nulls(len(embeddings)) if column is None else column.in_sql()
         case _:
-            raise InternalError(
-                f"a query's tail reads {ref.what!r} of {ref.element} {ref.index}."
-            )
+            raise InternalError(f"a query's tail reads {ref.what!r} of {ref.element} {ref.index}.")
 
 
 def _nulls(length: int) -> Array:

@@ -132,8 +132,8 @@ __device__ INLINE i64 row_split(const i64* view, i64 row) { return ((const i64*)
 
 #endif
 
-// A vid's row in a view by the interval index, of which the first interval, where most vids lie, stands in the view's own
-// table row; -1 where it has none.
+// A vid's row in a view by the interval index, -1 where it has none. The first interval, where most vids lie, is in the
+// view's own table row.
 PART i64 row_number(const i64* view, i64 vid) {
     i64 step = vid - view[VIEW_FIRST0];
     if (step >= 0 && step < view[VIEW_LENGTH0]) return view[VIEW_ROW0] + step;
