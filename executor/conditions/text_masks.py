@@ -106,7 +106,7 @@ def _order(data: U8, starts: I64, lengths: I64, text: bytes) -> I8:
 
 
 def _contains(data: U8, starts: I64, lengths: I64, text: bytes) -> Bools:
-    """The rows in which the text, not empty, stands somewhere; rows follow one another in the data."""
+    """The rows that contain the text, which is not empty; rows follow one another in the data."""
     found = np.zeros(len(starts), np.bool_)
     if not len(starts):
         return found

@@ -237,7 +237,7 @@ def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: i
 
 @compiled
 def keep_order(g: Graph, out: int, slot: int, x: int, order: int) -> None:
-    """Leave of a row the positions that are in this order to a vid, which stands at a place."""
+    """Leave of a row the positions that are in this order to a vid, which is at a place."""
     words, size = load_i64(g, G_WORDS), load_i64(g, G_SIZE)
     below, above = slot, slot + 1
     if slot >= size:

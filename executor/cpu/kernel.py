@@ -196,7 +196,7 @@ def _run(
 
     Level 0 loops over what the caller put in address[0], position[0], end[0]. Status and counts
     come back in `control`. All arguments but `counting` are i64; `p` and those named for arrays are
-    addresses; the columns of rows stand one after another, `capacity` long. once : the level whose
+    addresses; the columns of rows lie one after another, `capacity` long. once : the level whose
     distinct values are wanted, in the only column, -1 where all rows are; seen : a bitset of those
     that were found. When counting, `once` is the level for each of whose vertices the embeddings are
     wanted, -1 for none, and `seen` the numbers, an i64 for each vid.

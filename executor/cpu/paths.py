@@ -18,7 +18,7 @@ from .sets import clip, has_bit, row_number
 VIEW, LOW, HIGH, DIFFER, SIDES, STARTS, GOALS, USED_AT, USED = range(9)
 ALLOWED, ENDS, NEAR, FAR, KEEPS, MOST = range(9, 15)
 QUESTION = 15
-# where a walker stands, i64[STATE]: numbers, and addresses of its stack, buffers and marks
+# the position of a walker, i64[STATE]: numbers, and addresses of its stack, buffers and marks
 ROW, LAST, DEPTH, ENTERING, GIVING, FOUND, PRUNED, LONGEST = range(8)
 COUNT, EDGES, CAPACITY, EDGE_CAPACITY, ROOM, NUMBER, TOUCHED = range(8, 15)
 AT, END, VIDS, EIDS, OUT_ROWS, OUT_ENDS, OUT_NUMBERS, OUT_EIDS, TALLY, TOUCHED_VIDS, BITS = range(

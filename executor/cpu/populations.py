@@ -195,7 +195,7 @@ def _chance(vertices: int, v: int, vid: int) -> float:
 
 @compiled
 def _left(vertices: int, arcs: int, images: int, bound: int, v: int) -> float:
-    """Trees that hung on the edge of the tree to a vertex before it was bound; 1 where its parent is not yet."""
+    """Trees below the tree's edge to a vertex, as counted before it was bound; 1 where its parent is not bound yet."""
     up = vertex_field(vertices, v, UP)
     if vertex_field(vertices, v, WEIGHT) == 0 or up < 0:
         return 1.0

@@ -46,7 +46,7 @@ class Turns:
     """The units of a run in the order of their turns.
 
     steps : of the first turn of each, `NEVER` where turns are not limited.
-    busy : workers that have a unit, part of which may come back. most : units that waited at once and are
+    busy : workers that have a unit, and may put back a part. most : units that waited at once and are
         accounted for in `budget`.
     """
 
@@ -116,7 +116,7 @@ class Turns:
             return True
 
     def put_back(self, unit: Unit, place: Place) -> None:
-        """Let others have their turns before a unit that was taken, and stands at `place` now."""
+        """Let others have their turns before a unit that was taken, and is at `place` now."""
         rest = place.cut()
         aside = replace(unit, steps=2 * unit.steps, place=place)
         with self.lock:

@@ -362,7 +362,7 @@ class Worker:
         return place
 
     def _open(self) -> int:
-        """The innermost of the loops around where it stands with whose further elements another worker can go on: no
+        """The innermost of the loops around its position with whose further elements another worker can go on: no
         loop inside a product that is under way, nor one over bits. -1 where there is none."""
         depth, entering = self.control[[address.DEPTH, address.ENTERING]].tolist()
         if depth >= self.prepared.tables.loops:

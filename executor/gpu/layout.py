@@ -34,7 +34,7 @@ LARGEST_COUNT = 9.0e18  # doubles above this may represent counts over 2^63
 
 
 class Job(IntEnum):
-    """The job table, i64: numbers, and device addresses of what plural names say; the view table stands after it."""
+    """The job table, i64: numbers, and device addresses of what plural names say; the view table follows it."""
 
     LEVELS = 0
     SETS = 1
@@ -129,7 +129,7 @@ class Warp(IntEnum):
 
 class Pairs(IntFlag):
     """How the last two loops of a nest for rows may run as one, over pairs of elements of their lists. SAME: both lists
-    are one. ABOVE: the second vertex must stand above the first."""
+    are one. ABOVE: the second vertex must be above the first."""
 
     TOGETHER = 1
     SAME = 2

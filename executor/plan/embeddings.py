@@ -20,7 +20,7 @@ class Embeddings:
     vids : u32[n, query vertices]; column k is the data vertex of query vertex k.
     eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not
         bind it.
-    turned : the automorphism by which the rows are read, None for as they stand.
+    turned : the automorphism by which the rows are read, None for as they are.
     kept : where given, vids and eids have the columns of these vertices and edges alone, in their order.
     """
 

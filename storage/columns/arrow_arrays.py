@@ -176,7 +176,7 @@ def _column(array: CArray, begin: int, count: int) -> Column:
         return _of_views(array, begin, count, valid)
     if format.startswith("+"):
         return _of_lists(array, begin, count, valid)
-    plain = format.split(":")[0]  # behind it stands a zone, which an instant does not depend on
+    plain = format.split(":")[0]  # a zone may follow; an instant does not depend on it
     if plain not in _FIXED:
         raise _no_property(array.schema)
     return single(_buffer(array, 1, _FIXED[plain], begin, count), valid)

@@ -48,7 +48,7 @@ def inexact(column: Column) -> int | None:
     rows = np.flatnonzero((values < -EXACT) | (values > EXACT))
     if column.offsets is not None:
         rows = np.searchsorted(column.offsets, rows, side="right") - 1
-    if column.valid is not None:  # what stands at a null means nothing
+    if column.valid is not None:  # the value at a null means nothing
         rows = rows[column.valid[rows]]
     return int(rows[0]) if len(rows) else None
 

@@ -66,7 +66,7 @@ class Engine:
     def cursor(self) -> DuckDBPyConnection:
         """A connection with temporary tables of its own."""
         if self._database is None:
-            # not into the folder where the user stands, as it would
+            # not into the current folder, as it would
             spill = "" if self.scratch is None else str(self.scratch.path / "duckdb")
             settings: dict[str, Setting] = {"temp_directory": spill}
             if self._memory is not None:

@@ -93,7 +93,7 @@ def packed_numbers(blocks: Iterable[Data]) -> Iterator[U64]:
 
 
 def numbers_head(count: int, lengths: list[int]) -> U64:
-    """What stands before parts of so many words."""
+    """The head before parts of so many words."""
     starts = np.cumsum([_NUMBERS_HEAD + len(lengths), *lengths])[:-1]
     return np.array([count, *starts.tolist()], np.uint64)
 

@@ -142,7 +142,7 @@ def _merged(
 
 
 def _of_ranks(patch: Patch, begin: int, end: int) -> Patch | None:
-    """What a patch says of some ranks; None where that is nothing."""
+    """The part of a patch for some ranks; None where it is empty."""
     first, last = np.searchsorted(patch.rows, (begin, end)).tolist()
     rows: I64 = patch.rows[first:last] - begin
     return Patch(rows, patch.column.part(first, last)) if last > first else None

@@ -184,7 +184,7 @@ def keys_of_part(part: Part) -> U64:
 
 
 def encode_offsets(offsets: I64) -> tuple[U8, U32]:
-    """Row lengths, u8[rows], and those of 255 and more, u32: each stands as 255 in the first.
+    """Row lengths, u8[rows], and those of 255 and more, u32: each is 255 in the first.
 
     offsets : i64[rows + 1], ascending from 0.
     """

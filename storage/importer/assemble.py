@@ -96,7 +96,7 @@ class Assembly:
 
         Raises
         ------
-        ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
+        ImportFailed : an id occurs twice, the space's ids are of the other type, or a property has
             another type elsewhere.
         """
         space = self.spaces.setdefault(found[0][0].id_space, Space(found[0][0].id_space))

@@ -71,7 +71,7 @@ def _last(ids: Ids) -> Bools:
 
 
 def _taken(table: VertexTable, source: Source, rows: I64) -> Found:
-    """Some rows of a table, and where they stand."""
+    """Some rows of a table, and their places."""
     if len(rows) == len(table):
         return table, source
     ids: Ids = (

@@ -53,7 +53,7 @@ def parse_header(
 ) -> tuple[list[Field], list[str]]:
     """The fields of a header, and warnings about declared types that are stored as strings.
 
-    wrong : makes the error of a reason and its cure, which is raised where a name stands twice, or a zone is named.
+    wrong : makes the error of a reason and its cure, which is raised where a name occurs twice, or a zone is named.
     """
     fields: list[Field] = []
     warnings: list[str] = []
@@ -92,7 +92,7 @@ def as_text(column: str, type: str) -> str:
 
 
 def named_twice(name: str, wrong: Callable[[str, str], ImportFailed]) -> ImportFailed:
-    """The error of a name that stands twice."""
+    """The error for a duplicate name."""
     return wrong(f"names the column {name!r} twice", "Give each column its own name.")
 
 
@@ -146,7 +146,7 @@ def looks_like_header(cells: list[str]) -> bool:
 
 
 def repeated(fields: list[Field]) -> str | None:
-    """A property name or a role of one column (but IGNORE) that stands twice."""
+    """A property name or a role of one column (but IGNORE) that occurs twice."""
     kept = [f for f in fields if f.role != "IGNORE"]
     names = [f.name for f in kept if f.name]
     roles = [f":{f.role}" for f in kept if f.role]

@@ -162,7 +162,7 @@ def parsed_file(
 
 
 def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
-    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be
+    """The lines of an open file that begin in a range of its bytes, and the memory that holds them, which may be
     one of `spare`; a line begins at `start`."""
     base, more = (
         max(begin - 1, start),

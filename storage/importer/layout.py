@@ -62,7 +62,7 @@ def layout_of(
     Raises
     ------
     ImportFailed : a file without header whose columns are not named, names that do not fit it, or
-        a name that stands twice.
+        a name that occurs twice.
     """
     at = next((k for k, x in enumerate(lines) if x.strip()), None)
     if at is None:

@@ -23,7 +23,7 @@ Spot = tuple[int | None, str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows of some columns stand.
+    """The places of the rows of some columns.
 
     file : by what errors call it. number : from a row of the columns to a number by which `place` finds its line and
     text; only called while the columns are in hand.
@@ -36,7 +36,7 @@ class Source:
     exported: bool = False
 
     def taken(self, rows: I64) -> Source:
-        """Where some of the rows stand, of columns that are taken at these."""
+        """The places of some of the rows, for columns that are reduced to these."""
         return replace(self, number=lambda row: self.number(int(rows[row])))
 
 

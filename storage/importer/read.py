@@ -225,7 +225,7 @@ def _add_networkx(
 
 
 def _named(names: list[str], file: FileReport) -> Source:
-    """Where the rows of a graph in memory stand: they have names."""
+    """The places of a graph's rows in memory: they have names."""
     return Source(file.file, lambda row: row, lambda rows: [(None, names[row]) for row in rows])
 
 

@@ -26,7 +26,7 @@ _log = logging.getLogger("gdb")
 
 
 class _Stopped(Exception):
-    """Somebody waits for the commit."""
+    """A caller waits for the commit."""
 
 
 class Compactor:

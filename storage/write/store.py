@@ -431,7 +431,7 @@ class Store:
 
 
 def _create(files: Files) -> bool:
-    """Commit an empty manifest into a folder that holds nothing of anybody's; whether there was none."""
+    """Commit an empty manifest into a folder without files of other programs; whether there was none."""
     found = files.names()
     if not names.holds_nothing_else(found):
         if not names.looks_like_store(found):

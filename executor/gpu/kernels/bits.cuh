@@ -254,7 +254,7 @@ __device__ INLINE Words words_at(const u32* row, int k) {
     return {{found.x, found.y, found.z, found.w}};
 }
 
-// Words k to k + 3 of what a relation says of the last loop's element.
+// Words k to k + 3 of a relation's row of the last loop's element.
 template <long long R>
 __device__ INLINE Words related_words(int k, const Element& x) {
     constexpr const long long* relation = NEST_RELATIONS + R * RELATION_FIELDS;

@@ -11,7 +11,7 @@ typedef unsigned long long u64;
 
 #define ALL_LANES 0xffffffffu
 
-// The same functions make two kernels. The generic one interprets any nest given as tables: its parts stand once, so that the
+// The same functions make two kernels. The generic one interprets any nest given as tables: its parts occur once, so that the
 // code stays small. A special one has the tables of one nest as constants (`render.special`): every part is written out where
 // it is called, and what the tables decide falls away.
 #ifdef SPECIAL

@@ -97,7 +97,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     __syncwarp();
 }
 
-// Take the next work unit and stand before its root; false when none is left. A warp begins with the number that it has
+// Take the next work unit and stop before its root; false when none is left. A warp begins with the number that it has
 // itself, and draws further ones from the counter. Where there are many units, each number gives several, a STRIDE apart:
 // neighbouring ones are alike, and a warp is to get heavy and light ones.
 __device__ INLINE bool take_unit(const Worker& w) {

@@ -816,7 +816,7 @@ PART bool count_tail(const Worker& w, i64 first, i64 after, i64& total, i64& spe
         const i64 role = row[NODE_ROLE];
         const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;
         counted = pair && !counted;
-        if (pair && !counted) return;  // with the other of the pair, which stands before it
+        if (pair && !counted) return;  // with the other of the pair, which comes before it
         if (total == 0 || !fits || role == ROLE_SLICE) return;
         i64 n = 1;
         double approximate = 1.0;
