@@ -146,7 +146,9 @@ def work(task: Task) -> Answer:
 def _run(task: Task, plan: Plan, snapshot: Snapshot) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
-    device = task.device if task.place is None else "cpu"  # only there a search stands at a place
+    device = (
+        task.device if task.place is None else "cpu"
+    )  # only there a search can continue from a place
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)

@@ -1,6 +1,6 @@
 """Paths of any length, depth first: all that begin at a vertex, in buffers that are emptied between launches.
 
-A walker stands somewhere in its first row's paths; each launch goes on from there until its budget of steps is spent or
+A walker has a position in its first row's paths; each launch goes on from there until its budget of steps is spent or
 a buffer is full. Nothing is polled inside (design.md §5).
 """
 
@@ -183,7 +183,7 @@ def _write_edges(s: int, length: int, eid: int) -> bool:
 
 @compiled
 def _enter(q: int, s: int, row: int, depth: int) -> bool:
-    """Stand at a new vertex: give the path to it, and look up where it leads; False where the buffers are full."""
+    """Move to a new vertex: give the path to it, and look up where it leads; False where the buffers are full."""
     vid = load_i64(load_i64(s, VIDS), depth)
     goals = load_i64(q, GOALS)
     high = load_i64(q, HIGH)
@@ -281,7 +281,7 @@ def _finish(q: int, s: int, row: int) -> bool:
 
 @compiled
 def _begin(q: int, s: int) -> int:
-    """Stand before the next row's paths, when the last one's are given."""
+    """Move before the next row's paths, when the last one's are given."""
     if load_i64(s, GIVING) == 1:
         if not _finish(q, s, load_i64(s, ROW)):
             return FULL

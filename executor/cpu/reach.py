@@ -143,7 +143,7 @@ def _scan(q: int, s: int, row: int, u: int) -> int:
 
 @compiled
 def _fresh(q: int, s: int, row: int) -> None:
-    """Stand at the starts of the rows that are searched from together."""
+    """Begin at the starts of the rows that are searched from together."""
     store_i64(s, HEAD, 0)
     store_i64(s, TAIL, 0)
     store_i64(s, REACHED, 0)

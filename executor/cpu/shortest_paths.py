@@ -43,7 +43,7 @@ class Side:
         self.state[reach.QUEUE] = address(self.queue)
 
     def begin(self, vid: int, row: int) -> None:
-        """Stand at a vertex. row : whose used edges are left out."""
+        """Begin at a vertex. row : whose used edges are left out."""
         self.distances[self.queue[: self.levels[-1]]] = 0
         self.distances[vid] = paths.UNKNOWN
         self.queue[0] = vid

@@ -316,7 +316,7 @@ class Worker:
             self.seen.fill(0)
 
     def begin(self, start: int, end: int) -> None:
-        """Stand before the roots [start, end)."""
+        """Move before the roots [start, end)."""
         self.control[address.DEPTH] = self.control[address.JOINED] = 0
         self.control[address.ENTERING] = 1
         self.address[0] = self.root_address
@@ -324,7 +324,7 @@ class Worker:
         self.end[0] = end
 
     def stand_at(self, unit: Unit) -> None:
-        """Stand where a unit begins."""
+        """Move to the beginning of a unit."""
         if unit.place is None:
             self.begin(unit.start, unit.end)
         else:
@@ -377,7 +377,7 @@ class Worker:
         return int(last)
 
     def go_on(self, place: Place) -> None:
-        """Stand where a worker of this stage was put aside, or gave something away."""
+        """Move to where a worker of this stage was put aside, or gave something away."""
         self.counted += int(self.control[address.TOTAL])
         self.control[_PLACE] = place.depth, place.entering, place.joined, place.total
         self.loops[:KEPT] = place.loops

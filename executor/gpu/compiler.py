@@ -59,7 +59,7 @@ class Function(Protocol):
 
 class Call:
     """A kernel's parameters in host memory, one array each, to be filled and launched with again and again: to make
-    them anew would stand between the two events of a clock."""
+    them anew would run between the two events of a clock."""
 
     def __init__(self, *parameters: npt.NDArray[np.generic]) -> None:
         self.parameters = parameters

@@ -239,7 +239,7 @@ class Header(IntEnum):
     """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass the
     capacity); warps that have not ended, warps whose count overflowed; then, in `SUMS` places for different blocks, the
     sums of the low and of the high halves of what warps counted, and whether all warps wait (END). What many warps
-    change at once stands 128 bytes apart."""
+    change at once lies 128 bytes apart."""
 
     NEXT = 0
     WAITING = 16

@@ -2,7 +2,7 @@
 first vertex has in common with the rest.
 
 Where that list is short, a special kernel makes a matrix of bits of the edges in it and counts the levels there
-(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs as it stands.
+(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def find(prepared: Prepared) -> LocalGraph | None:
 
 def _chain(nest: LoopNest) -> list[Demand] | None:
     """What each loop demands, then what the tail's levels do, parents before children; None where something else is
-    demanded. Alike levels stand as one, which must be the last."""
+    demanded. Alike levels count as one, which must be the last."""
     found = chain(nest)
     if found is None or any(end.formula is Formula.PAIR for end in found.ends):
         return None

@@ -66,7 +66,7 @@ def lower_side(view: Adjacency) -> Adjacency:
 
 
 def _kept(view: Adjacency, first: int, last: int, vids: U32) -> npt.NDArray[np.bool_]:
-    """Which neighbours of the rows [first, last) stand below."""
+    """Which neighbours of the rows [first, last) are below."""
     lengths = np.diff(view.offsets[first : last + 1])
     part = view.neighbours[view.offsets[first] : view.offsets[last]]
     kept: npt.NDArray[np.bool_] = part < np.repeat(vids[first:last], lengths)

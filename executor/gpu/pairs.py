@@ -35,7 +35,7 @@ def find(prepared: Prepared) -> Pairs:
 
 
 def _same_list(prepared: Prepared, nest: LoopNest, first: VertexLevel, second: VertexLevel) -> bool:
-    """Whether both loop over one list in which nothing stands twice, but for their order."""
+    """Whether both loop over one list without duplicates, but for their order."""
     k = len(nest.levels) - 2
     cut = replace(second.cut, above=tuple(x for x in second.cut.above if x != k))
     simple = first.base.kind is not Kind.ROW or prepared.views[first.base.a].simple

@@ -96,7 +96,7 @@ def checked(asked: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What of a view is resident: the neighbours of the rows [first, last), which stand at the positions [start, end);
+    """What of a view is resident: the neighbours of the rows [first, last), which are at the positions [start, end);
     their splits; and the offsets of all rows, or of these."""
 
     first: int
@@ -302,7 +302,7 @@ def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
 
 def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
     """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
-    each once: by the side of its vertex on which vertices bound before stand, and as often in all as the plan
+    each once: by the side of its vertex that holds vertices bound before, and as often in all as the plan
     expects."""
     view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
     expected = dict(zip(plan.order, plan.notes.estimates, strict=False))

@@ -115,7 +115,7 @@ def _reads(level: Level) -> tuple[set[int], set[int]]:
 
 
 def _row(level: Level, inside: set[int]) -> tuple[int, int] | None:
-    """A row known outside, as view and level, in which all candidates of a level stand; None where there is none."""
+    """A row known outside, as view and level, that contains all candidates of a level; None where there is none."""
     if isinstance(level, EdgeLevel):
         return None
     for one in (level.base, *level.sources):

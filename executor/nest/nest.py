@@ -258,7 +258,7 @@ class Cache:
     is bound, kept by the levels that it depends on.
 
     until : the node of the tail that such trees end before. They begin where those of the cache before end, the first
-        ones with the first node in the loop; nodes of no cache stand last.
+        ones with the first node in the loop; nodes of no cache come last.
     """
 
     level: int

@@ -93,7 +93,7 @@ def _way(levels: list[Level], k: int, orders: Orders) -> _Way | None:
 
 def _along_edges(levels: list[Level], orders: Orders) -> list[Level]:
     """The levels with edges bound before the vertices that they lead to also where they are compared with nothing
-    yet, and one look-up for each vertex is spared. Where few vertices are candidates, more are spared by asking that
+    yet, and one look-up for each vertex is spared. Where few vertices are candidates, more are spared by checking that
     first."""
     k = 1
     while k < len(levels):

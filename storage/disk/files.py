@@ -174,7 +174,7 @@ def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore
 
 
 def mapped_length(content: U8) -> int:
-    """How long a file that was mapped is now; without opening it. Who reads a map of one that was cut short gets a
+    """How long a file that was mapped is now; without opening it. Reading a map of one that was cut short raises a
     signal."""
     found: object = content
     while isinstance(found, (np.ndarray, memoryview)):

@@ -181,6 +181,6 @@ def unlock(fd: int) -> None:
 
 
 def holder(content: bytes) -> str:
-    """Who holds a lock, by what it holds."""
+    """The holder of a lock, by what it holds."""
     text = content.decode("ascii", "replace").strip()
     return f"Process {text}" if text.isdigit() else "Another process"

@@ -1,4 +1,4 @@
-"""Opening an input file and telling its format from its content."""
+"""Opening an input file and detecting its format from its content."""
 
 from __future__ import annotations
 

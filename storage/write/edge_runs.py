@@ -45,7 +45,7 @@ _UNLIMITED = 1 << 62
 
 
 class Scratches(Protocol):
-    """Who makes scratch files: `gdb.storage.disk.files.Files`."""
+    """The maker of scratch files: `gdb.storage.disk.files.Files`."""
 
     def scratch(self) -> Scratch:
         """A new scratch file, gone when it is closed."""

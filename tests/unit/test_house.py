@@ -26,7 +26,7 @@ NO_PHRASES = (
     r"(?<!`)\basks?\b",
     r"\b(?:is|are|was|were|be|been|being) asked\b",
     r"\basked (?:for|of)\b",
-    r"\bstands? (?:for|in|behind|beside)\b",
+    r"\bst(?:ands?|ood) (?:for|in|at|before|behind|beside)\b",
     r"\bh[au]ngs? on\b",
     r"\bfor ever\b",
     r"\bwho(?:ever\b| asks\b| only\b)",

@@ -9,7 +9,7 @@
 // goes on and is given away in parts as any other.
 //
 // Special kernels only, which know the tables (`executor/gpu/bits.py`) as constants. Where the frame has no matrix, the nest
-// runs over lists as it stands.
+// runs over lists unchanged.
 
 #include "tail.cuh"
 
@@ -415,7 +415,7 @@ __device__ INLINE void count_last(const Worker& w, int start, int end, i64& tota
 
 // ---- the loop around it --------------------------------------------------------------------------------------------------
 
-// Stand before the positions of level BITS_FIRST.
+// Move before the positions of level BITS_FIRST.
 __device__ INLINE void open_bits(const Worker& w) {
     Range part = {0, frame_of(w).size};
     if (BITS_FIRST == 1) part = unit_range(w, part.end);

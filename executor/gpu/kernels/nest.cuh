@@ -128,7 +128,7 @@ __device__ INLINE bool take_unit(const Worker& w) {
     return true;
 }
 
-// Stand before the elements of level d > 0. A unit is one part of a root's level 1, so that the many neighbours of a hub go
+// Move before the elements of level d > 0. A unit is one part of a root's level 1, so that the many neighbours of a hub go
 // to many warps; the start stays that of the whole list, where a repeated neighbour begins.
 __device__ INLINE void open_level(const Worker& w, i64 d) {
     const Source source = enter(w, d);
@@ -173,7 +173,7 @@ __device__ INLINE bool in_bits(const Worker& w, i64 d) {
 __device__ INLINE void open_bits(const Worker&) {}
 #endif
 
-// A launch begins with level d open: make the sets of bits again that its loops run over.
+// A launch begins with level d open: make the sets of bits again that it depends on.
 __device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
 #ifdef SPECIAL_BITS
     if (w.state[WARP_BITS] <= 0 || d <= BITS_FRAME) return;
@@ -182,7 +182,7 @@ __device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
 #endif
 }
 
-// Stand where a task begins.
+// Move to the beginning of a task.
 __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
     __syncwarp();
