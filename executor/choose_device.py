@@ -1,4 +1,4 @@
-"""Which device runs a plan: the one that is expected to be done first, in seconds.
+"""The choice of the device that runs a plan: the one that is expected to finish first, in seconds.
 
 What a run takes is first estimated from the expected steps of the kernel (`gdb.executor.cpu.sample`): on the CPU they
 are shared by as many threads as there are work units for, on a GPU by as many warps, and a GPU that does not hold the
@@ -89,7 +89,7 @@ def choose(
 
     Raises
     ------
-    DeviceError : the device asked for is unknown or absent.
+    DeviceError : the requested device is unknown or absent.
     """
     name = checked_device(device)
     if name == CPU:

@@ -1,4 +1,4 @@
-"""How a query may run, and what a run did."""
+"""The options of a run, and its profile."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Profile:
 
     loops : whether it is to count how often each loop is bound, and to keep its plans. bound : for each plan that ran
         on the CPU, by its `id`, those numbers, i64[loops of its nest].
-    plans : the first `MOST_PLANS` runs, in their order; who profiles several parts of a query sets another list.
+    plans : the first `MOST_PLANS` runs, in their order; a caller that profiles several parts of a query sets its own.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels, and what was copied to it.
     """
 
@@ -88,8 +88,8 @@ class Options:
     gpu_memory: int | None = None
 
     def gave_up(self, plan: Plan, error: GdbError) -> bool:
-        """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the
-        plan does not come back to a GPU."""
+        """Whether a GPU that was chosen automatically gave a run of a plan up: then this query goes on on the CPU, and
+        the plan does not come back to a GPU."""
         if self.ran == "cpu" or self.device != "auto":
             return False
         plan.runs.add(self.ran, math.inf)

@@ -75,7 +75,7 @@ def _too_many(plan: Plan) -> CountOverflow:
     about = f": about {expected:.2g}" if expected > LARGEST_COUNT else ""
     return CountOverflow(
         f"There are more embeddings than a count holds (2^63 - 1){about}.",
-        "Ask for a smaller pattern or part of it, or take rows with a LIMIT.",
+        "Query a smaller pattern or part of it, or take rows with a LIMIT.",
     )
 
 
@@ -177,7 +177,7 @@ def tallies(
     plan: Plan, graph: GraphSource, options: Options, given: Given | None = None
 ) -> tuple[Embeddings, I64]:
     """A row for each data vertex that the first query vertex of a counting plan without terms is bound to, its other
-    columns without meaning, and the number of embeddings that it stands for, i64[rows].
+    columns without meaning, and the number of its embeddings, i64[rows].
 
     Raises as `count`.
     """
@@ -205,7 +205,7 @@ def tallies(
     numbers = found[vids]
     if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
         raise CountOverflow(
-            "The count of a vertex exceeds 2^63 - 1.", "Ask for a smaller pattern or part of it."
+            "The count of a vertex exceeds 2^63 - 1.", "Query a smaller pattern or part of it."
         )
     columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
     return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
@@ -217,7 +217,7 @@ def _begun(plan: Plan, graph: GraphSource, options: Options, budget: Budget) -> 
 
 
 def _profile(plan: Plan, prepared: Prepared, options: Options, watch: Watch) -> None:
-    """Have the workers count how often each loop is bound, where that is asked for."""
+    """Have the workers count how often each loop is bound, where the options demand it."""
     if options.profile is not None and options.profile.loops:
         watch.bound = np.zeros(prepared.tables.loops, np.int64)
         options.profile.bound[id(plan)] = watch.bound
@@ -415,7 +415,7 @@ def columns_on_gpu(
     """
     choice = choose(plan, options.device, graph)
     if choice.device == "cpu":
-        raise DeviceError("Columns on a GPU were asked of the CPU.", 'Use device="cuda".')
+        raise DeviceError("Columns on a GPU were requested from the CPU.", 'Use device="cuda".')
     if len(choice.ordinals) > 1:
         raise DeviceError(
             f"Columns lie on one GPU, not on {choice.device!r}.", 'Use device="cuda:N".'
@@ -491,5 +491,7 @@ def _distinct(
 def _without_twins(plan: Plan) -> Plan:
     """The plan; rows that restrictions left out would hold values of their own."""
     if plan.twins:
-        raise InternalError("Distinct values were asked of a plan with twins.", "Please report it.")
+        raise InternalError(
+            "Distinct values were requested from a plan with twins.", "Please report it."
+        )
     return plan

@@ -1,4 +1,4 @@
-"""What is asked of the walkers: paths of variable length from given vertices, and what they answer.
+"""Questions to the walkers, paths of variable length from given vertices, and their answers.
 
 `gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.shortest_paths` finds shortest ones. What they
 mean is defined by the plain walk in tests/walks.py, against which they are tested.
@@ -47,7 +47,7 @@ class Steps:
     """Over which edges paths may go, from a vertex on, and from their ends back.
 
     view, eids : lists of neighbours, and the edge id of each, i64[m]. back, back_eids : the same from the other end.
-    sides : whether an edge stands in the row of one of its ends, of both, or that depends (`paths.ONE_SIDE`, ...).
+    sides : whether an edge is in the row of one of its ends, of both, or that depends (`paths.ONE_SIDE`, ...).
     allowed : a bit for each edge id, None where all may be used.
     """
 
@@ -128,7 +128,7 @@ class Question:
 
     @property
     def reachable(self) -> bool:
-        """Whether it is told by distances alone where paths end: see `gdb.executor.cpu.reach`."""
+        """Whether distances alone determine where paths end: see `gdb.executor.cpu.reach`."""
         trail = self.differ is Differ.EDGES and self.steps.sides == paths.MIXED_SIDES
         return self.low == 0 or (self.low == 1 and not trail)
 

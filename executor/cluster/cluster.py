@@ -1,7 +1,7 @@
 """A plan run by other processes: on any `concurrent.futures.Executor`, or a Dask cluster.
 
-A task is a plan, a range of the roots of its first loop, and the state of the store that it is asked of: some
-kilobytes, idempotent, which any process that reads the store's folder can do, whatever is committed meanwhile. What
+A task is a plan, a range of the roots of its first loop, and the state of the store that it reads: some kilobytes,
+idempotent, and any process that reads the store's folder can run it, whatever is committed meanwhile. What
 comes back is a count, numbers, or rows, and where that took much longer than expected, the places from which others can
 go on with what is left, also below one root. The tasks are sized by the planner's estimates.
 """
@@ -58,7 +58,7 @@ AHEAD = 2  # tasks for each worker that are sent at a time: one runs, one waits;
 LATE = 3.0  # times as long as expected, after which a task gives back what is left
 GIVES_BACK = 0.5  # seconds before which none does
 SHARE = 20  # what was given back is given back again after one part in so many of the time that the query has taken
-MANY_WARPS = 4096  # of a GPU of which nothing is known here
+MANY_WARPS = 4096  # of a GPU whose size is unknown here
 DESERTED = 60.0  # seconds that a Dask cluster may be without a worker: those that died are begun anew meanwhile
 _LOOK = 0.05  # seconds between two looks at cancel and timeout
 
@@ -112,7 +112,7 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
     return found if least is None else replace(found, least=least)
 
 
-# ---- who asks ------------------------------------------------------------------------------------
+# ---- the calling process -------------------------------------------------------------------------
 
 
 def shares(
@@ -281,7 +281,7 @@ def counts(
 
 
 class _Deserted:
-    """Whether a Dask cluster has no workers left: it would wait for ever for some."""
+    """Whether a Dask cluster has no workers left: it would wait for some without end."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._client = getattr(cluster.executor, "_client", None)
@@ -298,7 +298,7 @@ class _Deserted:
         elif now - self._seen > DESERTED:
             raise ClusterError(
                 f"The cluster has had no workers for {now - self._seen:.0f} seconds.",
-                "Start some, and ask again; their logs say why they ended.",
+                "Start some, and run the query again; their logs say why they ended.",
             )
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Range: TypeAlias = tuple[int, int]
 Candidates: TypeAlias = tuple[dict[int, U32], dict[int, I64], dict[int, Range]]
-"""What a `Given` holds."""
+"""The candidates and bounds of a `Given`."""
 
 Key = TypeVar("Key")
 T = TypeVar("T")
@@ -46,7 +46,7 @@ KEPT = 4  # states and plans that a worker keeps for the next task
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one worker is asked: see the module.
+    """One request to a worker: see the module.
 
     state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
         query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
@@ -127,7 +127,7 @@ def work(task: Task) -> Answer:
     own = version.installed()
     if own != task.version:
         raise ClusterError(
-            f"The worker on {socket.gethostname()} has gdb {own}, and {task.version} asks.",
+            f"The worker on {socket.gethostname()} has gdb {own}, but the query runs on {task.version}.",
             "Install the same version everywhere.",
         )
     begun = time.perf_counter()
@@ -158,7 +158,9 @@ def _run(
 ) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
-    device = task.device if task.place is None else "cpu"  # only there a search stands at a place
+    device = (
+        task.device if task.place is None else "cpu"
+    )  # only there a search can continue from a place
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)

@@ -103,8 +103,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """key IN values, at least one, each of which can be compared with the key; with `or_null`, a null stands among
-    them as well."""
+    """key IN values, at least one, all comparable with the key; with `or_null`, a null is among them as well."""
 
     key: str
     values: tuple[Fixed, ...]
@@ -238,7 +237,7 @@ def _of_column(test: Holds | Compared | Text | Within, column: Column) -> Mask:
         case Within(values=values, or_null=or_null):
             true = _within(column, values)
             return Mask(true, ~true if or_null else None)
-    raise InternalError(f"a mask of {test} was asked for.")
+    raise InternalError(f"a mask of {test} was requested.")
 
 
 # ---- true, false and null ---------------------------------------------------------------------------
@@ -305,7 +304,7 @@ def _compared(operator: Operator, column: Column, right: Fixed) -> Bools:
 def _as_column(
     operator: Operator, kind: Kind, value: int | float
 ) -> tuple[Operator, int | float] | bool:
-    """A comparison that asks the same with a number of the column's own kind; or the answer for all."""
+    """The equivalent comparison with a number of the column's own kind; or the answer for all."""
     if kind == "int64" and isinstance(value, float):
         return _among_integers(operator, value)
     if kind == "float64" and isinstance(value, int):
@@ -397,7 +396,7 @@ def _mixed(operator: Operator, whole: Numbers, real: Numbers) -> Bools:
 # ---- IN ---------------------------------------------------------------------------------------------
 
 _FEW = 4  # values that are compared one by one
-_WIDE = 1 << 16  # integers between the first and the last of which there is a table
+_WIDE = 1 << 16  # a table is made where the last integer exceeds the first by less than this
 
 
 def _within(column: Column, values: Sequence[Fixed]) -> Bools:

@@ -77,7 +77,7 @@ def _shown(count: int) -> np.uint64:
 
 
 def _here(data: U8, starts: I64, may: Bools, text: bytes) -> Bools:
-    """The rows of `may` whose bytes from `starts` on, of which there are enough, are the text."""
+    """The rows of `may` whose bytes from `starts` on are the text; all rows have enough bytes."""
     rows = np.flatnonzero(may)
     for at in range(0, len(text), _WORD):
         shown = _shown(min(_WORD, len(text) - at))
@@ -106,7 +106,7 @@ def _order(data: U8, starts: I64, lengths: I64, text: bytes) -> I8:
 
 
 def _contains(data: U8, starts: I64, lengths: I64, text: bytes) -> Bools:
-    """The rows in which the text, not empty, stands somewhere; rows follow one another in the data."""
+    """The rows that contain the text, which is not empty; rows follow one another in the data."""
     found = np.zeros(len(starts), np.bool_)
     if not len(starts):
         return found

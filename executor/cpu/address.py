@@ -1,4 +1,4 @@
-"""What the kernel reads and writes: the tables' columns as constants, and loads and stores at addresses."""
+"""The kernel's memory: the tables' columns as constants, and loads and stores at addresses."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS 
 P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
 P_SUMS, P_PRODUCTS, P_AHEAD, P_CACHES, P_STRANGERS, P_LOCAL = range(18, 24)
 # a cache's state: what its row in the table says; its slots, a power of 2, less one, and where they are; how many it
-# may have, less one, and where more than the first few are; the run whose counts hold; how often it was asked and knew,
-# the steps that the others took; 1 where that does not pay; the slot that is being counted (0: none), and the total and
+# may have, less one, and where more than the first few are; the run whose counts hold; its look-ups and its hits,
+# the steps that the misses took; 1 where that does not pay; the slot that is being counted (0: none), and the total and
 # the steps before; the key. A slot: run, count, key
 K_KEY, K_KEY_END, K_STRANGER, K_STRANGER_END, K_UNTIL = range(5)
 K_MASK, K_SLOTS, K_MOST_MASK, K_MORE = range(5, 9)
@@ -111,14 +111,14 @@ G_FRAME, G_VIEW, G_ORDER, G_FIRST, G_LAST, G_LOOPS = range(6)
 G_RELATIONS, G_RELATION_COUNT, G_OPERATIONS, G_LEVELS, G_ENDS, G_END_COUNT = range(6, 12)
 G_STARTS, G_START_COUNT, G_SETS, G_COUNTS, G_SKIP = range(12, 17)
 # under the bound frame: whether it is counted in bits; the row that gives the positions, how many, and the words of a
-# set; the level that stands next; places in use, and how many there can be
+# set; the level that comes next; places in use, and how many there can be
 G_ON, G_LIST, G_SIZE, G_WORDS, G_DEPTH, G_USED, G_PLACES = range(17, 24)
 # rows of bits, for each place one of each relation; whether each is made; the place of each vid, + 1; the vid of each
-# place: the positions, then others whose rows are asked for; words of all rows, most places, and words of a row that an
+# place: the positions, then others whose rows are needed; words of all rows, most places, and words of a row that an
 # element of a list is worth
 G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST, G_WORTH = range(24, 31)
 N_GRAPH = 31
-# R_WHOLE: the relation of which this one's rows are parts, -1 for none
+# R_WHOLE: the relation whose rows contain this one's rows, -1 for none
 R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, R_WHOLE, N_RELATION = range(6)
 K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
 # of a loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position
@@ -126,7 +126,7 @@ B_SET, B_K, B_K_END, B_WORD, B_LEFT, B_AT, N_LOCAL = range(7)
 E_SET, E_RELATION, E_DIFFERS, E_MINUS, E_SIZE, E_FORMULA, E_PAIR, N_END = range(8)
 I_SET, I_LO, I_HI, I_BITS, N_START = range(5)
 MISSING = -(1 << 63)  # `gdb.executor.plan.plan.MISSING`
-LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
+LARGEST = 4.0e18  # floats above this may represent counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
 MOST = 1 << 62

@@ -1,6 +1,6 @@
 """Rows of bits over the neighbourhood of a bound vertex, and the sets that are made of them (`neighbourhood`).
 
-A row is made when it is first asked for, and stays until the frame is bound anew. It costs as much as to look at one
+A row is made on first use, and stays until the frame is bound anew. It costs as much as a scan of one
 list; whatever it is intersected with afterwards costs a word for each 64 positions.
 """
 
@@ -141,7 +141,7 @@ def open_frame(p: Pointers, g: Graph, x: int) -> int:
     places = load_i64(g, G_MOST)
     if words > 0:
         places = min(places, load_i64(g, G_ROOM) // (words * load_i64(g, G_RELATION_COUNT)))
-    # one more place than positions: an outer vertex whose row is asked for takes it
+    # one more place than positions: an outer vertex whose row is needed takes it
     if places <= size or not pays(p, view, near, start, end, words, load_i64(g, G_WORTH)):
         store_i64(g, G_ON, 0)
         return 8
@@ -169,7 +169,7 @@ def set_of(g: Graph, number: int) -> int:
 
 @compiled
 def start_set(p: Pointers, g: Graph, row: int) -> None:
-    """Make a set of all positions whose vids pass what its table row asks."""
+    """Make a set of all positions whose vids meet the conditions of its table row."""
     words, size, near = load_i64(g, G_WORDS), load_i64(g, G_SIZE), load_i64(g, G_LIST)
     out = set_of(g, load_i64(row, I_SET))
     fill_words(out, words, -1)
@@ -237,7 +237,7 @@ def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: i
 
 @compiled
 def keep_order(g: Graph, out: int, slot: int, x: int, order: int) -> None:
-    """Leave of a row the positions that are in this order to a vid, which stands at a place."""
+    """Leave of a row the positions that are in this order to a vid, which is at a place."""
     words, size = load_i64(g, G_WORDS), load_i64(g, G_SIZE)
     below, above = slot, slot + 1
     if slot >= size:
@@ -273,7 +273,7 @@ def make_row(p: Pointers, g: Graph, relation: int, slot: int, out: int) -> None:
 
 @compiled
 def place_of_row(g: Graph, relation: int, slot: int) -> tuple[int, int]:
-    """(where it is told whether it is made, address) of the row that a place has in a relation."""
+    """(address of the flag whether it is made, address) of the row that a place has in a relation."""
     at = slot * load_i64(g, G_RELATION_COUNT) + relation
     return load_i64(g, G_MADE) + at, load_i64(g, G_ROWS) + at * load_i64(g, G_WORDS) * 8
 
@@ -329,7 +329,7 @@ def count_meet(left: int, row: int, words: int) -> int:
 
 @compiled
 def compute_bits(p: Pointers, g: Graph, d: int) -> int:
-    """Run the operations that hang on level d; -1 if a set came out empty, else about the elements looked at."""
+    """Run the operations that depend on level d; -1 if a set came out empty, else about the elements looked at."""
     here = load_i64(g, G_LEVELS) + d * N_LOCAL * 8
     words, counts = load_i64(g, G_WORDS), load_i64(g, G_COUNTS)
     if words == 0:

@@ -48,8 +48,8 @@ MIX = 0x2545F4914F6CDD1D
 FIRST_SLOTS = (
     256  # of a cache that has not shown yet that it pays: those of all lie in few pages of memory
 )
-TRIAL = 256  # questions between two judgements; after the fourth one a cache that does not pay is asked no more
-STEPS = 6  # of the kernel, that one question takes
+TRIAL = 256  # look-ups between two judgements; after the fourth one a cache that does not pay is switched off
+STEPS = 6  # of the kernel, that one look-up takes
 WORTH_MEMORY = (
     1 << 16
 )  # steps counted anew, from which on a cache may grow: memory takes time to be there
@@ -91,7 +91,7 @@ def matters(p: Pointers, x: int) -> bool:
 
 @compiled
 def pays(k: int) -> bool:
-    """Whether a cache has saved more steps than its questions took, or these are nothing beside the work."""
+    """Whether a cache has saved more steps than its look-ups took, or these are negligible beside the work."""
     asked, known = load_i64(k, K_ASKED), load_i64(k, K_KNOWN)
     each = float(load_i64(k, K_STEPS)) / float(asked - known + 1)
     width = load_i64(k, K_KEY_END) - load_i64(k, K_KEY)
@@ -108,8 +108,8 @@ def grow(k: int) -> None:
 
 @compiled
 def recall(p: Pointers, c: int, total: int, spent: int) -> int:
-    """The address of the slot that has the count of cache c for what is bound now; 0 where it is not known, and shall
-    be told to `keep`. total, spent : before it is counted."""
+    """The address of the slot that has the count of cache c for what is bound now; 0 on a miss, after which
+    `keep` stores the count. total, spent : before it is counted."""
     k = cache_of(p, c)
     store_i64(k, K_SLOT, 0)
     if load_i64(k, K_OFF) == 1:

@@ -1,5 +1,5 @@
-"""Which data vertices can be what query vertex, and how many trees hang on each: the statistics that large patterns are
-planned by.
+"""Candidates of each query vertex, and the number of trees below each candidate: the statistics that large patterns
+are planned by.
 
 Arc consistency (Mackworth, Consistency in Networks of Relations, 1977): a candidate stays while each query edge leads
 from it to a candidate of the other end, and to as many neighbours there as there are query vertices that have to
@@ -217,7 +217,7 @@ def _weigh_all(vertices: int, v: int) -> float:
 
 
 def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
-    """Fill WEIGHT and BELOW of all query vertices of a tree, which stand in `order`, i64[n], each behind its parent;
+    """Fill WEIGHT and BELOW of all query vertices of a tree, which are in `order`, i64[n], each after its parent;
     the number of embeddings of the tree. Candidates without a tree below them are dropped, WEIGHT is 0 of them and of
     what was none."""
     total = 0.0

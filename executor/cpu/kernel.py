@@ -196,7 +196,7 @@ def _run(
 
     Level 0 loops over what the caller put in address[0], position[0], end[0]. Status and counts
     come back in `control`. All arguments but `counting` are i64; `p` and those named for arrays are
-    addresses; the columns of rows stand one after another, `capacity` long. once : the level whose
+    addresses; the columns of rows lie one after another, `capacity` long. once : the level whose
     distinct values are wanted, in the only column, -1 where all rows are; seen : a bitset of those
     that were found. When counting, `once` is the level for each of whose vertices the embeddings are
     wanted, -1 for none, and `seen` the numbers, an i64 for each vid.
@@ -417,7 +417,7 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
 
     The values bound, positions and ends of the level at DEPTH and of those around it are there, and what level 0 loops
     over; this finds the lists of the others, i64[loops] `address` and `start`, and runs the set operations in between.
-    Of what is counted in bits it makes anew what hangs on loops around DEPTH, which is none of those over bits.
+    Of what is counted in bits it makes anew what depends on loops around DEPTH, which is none of those over bits.
     """
     d = load_i64(control, DEPTH)
     g, frame = load_i64(p, P_LOCAL), -1

@@ -32,12 +32,13 @@ STEPS = 500_000
 # steps of a run whose roots have kept counts in common before a second thread, which knows none of them, is worth it
 ALONE = 8 * STEPS
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
-# helpers are worth calling, and nobody waits longer for one that works on
+# helpers are worth calling, and the run waits no longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 TURN = EARLY_STEPS  # steps of the first turn of a unit of such a run
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
-# roots and their neighbours; below, a run begins as one unit, and who takes longer than a launch for it gives some away
+# roots and their neighbours; below, a run begins as one unit, and a worker that takes longer than a launch gives some
+# away
 WORTH_A_THREAD = 20_000
 
 
@@ -234,7 +235,7 @@ def _ran(
         run.call_helpers(len(ranges) - 1)
     try:
         _work(run)
-        for helper in run.helpers:  # of which one that is at work may call more
+        for helper in run.helpers:  # one that is at work may call more
             if helper.cancel():  # it has not begun, and found an empty queue
                 run.ended()
             else:
@@ -350,12 +351,12 @@ def _give(run: _Run, worker: Worker) -> None:
 
 
 def _keeps_for_all(prepared: Prepared) -> bool:
-    """Whether loops count what is kept whatever the first loop is bound to: who takes half of it counts it again."""
+    """Whether loops count what is kept whatever the first loop is bound to: a worker with half of it counts again."""
     return any(not cache.tail and 0 not in cache.keys for cache in prepared.nest.caches)
 
 
 def _accounts(watch: Watch, budget: Budget) -> bool:
-    """Whether anybody asks what a run holds: it has a budget, or is measured. Of a small run this is a tenth."""
+    """Whether the memory of a run is accounted: it has a budget, or is measured. This is a tenth of a small run."""
     return budget.limit is not None or watch.bound is not None
 
 

@@ -1,4 +1,4 @@
-"""What one level of a nest loops over, and what its elements must pass."""
+"""One level of a nest: the elements that it loops over, and the checks that they must pass."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def loop_of(g: Graph, k: int) -> int:
 
 @compiled
 def enter_loop(g: Graph, k: int) -> None:
-    """Stand before the first element of loop k."""
+    """Move before the first element of loop k."""
     here = loop_of(g, k)
     store_i64(here, B_WORD, -1)
     store_i64(here, B_LEFT, 0)

@@ -41,7 +41,7 @@ def rows_ahead(prepared: Prepared) -> list[list[Row]]:
 
 
 def _read(nest: LoopNest) -> list[tuple[Operand, Slice, int]]:
-    """What levels and sets read of which nothing may be empty, how it is cut, and in which loop."""
+    """The operands of levels and sets that must not be empty, how each is cut, and in which loop."""
     found = [
         (level.base, level.cut, around)
         for k, (level, around) in enumerate(zip(nest.levels, nest.arounds, strict=True))

@@ -87,7 +87,7 @@ def _tables(part: LocalPart) -> Neighbourhood:
 
 
 def _with_whole(part: LocalPart, relation: Relation) -> tuple[int, ...]:
-    """The table row of a relation: with it goes the one of which its rows are parts, -1 for none."""
+    """The table row of a relation: with the relation whose rows contain its rows, -1 for none."""
     whole = Relation(relation.view)
     is_part = relation == whole._replace(order=relation.order) != whole and relation.view >= 0
     known = is_part and whole in part.relations

@@ -1,6 +1,6 @@
 """Paths of any length, depth first: all that begin at a vertex, in buffers that are emptied between launches.
 
-A walker stands somewhere in its first row's paths; each launch goes on from there until its budget of steps is spent or
+A walker has a position in its first row's paths; each launch goes on from there until its budget of steps is spent or
 a buffer is full. Nothing is polled inside (design.md §5).
 """
 
@@ -18,7 +18,7 @@ from .sets import clip, has_bit, row_number
 VIEW, LOW, HIGH, DIFFER, SIDES, STARTS, GOALS, USED_AT, USED = range(9)
 ALLOWED, ENDS, NEAR, FAR, KEEPS, MOST = range(9, 15)
 QUESTION = 15
-# where a walker stands, i64[STATE]: numbers, and addresses of its stack, buffers and marks
+# the position of a walker, i64[STATE]: numbers, and addresses of its stack, buffers and marks
 ROW, LAST, DEPTH, ENTERING, GIVING, FOUND, PRUNED, LONGEST = range(8)
 COUNT, EDGES, CAPACITY, EDGE_CAPACITY, ROOM, NUMBER, TOUCHED = range(8, 15)
 AT, END, VIDS, EIDS, OUT_ROWS, OUT_ENDS, OUT_NUMBERS, OUT_EIDS, TALLY, TOUCHED_VIDS, BITS = range(
@@ -27,7 +27,7 @@ AT, END, VIDS, EIDS, OUT_ROWS, OUT_ENDS, OUT_NUMBERS, OUT_EIDS, TALLY, TOUCHED_V
 STATE = 26
 
 ANYTHING, EDGES_DIFFER, VERTICES_DIFFER = range(3)
-# an edge stands in the row of one of its ends, of both, or that depends on its type
+# an edge is in the row of one of its ends, of both, or that depends on its type
 ONE_SIDE, BOTH_SIDES, MIXED_SIDES = range(3)
 LIST, LENGTHS, TALLIES, NUMBERS = range(4)
 DONE, YIELDED, FULL, DEEP, GOING = range(5)
@@ -36,7 +36,7 @@ UNKNOWN = (1 << 32) - 1
 
 @inlined
 def _among(values: int, at: int, end: int, x: int) -> bool:
-    """Whether x stands in an i64 array from one place to another."""
+    """Whether x is in an i64 array from one place to another."""
     while at < end:
         if load_i64(values, at) == x:
             return True
@@ -183,7 +183,7 @@ def _write_edges(s: int, length: int, eid: int) -> bool:
 
 @compiled
 def _enter(q: int, s: int, row: int, depth: int) -> bool:
-    """Stand at a new vertex: give the path to it, and look up where it leads; False where the buffers are full."""
+    """Move to a new vertex: give the path to it, and look up where it leads; False where the buffers are full."""
     vid = load_i64(load_i64(s, VIDS), depth)
     goals = load_i64(q, GOALS)
     high = load_i64(q, HIGH)
@@ -281,7 +281,7 @@ def _finish(q: int, s: int, row: int) -> bool:
 
 @compiled
 def _begin(q: int, s: int) -> int:
-    """Stand before the next row's paths, when the last one's are given."""
+    """Move before the next row's paths, when the last one's are given."""
     if load_i64(s, GIVING) == 1:
         if not _finish(q, s, load_i64(s, ROW)):
             return FULL

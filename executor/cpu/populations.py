@@ -1,6 +1,6 @@
 """Samples of the embeddings of a part of a query graph, grown by one query vertex after another.
 
-Sequential Monte Carlo: each embedding of a population stands for as many as its share says; the next vertex is
+Sequential Monte Carlo: each embedding of a population represents as many as its share says; the next vertex is
 intersected from the rows of all its bound neighbours, as the kernel does, and of all that would come of it a fixed
 number is drawn at equal distances (systematic resampling), so that a population does not die out where nearly all of
 its members do. Each share is one over the probability of having been drawn, hence every sum of shares is an unbiased
@@ -44,7 +44,7 @@ from .candidate_space import (
 from .sets import lower_bound
 
 # one population, i64[N_POPULATION]: addresses of IMAGES, u32[members, n], what each query vertex is bound to; SHARES,
-# f64[members]; TREES, f64[members]: trees that hang on each, 1 where none were counted; how many members; the bound
+# f64[members]; TREES, f64[members]: trees below each, 1 where none were counted; how many members; the bound
 # vertices, a mask
 IMAGES, SHARES, TREES, MEMBERS, BOUND = range(5)
 N_POPULATION = 5
@@ -195,7 +195,7 @@ def _chance(vertices: int, v: int, vid: int) -> float:
 
 @compiled
 def _left(vertices: int, arcs: int, images: int, bound: int, v: int) -> float:
-    """Trees that hung on the edge of the tree to a vertex before it was bound; 1 where its parent is not yet."""
+    """Trees below the tree's edge to a vertex, as counted before it was bound; 1 where its parent is not bound yet."""
     up = vertex_field(vertices, v, UP)
     if vertex_field(vertices, v, WEIGHT) == 0 or up < 0:
         return 1.0

@@ -143,7 +143,7 @@ def _scan(q: int, s: int, row: int, u: int) -> int:
 
 @compiled
 def _fresh(q: int, s: int, row: int) -> None:
-    """Stand at the starts of the rows that are searched from together."""
+    """Begin at the starts of the rows that are searched from together."""
     store_i64(s, HEAD, 0)
     store_i64(s, TAIL, 0)
     store_i64(s, REACHED, 0)
@@ -240,8 +240,8 @@ def _spread(q: int, s: int, budget: int) -> int:
 
 
 def _settle(q: int, s: int, budget: int) -> int:
-    """Give the queue's vertices from HEAD to STOP, of which none is known in OTHER, their distances there where an edge
-    leads to one that is MET away, and put them behind QUEUE's TAIL of that search, whose address is AGAIN."""
+    """Give the queue's vertices from HEAD to STOP, all unknown in OTHER, their distances there where an edge leads to
+    one that is MET away, and put them behind QUEUE's TAIL of that search, whose address is AGAIN."""
     view = load_i64(q, VIEW)
     other = load_i64(s, OTHER)
     row = load_i64(s, ROW)

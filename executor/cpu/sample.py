@@ -1,4 +1,4 @@
-"""How much work a stage is, from walking a random part of it.
+"""The work of a stage, estimated by walking a random part of it.
 
 An unbiased estimate in the manner of Horvitz and Thompson (thesis §2.4: sampled walks through a
 plan): roots are drawn with a probability proportional to their weight, below each one element of

@@ -254,7 +254,7 @@ def look_up(bytes_at: int, b: int, j: int, je: int, out: int, at: int) -> int:
 def intersect(a: int, i: int, ie: int, b: int, j: int, je: int, out: int, at: int) -> int:
     """Write the common values of two ascending lists from `at` on; the number written.
 
-    A value comes out as often as it stands in both. The store before the comparison may write one
+    A value comes out as often as it occurs in both. The store before the comparison may write one
     value past the end.
     """
     n = at
@@ -313,7 +313,7 @@ def thin_out(out: int, at: int, n: int, test: int) -> int:
 
 @compiled
 def depth_of(p: Pointers, row: int) -> int:
-    """The level that gave the left operand of a set: a row's own, or the one the set hangs on."""
+    """The level that gave the left operand of a set: a row's own, or the one the set depends on."""
     if load_i64(row, S_LEFT) == 1:
         return load_i64(row, S_LEFT + 2)
     return load_i64(load_i64(p, P_SETS) + load_i64(row, S_LEFT + 1) * N_SET * 8, S_DEPTH)
@@ -321,7 +321,7 @@ def depth_of(p: Pointers, row: int) -> int:
 
 @compiled
 def compute_set(p: Pointers, d: int, s: int) -> int:
-    """Run one set operation that hangs on level d; the elements looked at."""
+    """Run one set operation that depends on level d; the elements looked at."""
     row = load_i64(p, P_SETS) + s * N_SET * 8
     held = load_i64(row, S_HELD)
     if held >= 0:  # the list that it was marked from is overwritten now
@@ -374,7 +374,7 @@ def compute_set(p: Pointers, d: int, s: int) -> int:
 
 @compiled
 def compute_sets(p: Pointers, d: int, skip: int) -> int:
-    """Run the set operations that hang on level d; -1 if one that is needed came out empty, else the elements
+    """Run the set operations that depend on level d; -1 if one that is needed came out empty, else the elements
     looked at. skip : an i64 for each set, 1 where it is not needed; 0: all are."""
     work = 0
     for s in range(level(p, d, L_SET), level(p, d, L_SET_END)):

@@ -43,7 +43,7 @@ class Side:
         self.state[reach.QUEUE] = address(self.queue)
 
     def begin(self, vid: int, row: int) -> None:
-        """Stand at a vertex. row : whose used edges are left out."""
+        """Begin at a vertex. row : whose used edges are left out."""
         self.distances[self.queue[: self.levels[-1]]] = 0
         self.distances[vid] = paths.UNKNOWN
         self.queue[0] = vid
@@ -79,7 +79,7 @@ class Side:
             self.spread()
 
     def settle(self, other: Side) -> None:
-        """After this side met the other: tell the other how far those of this side are from its start that lie on a
+        """After this side met the other: give the other the distances from this side's start of its vertices on a
         shortest path."""
         state = self.state
         state[reach.OTHER] = address(other.distances)

@@ -1,4 +1,4 @@
-"""How many workers a run has under a budget, and how large each is.
+"""The number of workers of a run under a budget, and the size of each.
 
 Their scratch is a byte or some for each vertex, rows of bits, and caches of counts. What of it does not fit the budget
 lies in temporary files (`gdb.storage.disk.arrays.placed`), so one worker always runs; beyond twice the budget (at least

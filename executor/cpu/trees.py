@@ -1,6 +1,6 @@
 """Trees of a nest's tail: from children to parents.
 
-A node that others hang on gives each of its candidates a weight, the number of ways to embed what is
+A node with children gives each of its candidates a weight, the number of ways to embed what is
 below; a leaf's weight is a mark. Parents sum weights over their rows, or, where nothing but its
 children ties a node to the loops, children add theirs to it (thesis ch. 3).
 """
@@ -137,13 +137,13 @@ def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
 
 @compiled
 def has_spread(p: Pointers, c: int) -> bool:
-    """Whether a node has added its weights to its parent's vertices, and need not be asked."""
+    """Whether a node has added its weights to its parent's vertices, so that no look-up is needed."""
     return node(p, c, T_SPREADS) == 1 and load_i64(state(p, c), Q_SPREAD) == 1
 
 
 @compiled
 def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
-    """(product of what the children of c that are asked, but one, give to x, about the same, elements
+    """(product of what the children of c without `has_spread`, but one, give to x, about the same, elements
     looked at)."""
     total, shadow, work = 1, 1.0, 0
     child = node(p, c, T_CHILD)
@@ -302,7 +302,7 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
 @compiled
 def spread(p: Pointers, c: int, low: int, high: int, count: int) -> int:
     """Let the other children of a PUSHED node that have a list add to what it has reached, where that is
-    less than to ask them at each of `count` vertices; elements looked at."""
+    less than to look them up at each of `count` vertices; elements looked at."""
     reached = load_i64(state(p, c), Q_SCRATCH)
     work = 0
     child = node(p, c, T_CHILD)

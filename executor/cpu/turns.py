@@ -3,10 +3,10 @@
 A unit gets a turn of so many steps. One that does not end by then is cut: the elements that are left of the outermost
 loop that has any left become a unit of their own, which comes next, and the element under way is put aside behind all
 others, for a turn of twice as many steps. So each root gets one turn before any gets its second (a restart strategy
-that loses nothing: what is put aside goes on where it stood).
+that loses nothing: what is put aside goes on where it stopped).
 
-In a run to its end turns are not limited, but who works on a unit for longer than a launch gives half of what is left
-of it to a thread that has nothing to do (`gdb.executor.cpu.launch`), or all of it to another process that will go on.
+In a run to its end turns are not limited, but a worker that takes longer than a launch for a unit gives half of what
+is left of it to an idle thread (`gdb.executor.cpu.launch`), or all of it to another process that will go on.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Turns:
     """The units of a run in the order of their turns.
 
     steps : of the first turn of each, `NEVER` where turns are not limited.
-    busy : workers that have a unit, of which something may come back. most : units that waited at once and are
+    busy : workers that have a unit, and may put back a part. most : units that waited at once and are
         accounted for in `budget`.
     """
 
@@ -116,7 +116,7 @@ class Turns:
             return True
 
     def put_back(self, unit: Unit, place: Place) -> None:
-        """Let others have their turns before a unit that was taken, and stands at `place` now."""
+        """Let others have their turns before a unit that was taken, and is at `place` now."""
         rest = place.cut()
         aside = replace(unit, steps=2 * unit.steps, place=place)
         with self.lock:

@@ -1,4 +1,4 @@
-"""What one thread needs to run the kernel: its state, buffers and scratch, and the host addresses of
+"""The workers, what one thread needs to run the kernel: its state, buffers and scratch, and the host addresses of
 the graph. Workers wait with their stage and are used again, so that a small query allocates nothing.
 """
 
@@ -38,7 +38,7 @@ from .turns import Unit
 Item = TypeVar("Item", bound=np.generic)
 
 # A neighbourhood is counted in bits where its rows fit the cache that a core has for itself: so many i64 (2 MiB); and
-# where a row has at most so many words for each element of a list that it stands for, in the mean: many short lists, of
+# where a row has at most so many words for each element of the list that it replaces, in the mean: many short lists, of
 # the vertices that a hub has, are not worth it.
 ROOM = 1 << 18
 WORDS_AN_ELEMENT = 4
@@ -300,7 +300,7 @@ class Worker:
         return _address(table)
 
     def reset(self) -> None:
-        """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
+        """Forget what was counted and found. Marks stay: stamps decide whether they are valid."""
         self.counted = 0
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
@@ -316,7 +316,7 @@ class Worker:
             self.seen.fill(0)
 
     def begin(self, start: int, end: int) -> None:
-        """Stand before the roots [start, end)."""
+        """Move before the roots [start, end)."""
         self.control[address.DEPTH] = self.control[address.JOINED] = 0
         self.control[address.ENTERING] = 1
         self.address[0] = self.root_address
@@ -324,15 +324,15 @@ class Worker:
         self.end[0] = end
 
     def stand_at(self, unit: Unit) -> None:
-        """Stand where a unit begins."""
+        """Move to the beginning of a unit."""
         if unit.place is None:
             self.begin(unit.start, unit.end)
         else:
             self.go_on(unit.place)
 
     def put_aside(self) -> Place:
-        """Where it stands, with what it counted there; its rows stay in its buffer. Not for a worker that counts in
-        bits, of which no other could find the rows again."""
+        """Its position, with what it counted there; its rows stay in its buffer. Not for a worker that counts in bits:
+        no other could find its rows of bits again."""
         if self.pointers[address.P_LOCAL]:
             raise InternalError("A worker that counts in bits was put aside.", "Please report it.")
         depth, entering, joined, total = self.control[_PLACE].tolist()
@@ -343,8 +343,7 @@ class Worker:
         """Give another worker of the stage what is left of the loops that it can go on with; this one goes on with the
         elements that they are bound to, and what is below. None where nothing is left of them.
 
-        half : only the later half of what is left of the outermost loop of which anything is. roots : of the first loop
-            alone.
+        half : only the later half of what is left of the outermost unfinished loop. roots : of the first loop alone.
         """
         last = min(self._open(), 0) if roots else self._open()
         left = np.flatnonzero(self.position[: last + 1] < self.end[: last + 1])
@@ -363,7 +362,7 @@ class Worker:
         return place
 
     def _open(self) -> int:
-        """The innermost of the loops around where it stands with whose further elements another worker can go on: no
+        """The innermost of the loops around its position with whose further elements another worker can go on: no
         loop inside a product that is under way, nor one over bits. -1 where there is none."""
         depth, entering = self.control[[address.DEPTH, address.ENTERING]].tolist()
         if depth >= self.prepared.tables.loops:
@@ -378,7 +377,7 @@ class Worker:
         return int(last)
 
     def go_on(self, place: Place) -> None:
-        """Stand where a worker of this stage was put aside, or gave something away."""
+        """Move to where a worker of this stage was put aside, or gave something away."""
         self.counted += int(self.control[address.TOTAL])
         self.control[_PLACE] = place.depth, place.entering, place.joined, place.total
         self.loops[:KEPT] = place.loops

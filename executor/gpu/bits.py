@@ -48,7 +48,7 @@ class Bits:
 
     @property
     def placed(self) -> int:
-        """The levels outside of the bits whose places are asked for, a bit each."""
+        """The levels outside of the bits whose places are needed, a bit each."""
         levels = {op.level for op in self.part.operations if op.level < self.part.first}
         return sum(1 << level for level in levels)
 

@@ -59,7 +59,7 @@ class Function(Protocol):
 
 class Call:
     """A kernel's parameters in host memory, one array each, to be filled and launched with again and again: to make
-    them anew would stand between the two events of a clock."""
+    them anew would run between the two events of a clock."""
 
     def __init__(self, *parameters: npt.NDArray[np.generic]) -> None:
         self.parameters = parameters
@@ -81,9 +81,9 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
 
     Raises
     ------
-    DeviceError : there is no compiler, or it fails or takes too long; the message tells why.
+    DeviceError : there is no compiler, or it fails or takes too long; the message says why.
     """
-    # -P: without it, -c imports from the folder where the user stands first, which may be a stranger's
+    # -P: without it, -c imports from the current folder first, which may be untrusted
     command = [sys.executable, "-P", "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
     problem = ""
     for attempt in range(TRIES):

@@ -1,4 +1,4 @@
-"""Is there a GPU? The only module that asks CuPy about devices, and that turns its errors into ours."""
+"""The presence of a GPU: the only module that queries CuPy for devices, and that turns its errors into ours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _driver = _Driver()
 
 
 def begun() -> bool:
-    """Whether this process has asked for a GPU before."""
+    """Whether this process has looked for a GPU before."""
     return _driver.begun and not _driver.lost
 
 
@@ -137,7 +137,7 @@ def total_bytes(ordinal: int) -> int:
 
 
 def pool_bytes(ordinal: int) -> int:
-    """Bytes that CuPy's pool holds on a device and nobody uses."""
+    """Unused bytes that CuPy's pool holds on a device."""
     import cupy
 
     with cupy.cuda.Device(ordinal):
@@ -153,7 +153,7 @@ def empty_pool(ordinal: int) -> None:
 
 
 def without_compiler(error: Exception) -> DeviceError:
-    """What to tell a user whose CuPy finds no run-time compiler."""
+    """The error for a user whose CuPy finds no run-time compiler."""
     return DeviceError(
         f"CUDA's run-time compiler (NVRTC) cannot be used: {error}.",
         'Install gdb-embedded[cuda13] (or [cuda12]), which brings it, or use device="cpu".',

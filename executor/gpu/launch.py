@@ -2,8 +2,8 @@
 graph and has its share of the work units (`gdb.executor.gpu.sharing`).
 
 A running kernel cannot be stopped from outside, so each launch ends after `LAUNCH_NANOSECONDS`, or when its buffer of
-rows is full, with every warp's state saved; between launches the host asks `Watch` whether to go on, and sends rows on
-their way.
+rows is full, with every warp's state saved; between launches the host checks `Watch` whether to go on, and begins to
+copy the rows.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
 def _too_many() -> CountOverflow:
     return CountOverflow(
         "The count exceeds 2^63 - 1 within one work unit, or of one vertex.",
-        "Ask for a smaller pattern or part of it.",
+        "Query a smaller pattern or part of it.",
     )
 
 
@@ -372,8 +372,8 @@ def _placed(
 def _capacity(
     written: Written, watch: Watch, room: Room, ordinal: int, most: int, copies: int
 ) -> int:
-    """Rows of one buffer of which there are so many copies on a device: at most the query's limit, so that it stops
-    early, and what the memory there allows."""
+    """Rows of one buffer, with so many copies of it on a device: at most the query's limit, so that it stops early,
+    and what the memory there allows."""
     free = device.free_bytes(ordinal)
     if free // _FREE_SHARE < most:
         memory.KEPT.forget()  # what waits for a query that may come is worth less than room for one that is here

@@ -30,11 +30,11 @@ BITS_CHUNK = 128  # steps after which a loop over bits looks whether to go on
 MAX_SETS = 512
 MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
 PAIRS_MOST = 256  # elements of the second list; a longer one keeps all lanes at work by itself
-LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
+LARGEST_COUNT = 9.0e18  # doubles above this may represent counts over 2^63
 
 
 class Job(IntEnum):
-    """The job table, i64: numbers, and device addresses of what plural names say; the view table stands after it."""
+    """The job table, i64: numbers, and device addresses of what plural names say; the view table follows it."""
 
     LEVELS = 0
     SETS = 1
@@ -85,13 +85,13 @@ class Job(IntEnum):
     PASS_LEVEL = 47  # the level that is bound to a part of the vids only, whose rows are resident meanwhile; -1: none
     PASS_START = 48  # that part
     PASS_END = 49
-    OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
+    OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`
 
 
 class PlaceField(IntEnum):
-    """Where the rows of a view lie of which some are in page-locked memory of the host (`kernels/lookup.cuh`).
+    """The places of a view's rows, where some are in page-locked memory of the host (`kernels/lookup.cuh`).
     Positions and row numbers of the whole view are indices from each of the addresses.
 
     START, SIZE : the positions whose neighbours lie where ViewField.NEIGHBOURS says; all lie at COLD.
@@ -112,9 +112,9 @@ class PlaceField(IntEnum):
 
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
-    it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around where
-    it stands there are several, whose counts are multiplied. BITS: whether the neighbourhood that it stands in is
-    counted in bits; -1: the next one is not."""
+    it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around its
+    position there are several, whose counts are multiplied. BITS: whether the neighbourhood that it is in is counted in
+    bits; -1: the next one is not."""
 
     DEPTH = 0
     ENTERING = 1
@@ -129,7 +129,7 @@ class Warp(IntEnum):
 
 class Pairs(IntFlag):
     """How the last two loops of a nest for rows may run as one, over pairs of elements of their lists. SAME: both lists
-    are one. ABOVE: the second vertex must stand above the first."""
+    are one. ABOVE: the second vertex must be above the first."""
 
     TOGETHER = 1
     SAME = 2
@@ -160,8 +160,8 @@ class RelationField(IntEnum):
 
 
 class OperationField(IntEnum):
-    """DEPTH: the level that it hangs on. OUTSIDE: the row that it reads of a vertex that is no neighbour of the frame,
-    -1 where its vertex always is one."""
+    """DEPTH: the level that it depends on. OUTSIDE: the row that it reads of a vertex that is no neighbour of the
+    frame, -1 where its vertex always is one."""
 
     OUT = 0
     LEFT = 1
@@ -239,7 +239,7 @@ class Header(IntEnum):
     """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass the
     capacity); warps that have not ended, warps whose count overflowed; then, in `SUMS` places for different blocks, the
     sums of the low and of the high halves of what warps counted, and whether all warps wait (END). What many warps
-    change at once stands 128 bytes apart."""
+    change at once lies 128 bytes apart."""
 
     NEXT = 0
     WAITING = 16

@@ -2,7 +2,7 @@
 first vertex has in common with the rest.
 
 Where that list is short, a special kernel makes a matrix of bits of the edges in it and counts the levels there
-(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs as it stands.
+(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST, MOST = 3, 5  # levels of a local graph: fewer gain nothing, more could ke
 @dataclass(frozen=True, slots=True)
 class LocalLevel:
     """A level of a local graph: the levels of the nest whose neighbour it must be, below and above whose vid it must
-    stay, from which it only has to differ; how many alike levels it stands for, by which formula."""
+    stay, from which it only has to differ; how many alike levels it represents, by which formula."""
 
     near: frozenset[int]
     below: frozenset[int]
@@ -44,7 +44,7 @@ class LocalGraph:
 
     @property
     def symmetric(self) -> bool:
-        """Whether a vertex is asked for neighbours above it, and not only for those below."""
+        """Whether neighbours above a vertex are read, and not only those below."""
         return any(level.near - level.below for level in self.levels)
 
     @property
@@ -83,7 +83,7 @@ def find(prepared: Prepared) -> LocalGraph | None:
 
 def _chain(nest: LoopNest) -> list[Demand] | None:
     """What each loop demands, then what the tail's levels do, parents before children; None where something else is
-    demanded. Alike levels stand as one, which must be the last."""
+    demanded. Alike levels count as one, which must be the last."""
     found = chain(nest)
     if found is None or any(end.formula is Formula.PAIR for end in found.ends):
         return None
@@ -96,7 +96,7 @@ def _chain(nest: LoopNest) -> list[Demand] | None:
 
 
 def _from(levels: list[Demand], first: int) -> LocalGraph | None:
-    """The local graph of levels[first:]: its levels ask the same of what is bound before, and the rest of one
+    """The local graph of levels[first:]: its levels demand the same of what is bound before, and the rest of one
     another."""
 
     def outside(demand: Demand) -> object:

@@ -19,7 +19,7 @@ from .residency import Room
 ROOM = 1 << 30  # bytes of the matrices of a view at most,
 _SHARE = 8  # and this part of the device's free memory
 WORDS_AN_ELEMENT = (
-    8  # u32 in the mean that an element of the lists may cost that a row of bits stands for
+    8  # u32 in the mean that a row of bits may cost for each element of the list that it replaces
 )
 _BLOCKS = 1 << 14
 _ALIGNED = 4  # u32: rows are read four at once
@@ -74,7 +74,7 @@ def _made(
 
 def layout_of(view: Adjacency, most: int) -> tuple[I64, int]:
     """Where the matrix of each row begins, in u32, i64[rows], -1 where it has none, behind a table of these; and u32 of
-    all. Where not all fit into so many bytes, those stay that stand for the most elements."""
+    all. Where not all fit into so many bytes, those stay that replace the most elements."""
     words, held = _words(view), _held.of(view)
     pays = (words > 0) & (words <= WORDS_AN_ELEMENT * held)
     head = -(-2 * view.rows // _ALIGNED) * _ALIGNED

@@ -1,7 +1,7 @@
 """Memory of the device: copies of host arrays, the long-lived ones kept from query to query; and page-locked memory of
 the host, through which rows come back.
 
-On the device everything is a plain allocation from CuPy's pool. Managed memory is never used: a program that asks for
+On the device everything is a plain allocation from CuPy's pool. Managed memory is never used: a program that allocates
 more of it than the card has can hang the GPU.
 """
 
@@ -132,7 +132,7 @@ class Copies:
         kind = cuda.runtime.memcpyDeviceToHost
         for to, source, size in pieces:
             cuda.runtime.memcpyAsync(to, source, size, kind, self._stream.ptr)
-        # who waits for it sleeps: others hand rows over meanwhile
+        # a waiting thread sleeps: others hand rows over meanwhile
         ended: Event = cuda.Event(block=True, disable_timing=True)
         self._stream.record(ended)
         return ended
@@ -179,7 +179,7 @@ class Block:
 
 
 class LockedBlocks:
-    """Page-locked blocks of which nobody has need: to make one takes as long as to fill it several times."""
+    """Unused page-locked blocks, kept because making one takes as long as filling it several times."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, list[Block]] = {}
@@ -238,8 +238,8 @@ class _Resident:
 
 
 class Residents:
-    """Device copies of host arrays or of parts of them, each kept as long as its host array lives and nobody needs the
-    room; least recently used ones go first.
+    """Device copies of host arrays or of parts of them, each kept as long as its host array lives and its room is not
+    needed; least recently used ones go first.
 
     The host arrays of a partition belong to its `Adjacency`, which the snapshot keeps; when that goes, they go, and
     their copies with them. A slotted dataclass cannot be watched by a weak reference, an array can.
@@ -309,7 +309,7 @@ class Kept:
     """Stages that wait on a device to run again, each in the list of its prepared stage; all can be let go.
 
     Of those that wait on one device, `MOST_KEPT` bytes stay, the last in any case: as many queries as run at once leave
-    a stage each, and of most of them nobody has need again.
+    a stage each, and most of them are not used again.
     """
 
     def __init__(self) -> None:

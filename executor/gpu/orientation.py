@@ -26,8 +26,8 @@ _BLOCK = 1 << 21  # neighbours looked at at once: bounds the temporary arrays
 
 
 def reads_lower_sides(prepared: Prepared) -> bool:
-    """Whether a stage reads of every row nothing but the neighbours below its vertex, of views in which each
-    relationship stands in the rows of both ends."""
+    """Whether a stage reads from every row only the neighbours below its vertex, in views where each relationship is in
+    the rows of both ends."""
     both = all(s.direction is Direction.ANY for s in prepared.specs)
     if not both or any(view.loops for view in prepared.views):
         return False
@@ -66,7 +66,7 @@ def lower_side(view: Adjacency) -> Adjacency:
 
 
 def _kept(view: Adjacency, first: int, last: int, vids: U32) -> npt.NDArray[np.bool_]:
-    """Which neighbours of the rows [first, last) stand below."""
+    """Which neighbours of the rows [first, last) are below."""
     lengths = np.diff(view.offsets[first : last + 1])
     part = view.neighbours[view.offsets[first] : view.offsets[last]]
     kept: npt.NDArray[np.bool_] = part < np.repeat(vids[first:last], lengths)

@@ -11,8 +11,8 @@ from .layout import Pairs
 
 
 def find(prepared: Prepared) -> Pairs:
-    """How the last two loops may run as one; nothing where they may not: the second list hangs on the first vertex by
-    more than their order, or matching patterns are switched off."""
+    """How the last two loops may run as one; nothing where they may not: the second list depends on the first vertex
+    by more than their order, or matching patterns are switched off."""
     nest = prepared.nest
     if nest.counting or len(nest.levels) < 3 or "patterns" in prepared.plan.notes.switched_off:
         return Pairs(0)
@@ -35,7 +35,7 @@ def find(prepared: Prepared) -> Pairs:
 
 
 def _same_list(prepared: Prepared, nest: LoopNest, first: VertexLevel, second: VertexLevel) -> bool:
-    """Whether both loop over one list in which nothing stands twice, but for their order."""
+    """Whether both loop over one list without duplicates, but for their order."""
     k = len(nest.levels) - 2
     cut = replace(second.cut, above=tuple(x for x in second.cut.above if x != k))
     simple = first.base.kind is not Kind.ROW or prepared.views[first.base.a].simple

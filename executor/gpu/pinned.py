@@ -44,7 +44,7 @@ class LockedCopy:
 
 class LockedCopies:
     """Page-locked copies of host arrays, each kept as long as its array lives and there is room; least recently used
-    ones go first. Who uses one holds it, so that it may leave the cache meanwhile."""
+    ones go first. A user of one holds it, so that it may leave the cache meanwhile."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], LockedCopy] = {}

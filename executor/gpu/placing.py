@@ -1,5 +1,5 @@
 """A stage's graph on its device: views whole, or split between device memory and page-locked memory of the host
-(`residency.py` says how), values and edge ids; the table that tells the kernels where all of it lies."""
+(`residency.py` says how), values and edge ids; the table with the addresses of all of it, for the kernels."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class Placed:
         return row
 
     def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
-        """The columns of a view of which the rows of an extent are resident."""
+        """The columns of a view whose rows in an extent are resident."""
         cold = self._locked(view.neighbours), self._locked(view.offsets)
         place = np.zeros(len(PlaceField), np.int64)
         place[PlaceField.COLD], place[PlaceField.COLD_OFFSETS] = (one.address for one in cold)

@@ -120,12 +120,12 @@ def special(
     narrow: bool = False,
     cold: bool = False,
 ) -> str:
-    """The kernel of one nest: what the job says in `numbers` and `tables` stands in the source as constants, and what
-    they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
+    """The kernel of one nest: the job's `numbers` and `tables` are constants in the source, and the branches that they
+    decide are compiled away. Its launches take the same job, and go on from the states of the generic
     kernel's.
 
-    local, bits : what it counts in a local graph, and in bits. narrow : 32 bits hold all positions in lists. cold : as
-    of `source`.
+    local, bits : what it counts in a local graph, and in bits. narrow : 32 bits hold all positions in lists. cold : see
+    `source`.
     """
     # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
     levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
@@ -153,7 +153,7 @@ def special(
 
 
 def _local(local: LocalGraph) -> list[str]:
-    """What the source says of a local graph."""
+    """The source text of a local graph."""
     return [
         "#define SPECIAL_LOCAL",
         f"#define LOCAL_FIRST {local.first}",
@@ -165,7 +165,7 @@ def _local(local: LocalGraph) -> list[str]:
 
 
 def _bits(bits: Bits) -> list[str]:
-    """What the source says of what is counted in bits."""
+    """The source text of what is counted in bits."""
     part = bits.part
     rows: dict[str, tuple[Iterable[Iterable[int]], int]] = {
         "RELATIONS": (part.relations, len(part.relations)),

@@ -1,9 +1,9 @@
-"""What of a stage's graph lies in device memory: the split of views into rows that are resident and rows that are read
+"""Residency of a stage's graph in device memory: the split of views into rows that are resident and rows that are read
 in place, and the account of one query on one device. Nothing here needs a device.
 
 A view that does not fit its share of the device is a table from row to place: the range of rows that saves most reads
 lies in device memory, and the whole view in page-locked memory of the host, which kernels read through the link
-(zero-copy). Where vertices stand in degree order, such a range is a good choice: GCSM measured that 5 % of the vertices
+(zero-copy). Where vertices are in degree order, such a range is a good choice: GCSM measured that 5 % of the vertices
 take over 80 % of the accesses.
 """
 
@@ -74,7 +74,7 @@ class Room:
             raise OutOfBudget(
                 f"The query needs {self.used + size:,} bytes of GPU memory with {what}, "
                 f"over {limit} of {self.limit:,}.",
-                'Raise gpu_memory=, add a LIMIT, ask for count(*), or use device="cpu".',
+                'Raise gpu_memory=, add a LIMIT, return count(*), or use device="cpu".',
             )
         self.used += size
 
@@ -96,7 +96,7 @@ def checked(asked: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What of a view is resident: the neighbours of the rows [first, last), which stand at the positions [start, end);
+    """What of a view is resident: the neighbours of the rows [first, last), which are at the positions [start, end);
     their splits; and the offsets of all rows, or of these."""
 
     first: int
@@ -188,8 +188,8 @@ class Split:
 
 
 def split(prepared: Prepared, room: int) -> Split:
-    """Which rows of a stage's views are resident, of which `room` bytes may lie in device memory: everything, or of
-    each view a part by its size."""
+    """The resident rows of a stage's views, with `room` bytes in device memory for them: everything, or of each view a
+    part by its size."""
     room, views, restricted = min(room, MOST), prepared.views, prepared.restricted
     eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
     total = _size(views, split=restricted) + eids
@@ -302,7 +302,7 @@ def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
 
 def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
     """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
-    each once: by the side of its vertex on which vertices bound before stand, and as often in all as the plan
+    each once: by the side of its vertex that holds vertices bound before, and as often in all as the plan
     expects."""
     view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
     expected = dict(zip(plan.order, plan.notes.estimates, strict=False))

@@ -90,9 +90,9 @@ class Drain:
     """Brings rows to the host and hands them over, in parts, from several threads; a context manager.
 
     What a launch wrote is copied to a page-locked block on a stream of its own, while the next launch writes into the
-    other buffer. Whoever hands over parts takes them from one queue: helpers from the pool, and the thread that runs
-    the query whenever it has to wait, so that it depends on nobody. With `BLOCKS` blocks in use it waits: that is all
-    the back-pressure there is.
+    other buffer. The threads that hand over parts take them from one queue: helpers from the pool, and the thread that
+    runs the query whenever it has to wait, so that it depends on no other. With `BLOCKS` blocks in use it waits: that
+    is the only back-pressure.
 
     At the end of the `with` block all rows have been handed over or, where the run was stopped, dropped; nothing is
     copied any more, and what `deliver` raised is raised.
@@ -189,7 +189,7 @@ class Drain:
                     self._held += 1
                     return True
                 if not self._parts:
-                    self._state.wait(0.01)  # a cancel tells nobody
+                    self._state.wait(0.01)  # a cancel notifies no waiter
                     continue
                 part = self._parts.popleft()
             self._hand_over(*part)
@@ -241,7 +241,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pick:
-    """A column of ids that is asked for on the device.
+    """A column of ids that the query returns on the device.
 
     element, index : query vertex or query edge number `index`.
     ids : the user's id of each vid, i64[vids]; None for an edge, whose id it is already.

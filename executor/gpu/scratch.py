@@ -1,4 +1,4 @@
-"""Where the nodes of a tail have their scratch on a GPU, of which each warp has its own."""
+"""Scratch memory of a tail's nodes on a GPU, one part for each warp."""
 
 from __future__ import annotations
 

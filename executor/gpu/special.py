@@ -145,7 +145,7 @@ def is_worth(stage: Stage) -> bool:
 
 
 def kernel_of(stage: Stage) -> Kernel:
-    """The special kernel of a stage; the first that asks for it has it compiled."""
+    """The special kernel of a stage, compiled on first use."""
     key, made = (stage.ordinal, source_of(stage)), _made.get()
     with made.lock:
         if key not in made.known:

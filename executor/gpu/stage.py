@@ -40,7 +40,7 @@ from .warps import IN_BLOCK, Warps
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
-SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
+SHARED = 48 << 10  # bytes of shared memory that every device gives a block by default
 
 
 def check_size(tables: Tables, views: int) -> None:
@@ -73,7 +73,7 @@ class Share:
 class Stage:
     """A prepared stage placed on the device of its share, which must be the current one.
 
-    wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
+    wanted : what the query reads of the rows; a stage is used again for equal ones. written : what its kernels write.
     tallied : whether counts are added up for each vertex of the first loop, in `tallies`, u64[vids] on the device.
     accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
     cold : whether some rows of its graph are read from page-locked memory of the host.
@@ -299,7 +299,7 @@ class Stage:
             self.bits = None
 
     def _place_matrices(self) -> None:
-        """Make the matrices of bits, and tell the kernel; where there is no memory it goes on over lists."""
+        """Make the matrices of bits, and pass them to the kernel; where there is no memory it goes on over lists."""
         if self.bits is None or not self.matrix_room:
             return
         views = {k: (self.prepared.views[k], self.view_rows[k].tolist()) for k in self.bits.views}
@@ -431,7 +431,7 @@ class Stage:
         return max(longest, self._buffer()) < 1 << 30
 
     def function(self, *, begins: bool = False) -> Function:
-        """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it, and where the
+        """The kernel to launch: the stage's own where it has one, which is compiled once it is worth it, and where the
         generic one was not quicker. begins : a run begins with this launch."""
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)

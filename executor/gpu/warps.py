@@ -1,4 +1,4 @@
-"""How many warps a stage has, and the memory that they work in while it runs: their states, what others give them,
+"""The warps of a stage, and the memory that they work in while it runs: their states, what others give them,
 their sets, and the scratch of a nest's tail."""
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _FEW = 64  # members that are put into a bitset one by one
 
 
 class Given:
-    """Other candidates of some query vertices and edges, each of which the plan holds to some as well, and other bounds
+    """Other candidates of some query vertices and edges, in place of those that the plan has for them, and other bounds
     of comparisons.
 
     vertices : query vertex -> vids, u32[k] ascending, within the ranges of the plan's. edges : query edge -> edge

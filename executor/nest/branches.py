@@ -1,9 +1,9 @@
-"""Loops that branch: what falls apart under the loops around it is counted apart and multiplied.
+"""Loops that branch: independent parts under the loops around them are counted apart and multiplied.
 
 A level depends on those that it reads, through edges, restrictions, differences and comparisons. Under a bound level
-the levels that are left may fall apart into groups none of which reads another; each gets a loop nest of its own there,
-and so does each tree of the tail, which is counted in the innermost loop that it reads. An optional part is placed as a
-whole, in one loop of its own or as one tree.
+the levels that are left may fall apart into groups that do not read one another; each gets a loop nest of its own
+there, and so does each tree of the tail, which is counted in the innermost loop that it reads. An optional part is
+placed as a whole, in one loop of its own or as one tree.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class _Piece:
 def branch(nest: LoopNest, *, apart: bool = True) -> LoopNest:
     """The nest with loops, and trees of the tail, side by side where neither reads the other.
 
-    apart : False leaves in one another what need not be side by side: all but optional parts, each of which begins
-        in the last loop of what is around it.
+    apart : False nests what need not be side by side: all but optional parts; each of these begins in the last loop
+        of what is around it.
 
     before: for a: for b in N(a): for c in N(a) & N(b): for d in N(a): for e in N(a) & N(d): n += 1
     after:  for a: n += (count of b, c) * (count of d, e)
@@ -142,8 +142,8 @@ def _chained(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
 
 
 def _groups(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """The pieces in groups none of which reads another, each in the order of `pieces`; those of few loops first, as one
-    that counts nothing ends what is around it."""
+    """The pieces in groups that do not read one another, each in the order of `pieces`; those of few loops first, as
+    one that counts nothing ends what is around it."""
     group = {piece.loop: {piece.loop} for piece in pieces if piece.loop >= 0}
     for piece in pieces:
         joined = {piece.loop} if piece.loop >= 0 else set()

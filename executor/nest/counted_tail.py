@@ -179,7 +179,7 @@ def _with_tail(
 
 
 def _without_tail(level: VertexLevel | EdgeLevel, start: int) -> VertexLevel | EdgeLevel:
-    """A level without its relations to other levels of the tail, which the nodes now tell."""
+    """A level without its relations to other levels of the tail, which the nodes now hold."""
     if isinstance(level, EdgeLevel):
         return level
     cut = replace(
@@ -233,7 +233,7 @@ class _TailBuilder:
 
     @property
     def entangled(self) -> frozenset[tuple[int, int]]:
-        """Relations of the tail that no formula tells."""
+        """Relations of the tail that no formula covers."""
         return frozenset(self.relation) - self.explained
 
     def build(self) -> tuple[Node, ...] | None:

@@ -1,5 +1,5 @@
-"""What the levels of a counting nest demand of their vertices: the rows that each must stand in and must not, its
-range, and what it must differ from and lie below or above of.
+"""The demands of a counting nest's levels on their vertices: the rows that must and must not contain the vertex, its
+range, and the levels that it must differ from, and be below or above.
 
 Both backends look here for the part of a nest whose vertices all lie in one neighbourhood, which they count in bits
 (the local graphs of G2Miner §4.2).
@@ -31,8 +31,8 @@ NO_LEVELS: frozenset[int] = frozenset()
 class Demand:
     """What a level demands of its vertex.
 
-    rows, anti : rows that it stands in, and does not. lo, hi, bits : as in a `Slice`. below, above, differs : levels.
-    size, formula : for how many alike levels it stands, and how these are counted.
+    rows, anti : rows that contain it, and that do not. lo, hi, bits : as in a `Slice`. below, above, differs : levels.
+    size, formula : how many alike levels it represents, and how these are counted.
     """
 
     rows: frozenset[Row] = NO_ROWS

@@ -159,7 +159,7 @@ class _Encoder:
         return [*row, int(self.flags(level, row)), *self.place(k)]
 
     def place(self, k: int) -> list[int]:
-        """Where loop k stands among the loops and the nodes of the tail."""
+        """The position of loop k among the loops and the nodes of the tail."""
         loops, around = self.loops, self.arounds
         if k >= loops:
             return [-1, -1, -1, 0, 0, 0, -1, 0, 0, 0]

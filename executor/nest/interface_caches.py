@@ -50,7 +50,7 @@ def _groups(
 ) -> tuple[list[tuple[Cache, list[tuple[int, ...]]]], list[tuple[int, ...]]]:
     """The trees in one loop that are kept by the same levels, each group with its cache, and all others.
 
-    Trees that take no longer than to ask go with some that are kept by all that they read.
+    Trees that are counted as fast as a cache is looked up go with some that are kept by all that they read.
     """
     kept: dict[Cache, list[tuple[int, ...]]] = {}
     quick: list[tuple[int, ...]] = []
@@ -73,7 +73,7 @@ def _groups(
 
 
 def _is_quick(level: Level) -> bool:
-    """Whether a leaf is counted by the length of a row, which takes no longer than to ask a cache."""
+    """Whether a leaf is counted by the length of a row, which takes no longer than a look-up in a cache."""
     if isinstance(level, EdgeLevel):
         return not level.checks and not level.windows
     return level.base.kind is Kind.ROW and not (level.checks or level.sources or level.anti)
@@ -115,7 +115,7 @@ def _reads(level: Level) -> tuple[set[int], set[int]]:
 
 
 def _row(level: Level, inside: set[int]) -> tuple[int, int] | None:
-    """A row known outside, as view and level, in which all candidates of a level stand; None where there is none."""
+    """A row known outside, as view and level, that contains all candidates of a level; None where there is none."""
     if isinstance(level, EdgeLevel):
         return None
     for one in (level.base, *level.sources):

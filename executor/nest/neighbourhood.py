@@ -1,7 +1,7 @@
 """The end of a counting nest whose vertices all lie in one neighbourhood, as sets of bits for both backends.
 
 Under a *frame*, the level whose neighbourhood holds all that the last loops and the tail bind, the neighbours get
-positions 0, 1, ... in the order of their vids. What a bound vertex asks of another is a *relation*, which for each
+positions 0, 1, ... in the order of their vids. What a bound vertex demands of another is a *relation*, which for each
 vertex is a row of bits, a bit for each position: the neighbours, those above, all but itself. A candidate set is the
 AND of such rows (the bitmaps of the thesis §1.6; the local graphs of G2Miner §4.2).
 """
@@ -21,7 +21,7 @@ from .demands import Chain, Demand
 from .nest import Formula, Kind, LoopNest, Operand, Order, VertexLevel
 from .prepare import Prepared
 
-_SAMPLE = 256  # edges from which `common` is told
+_SAMPLE = 256  # edges from which `common` is estimated
 
 
 class Relation(NamedTuple):
@@ -44,7 +44,7 @@ class Operation(NamedTuple):
 
 
 class End(NamedTuple):
-    """A leaf: as many of set `set` as stand in `relation` to the last loop's vertex (-1: all of them), but for that
+    """A leaf: as many of set `set` as are in `relation` to the last loop's vertex (-1: all of them), but for that
     vertex where `differs`, less `minus`; counted as in a `Demand`. pair : this vertex and the next leaf's only have to
     differ: what they count is multiplied, less what both count."""
 
@@ -70,10 +70,10 @@ class Start(NamedTuple):
 class LocalPart:
     """The local part of a nest.
 
-    frame, view, order : positions are those of the row of level `frame` in `view`, of which only those count that lie
-        in this order to the frame's own vertex. first : the first loop over bits. loops : how many loops the nest has;
+    frame, view, order : positions are those of the row of level `frame` in `view`; only those count that are in this
+        order to the frame's own vertex. first : the first loop over bits. loops : how many loops the nest has;
         there may be one more, a node of the tail.
-    operations : by the level that they hang on. bases : of each level from `first` on the set that it loops over.
+    operations : by the level that they depend on. bases : for each level from `first` on, the set that it loops over.
     sets : their number. skip : of each set of the nest whether nothing reads it when the rest is counted in bits.
     """
 
@@ -96,7 +96,7 @@ class LocalPart:
         return self.first + len(self.bases) - 1
 
     def depth(self, operation: Operation) -> int:
-        """The level that an operation hangs on."""
+        """The level that an operation depends on."""
         return max(operation.level, self.frame)
 
 
@@ -244,7 +244,7 @@ class _SetBuilder:
         return self.relations.index(relation)
 
     def related(self, demand: Demand) -> list[tuple[int, Relation]]:
-        """The relations that a demand asks for, by their levels; not those that every position is in."""
+        """The relations that a demand needs, by their levels; not those that every position is in."""
         found: list[tuple[int, Relation]] = []
         for level in sorted(demand.levels):
             views = sorted(view for view, k in demand.rows if k == level)

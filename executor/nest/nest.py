@@ -169,7 +169,7 @@ class VertexLevel:
     """Bind query vertex `vertex` to each element of `base` within `cut`, other than levels
     `differs`, passing `checks`.
 
-    sources, anti : rows that the vertex must, and must not, stand in besides `base`; `motion` turns
+    sources, anti : rows that must, and must not, contain the vertex besides `base`; `motion` turns
         them into sets.
     part : the optional part that it belongs to, a number of `LoopNest.parts`; 0: none.
     """
@@ -227,7 +227,7 @@ class Node:
     """Twin levels of the tail: counted together by `formula`, never looped over.
 
     levels : one or more alike levels. Their base and cut read loops only.
-    parent : position in the tail of the node that this one hangs on by a query edge, -1 for a root.
+    parent : position in the tail of the node that a query edge joins this one to, -1 for a root.
     view, back : that edge as seen from the parent, and from this node.
     order : restriction between the two.
     free : no list of its own ties it to the loops: its base is all candidates.
@@ -258,7 +258,7 @@ class Cache:
     is bound, kept by the levels that it depends on.
 
     until : the node of the tail that such trees end before. They begin where those of the cache before end, the first
-        ones with the first node in the loop; nodes of no cache stand last.
+        ones with the first node in the loop; nodes of no cache come last.
     """
 
     level: int
@@ -275,13 +275,13 @@ class LoopNest:
     ends it.
 
     Loops run over levels[:loops]. The rest is the tail: a forest whose embeddings are counted by
-    dynamic programming from its leaves to its roots (thesis ch. 3); a node stands after its
+    dynamic programming from its leaves to its roots (thesis ch. 3); a node comes after its
     children. () : each full binding counts one.
-    around : the loop around each loop, -1 for the first; loops stand in preorder, and what several loops and trees in
-        one loop count is multiplied. (): each loop is in the one before, and the tail in the last.
+    around : the loop around each loop, -1 for the first; loops are in preorder, and what several loops and trees in
+    one loop count is multiplied. (): each loop is in the one before, and the tail in the last.
     caches : counts that are kept for when they come again.
     parts : optional parts are numbered from 1; parts[n - 1] is the part around part n, 0 for none. What a part counts
-        is multiplied with what stands beside it, as one where it counts nothing. All of a part is in one loop of its
+        is multiplied with its siblings' counts, as one where it counts nothing. All of a part is in one loop of its
         own, or is one tree of the tail (`nest_parts.first_of`); with parts, loops have their `around`.
     """
 
@@ -458,7 +458,7 @@ def _slice(candidates: Candidates, step: Step, last_vid: Callable[[int], int]) -
 def _attach(levels: list[Level], check: Check, at: int) -> None:
     level = levels[at]
     if isinstance(level, EdgeLevel) and not isinstance(check, WithinBounds):
-        raise InternalError(f"A check hangs on an edge level: {check}.", "Please report it.")
+        raise InternalError(f"A check is attached to an edge level: {check}.", "Please report it.")
     levels[at] = replace(level, checks=(*level.checks, check))
 
 

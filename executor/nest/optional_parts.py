@@ -1,7 +1,7 @@
 """Optional parts of a nest: what of it counts at least one.
 
 A part is OPTIONAL MATCH: its count is a factor of what is around it, and one where there is no match. So all of it has
-to stand together: in one loop, or in one tree of the tail.
+to stay together: in one loop, or in one tree of the tail.
 """
 
 from __future__ import annotations

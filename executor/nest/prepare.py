@@ -115,7 +115,7 @@ def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
 
 
 def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
-    """The graph in the numbering that the plan asks for."""
+    """The graph in the numbering that the plan needs."""
     return ranked(graph) if plan.ranked else graph
 
 
@@ -190,9 +190,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
-    own = replace(
-        plan, stages={}
-    )  # not the one that keeps this, or both would outlive whoever needs them
+    own = replace(plan, stages={})  # not the one that keeps this, or both would outlive their users
     return Prepared(
         *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
         *(

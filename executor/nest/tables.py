@@ -104,8 +104,8 @@ class NodeField(IntEnum):
     """Columns of the node table, the tail: a node's children are chained from CHILD by NEXT (-1 ends).
 
     ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached. SPREADS : 1 for another child of
-        such a node that has a list, from which it may add to what is reached instead of being asked. OPTIONAL : the
-        last node of the tree, where the tree counts at least one (an optional part), else -1.
+        such a node that has a list, from which it may add to what is reached instead of a look-up per vertex.
+        OPTIONAL : the last node of the tree, where the tree counts at least one (an optional part), else -1.
     """
 
     LEVEL = 0
@@ -225,7 +225,7 @@ class Tables:
     vertex_columns, edge_columns : the query vertices and edges that levels bind; a level's COLUMN is its place in them.
     bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges
         whose allowed edge ids do; BITS columns are positions in this tuple.
-    lists : query vertices whose candidate list is read and, as -1 - view, views of which the ends of edges are; LIST
+    lists : query vertices whose candidate list is read and, as -1 - view, views that ends of edges belong to; LIST
         and END operands are positions in this tuple.
     branches : whether loops branch (`LoopNest.around`).
     caches, strangers : i64[n, fields], counts that are kept for when they come again.

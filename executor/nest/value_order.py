@@ -1,6 +1,6 @@
 """Rows of a view in the order of a value of their edges, and the ends of edges by edge id: what windows read.
 
-Both are made when a plan first asks, and kept as long as the view, the longest unused given up first.
+Both are made when a plan first needs them, and kept as long as the view, the longest unused given up first.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def orders(
 
 
 def _has_order(spec: ViewSpec, directed: dict[str, bool], graph: GraphSource) -> bool:
-    """Whether every edge of a view stands in one row only, and they are not too many."""
+    """Whether every edge of a view is in one row only, and they are not too many."""
     types = [directed.get(name, True) for name in spec.types] if spec.types else directed.values()
     if spec.direction is Direction.ANY or not all(types):
         return False
@@ -136,7 +136,7 @@ def _share(compares: Sequence[Compare], windows: tuple[WithinBounds, ...]) -> fl
 
 
 def _drawn(values: I64, level: int) -> I64:
-    """Values at random, the same whenever asked for one level; with none of them, missing ones."""
+    """Values at random, the same in each call for one level; with none of them, missing ones."""
     if not len(values):
         return np.full(_SAMPLE, MISSING, np.int64)
     return values[np.random.default_rng(level).integers(len(values), size=_SAMPLE)]

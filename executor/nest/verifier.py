@@ -1,4 +1,4 @@
-"""What holds of every nest: the verifier that runs between the passes."""
+"""The verifier of nests: invariants that hold for every nest, checked between the passes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify(nest: LoopNest) -> LoopNest:
             raise _invalid(nest, f"level {k} loops over set {base.a} before it is computed")
     loops = nest.loops
     if any(op.depth >= loops for op in nest.sets):
-        raise _invalid(nest, "a set hangs on a counted level")
+        raise _invalid(nest, "a set depends on a counted level")
     counted = sorted(k for n in nest.tail for k in n.levels)
     if counted != list(range(loops, len(nest.levels))):
         raise _invalid(nest, "the tail is not the last levels")

@@ -93,7 +93,7 @@ def _way(levels: list[Level], k: int, orders: Orders) -> _Way | None:
 
 def _along_edges(levels: list[Level], orders: Orders) -> list[Level]:
     """The levels with edges bound before the vertices that they lead to also where they are compared with nothing
-    yet, and one look-up for each vertex is spared. Where few vertices are candidates, more are spared by asking that
+    yet, and one look-up for each vertex is spared. Where few vertices are candidates, more are spared by checking that
     first."""
     k = 1
     while k < len(levels):
@@ -126,7 +126,7 @@ def _edge(levels: list[Level], k: int, j: int, orders: Orders) -> list[_Way]:
 
 
 def _is_row(check: Check, k: int) -> bool:
-    """Whether a check says that the vertex of level k stands in a row."""
+    """Whether a check says that the vertex of level k is in a row."""
     match check:
         case Member(target=target, least=1, most=most):
             return target == k and most >= UNBOUNDED
@@ -169,7 +169,7 @@ def _ready(levels: list[Level], k: int, other: int) -> bool:
 
 
 def _moves(edge: EdgeLevel, k: int) -> bool:
-    """Whether an edge level can stand before level k: what it differs from may tell that as well, but not an order."""
+    """Whether an edge level can move before level k: the other edge can check a difference too, but not an order."""
     return all(f < k for f in edge.above)
 
 
@@ -222,8 +222,8 @@ def _in_order(levels: list[Level], order: list[int]) -> list[Level]:
 
 
 def _without_ends(levels: list[Level], orders: Orders) -> list[Level]:
-    """The levels but for vertices that any end of an edge may be and nobody asks for: where only a number is wanted,
-    the edges are that."""
+    """The levels without unused vertices that any end of an edge may be: where only a number is wanted, counting
+    the edges gives it."""
     read = {x for k, level in enumerate(levels) for x in level.reads() - {k}}
     return _in_order(
         levels, [k for k, level in enumerate(levels) if k in read or not _is_any(level, orders)]

@@ -20,7 +20,7 @@ class Embeddings:
     vids : u32[n, query vertices]; column k is the data vertex of query vertex k.
     eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not
         bind it.
-    turned : the automorphism by which the rows are read, None for as they stand.
+    turned : the automorphism by which the rows are read, None for as they are.
     kept : where given, vids and eids have the columns of these vertices and edges alone, in their order.
     """
 
@@ -55,10 +55,10 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of the embeddings.
+    """The parts of the embeddings that a query reads.
 
     vertices, edges : query vertices and edges whose columns are read.
-    once : the query vertex of which only the distinct values are asked for, in any one row each; None
+    once : the query vertex that is read for its distinct values only, in any one row each; None
         where every row counts.
     """
 
@@ -82,5 +82,5 @@ Deliver = Callable[[Embeddings], None]
 
 
 def unbound_edges(rows: int, edges: int) -> npt.NDArray[np.int64]:
-    """The columns of edges of which none is bound, i64[rows, edges]: all -1, without memory."""
+    """The columns of edges that are all unbound, i64[rows, edges]: all -1, without memory."""
     return np.broadcast_to(np.int64(-1), (rows, edges))

@@ -146,7 +146,7 @@ class Apart:
     """Keep embeddings in which the pair (a, b) is not the pair (c, d); with `either_way` also not
     (d, c).
 
-    This is "two relationships differ" for edges of which at most one joins two vertices."""
+    This is "two relationships differ" for edges where at most one joins two vertices."""
 
     a: int
     b: int
@@ -295,7 +295,7 @@ class Plan:
     candidates : one for each query vertex.
     multiplicity : counts are multiplied by it (restrictions kept one of so many twins).
     twins : rows are written once for each; () when rows need no expansion.
-    counting : only the number of embeddings is asked for.
+    counting : only the number of embeddings is needed.
     ranked : vertices are numbered by degree (`gdb.storage.graph.degree_order`), which no answer of this plan shows.
     tail : how many vertices at the end of the order are meant to be counted without loops; 0: as many as
         can be.

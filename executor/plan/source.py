@@ -1,4 +1,4 @@
-"""What an executor needs of a graph: the part of `gdb.storage.graph.snapshot.Snapshot` that it reads."""
+"""The graph as an executor reads it: the part of `gdb.storage.graph.snapshot.Snapshot` that it reads."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ I64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_OWN = 64  # bytes for each row: a longer buffer is that of something larger, of which the rows are a part
+_OWN = 64  # bytes for each row: a longer buffer belongs to a larger array that contains the rows
 
 
 class ArrowStream(Protocol):

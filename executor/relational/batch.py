@@ -1,4 +1,4 @@
-"""Some rows of an answer as the columns they were gathered in; Arrow is made of them when something asks for it.
+"""Some rows of an answer as the columns they were gathered in; they are converted to Arrow on demand.
 
 A few rows become Python objects in less time than Arrow's structs take to be made.
 """

@@ -171,7 +171,7 @@ def _lying(snapshot: Snapshot, vids: U32, key: str | None, kind: Kind | None) ->
 
 
 class _Wholes:
-    """The columns of one snapshot that are kept by vid, and how many values were asked of the others."""
+    """The columns of one snapshot that are kept by vid, and how many values were read from the others."""
 
     def __init__(self, _: Snapshot) -> None:
         self.columns: dict[tuple[str | None, Kind], Column] = {}
@@ -180,12 +180,12 @@ class _Wholes:
 
 
 _wholes = MadeOnce(_Wholes)
-_WORTH = 4  # a column is laid out by vid once a fourth of its values was asked for
+_WORTH = 4  # a column is laid out by vid once a fourth of its values was read
 
 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
-    asked for to make it worth while, and where it is made of texts or lists and not all vertices are of one group."""
+    read to make it worth while, and where it is made of texts or lists and not all vertices are of one group."""
     if kind in TEXT_KINDS or kind in ITEM_OF:
         groups = snapshot.groups
         if len(groups) != 1 or groups[0].ranges != ((0, snapshot.vertex_count),):
@@ -217,7 +217,7 @@ def _laid_out(snapshot: Snapshot, key: str | None, kind: Kind) -> Column:
     valid = np.zeros(len(whole), np.bool_)
     for group, column in zip(snapshot.groups, columns, strict=True):
         if column is None or (column.kind != kind and (column.kind, kind) != ("int64", "float64")):
-            continue  # of another kind: no vertex of this group is asked for
+            continue  # of another kind: no vertex of this group is read
         values, row = widen(column, kind).values, 0
         for start, stop in group.ranges:
             end = row + stop - start
@@ -254,7 +254,7 @@ def strings(values: Sequence[str]) -> Column:
 
 
 def widen(column: Column, kind: Kind) -> Column:
-    """The column as `kind`: int64 becomes float64 where asked, and everything can become a string, or any.
+    """The column as `kind`: int64 becomes float64 where needed, and everything can become a string, or any.
 
     Raises
     ------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOT_IN_COLUMNS = "not in columns"
 """In the text of the error that SQL raises where a value is of another type than its column: rows have it."""
-_CALL = re.compile(r"\bpy_\w+\(", re.IGNORECASE)  # no text of the user stands in SQL
+_CALL = re.compile(r"\bpy_\w+\(", re.IGNORECASE)  # no text of the user is in SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ def mentioned(sql: str) -> frozenset[str]:
 
 
 def make_known(names: frozenset[str], connection: DuckDBPyConnection) -> None:
-    """Make functions known to a DuckDB, each of which it has not yet."""
-    from duckdb.func import FunctionNullHandling as OfNull  # who only translates needs no DuckDB
+    """Make functions known to a DuckDB that does not know them yet."""
+    from duckdb.func import FunctionNullHandling as OfNull  # translation alone needs no DuckDB
 
     for name in names:
         one = _DEFINED[name]

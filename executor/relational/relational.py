@@ -440,7 +440,7 @@ def _translated(error: duckdb.Error, cancel: threading.Event | None) -> GdbError
         if cancel is not None and cancel.is_set():
             return Cancelled("the query was cancelled.")
         return QueryTimeout(
-            "the query ran longer than its timeout.", "Give a larger timeout=, or ask for less."
+            "the query ran longer than its timeout.", "Give a larger timeout=, or query less."
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return OutOfBudget(

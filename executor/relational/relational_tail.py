@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 else:
     lookup = deferred("gdb.executor.relational.lookup")
 
-_PARAMETER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
-NUMBER = "n"  # the column of how many embeddings a row stands for
+_PARAMETER = re.compile(r"\$(p\d+)\b")  # a text of the user is never in SQL
+NUMBER = "n"  # the column with the number of embeddings that a row represents
 
 Value: TypeAlias = (
     "int | float | bool | str | date | timedelta | time | Temporal | Duration | Sequence[Value]"
     "| Mapping[str, Value] | None"
 )
-"""What a parameter of a query, or a value of a result, may hold (lists and maps nest); a datetime is a date."""
+"""The value of a parameter or of a result (lists and maps nest); a datetime is a date."""
 
 
 def same(value: Value, other: Value) -> bool:
-    """Whether two values of one kind cannot be told apart: 0.0 and -0.0 can."""
+    """Whether two values of one kind are indistinguishable: 0.0 and -0.0 are not."""
     if value is other:
         return True
     return value == other and (isinstance(value, (bool, int, str)) or repr(value) == repr(other))
@@ -133,8 +133,8 @@ class Tail:
 
     @property
     def tallied_vertex(self) -> int | None:
-        """The query vertex for each of whose data vertices the number of embeddings is all that is asked; None where
-        more is."""
+        """The query vertex, if the query needs only the number of embeddings for each of its data vertices; else
+        None."""
         return None if self.numbered is None else self.columns[0].index
 
     def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
@@ -182,7 +182,7 @@ class TailResult:
 
 def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
     """What the tail needs of some embeddings, in memory of its own or of the store: the columns it names, or its
-    outputs, of which there may be several chunks."""
+    outputs, in one or more chunks."""
     if tail.direct is None:
         return gather(tail.columns, some, snapshot)
     batches: list[Batch] = []
@@ -233,7 +233,7 @@ def finish(
     Parameters
     ----------
     parts : at least one; or, exactly where tail.count_only, the number.
-    numbers : with tail.numbered, how many embeddings each row of the only part stands for, i64[rows]; None: one.
+    numbers : with tail.numbered, how many embeddings each row of the only part represents, i64[rows]; None: one.
     memory : bytes for DuckDB before it spills to disk.
     cancel, deadline : stop once the event is set, or at this time.monotonic().
 
@@ -267,7 +267,7 @@ def finish(
 
 def united(parts: Sequence[Array]) -> Array:
     """The parts of one relation as one."""
-    if len(parts) == 1:  # of a few rows nothing asks for Arrow
+    if len(parts) == 1:  # a few rows are never converted to Arrow
         return parts[0]
     from . import arrow
 
@@ -275,7 +275,7 @@ def united(parts: Sequence[Array]) -> Array:
 
 
 def numbered(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
-    """The relation `embeddings` with how many each of its rows stands for, i64[rows]."""
+    """The relation `embeddings` with how many each of its rows represents, i64[rows]."""
     from . import arrow
 
     children = [arrow.child(relation, k) for k in range(len(columns))]
@@ -375,9 +375,7 @@ def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> G
             )
             return _nulls(len(embeddings)) if column is None else column.in_sql()
         case _:
-            raise InternalError(
-                f"a query's tail asks for {ref.what!r} of {ref.element} {ref.index}."
-            )
+            raise InternalError(f"a query's tail reads {ref.what!r} of {ref.element} {ref.index}.")
 
 
 def _nulls(length: int) -> Array:

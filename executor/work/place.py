@@ -1,4 +1,4 @@
-"""Where a search of the CPU stands, as a value that other threads and processes go on from."""
+"""The position of a search on the CPU, as a value that other threads and processes continue from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS, KEPT = 7, 5
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """Where a search stands: any worker of the stage can go on from here.
+    """The position of a search: any worker of the stage can go on from here.
 
     loops : i64[KEPT, loops]. depth, entering, joined, total : as in a worker's control array.
     """
@@ -35,7 +35,7 @@ class Place:
 
     def halve(self) -> Place | None:
         """Take off the later half of what is left of the outermost loop that has two elements left, or more; None where
-        none has. For a place that stands between two elements of its innermost loop, with no product under way
+        none has. For a place between two elements of its innermost loop, with no product under way
         (`Worker.give`)."""
         for k in range(self.depth + 1):
             position, end = self.loops[POSITION : END + 1, k].tolist()

@@ -1,7 +1,7 @@
 """Work units, and the conditions under which a run stops before its end.
 
 A work unit is a range of a stage's first loop. Workers take units from one queue, heavy ones first
-in line because hubs have small vids; between launches they ask `Watch` whether to go on (design.md
+in line because hubs have small vids; between launches they check `Watch` whether to go on (design.md
 §5).
 """
 
@@ -33,7 +33,7 @@ LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neig
 
 def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     """Cut a first loop into half-open ranges of about equal estimated work, at least one root each;
-    one worker has nobody to share with."""
+    one worker shares with no other."""
     n = len(weights)
     if n == 0 or workers == 1:
         return [(0, n)] if n else []
@@ -47,7 +47,7 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
 
 def helpers_of_all() -> ThreadPoolExecutor:
     """The pool of this process, made when first needed; queries share it, and each also works on the
-    thread that asked."""
+    thread that called it."""
     return _helpers.get()
 
 
@@ -81,7 +81,7 @@ class Guard:
     """Gives a run up where another device is expected to do all of it sooner than this one does the rest.
 
     seconds : what another device takes for what takes this one so many seconds in all; None where there is none.
-    least : seconds until it first asks; later it asks each time that half as much again has passed.
+    least : seconds until the first comparison; the next ones follow each time that half as much again has passed.
     """
 
     seconds: Callable[[float], float | None]
@@ -183,7 +183,7 @@ class Watch:
         enough = self.limit is not None and self.found >= self.limit
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late and self.stopped.is_set() and not enough:
-            # `timeout` is what was left of it when this run began: who set it names it (`gdb.run.request.Clock`)
+            # `timeout` is what was left of it when this run began: its setter names it (`gdb.run.request.Clock`)
             raise QueryTimeout(
-                "The query ran longer than its timeout.", "Raise timeout= or ask for less."
+                "The query ran longer than its timeout.", "Raise timeout= or query less."
             )

@@ -47,8 +47,8 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Scope(Generic[T]):
-    """What is compared of one kind of things: by who reads one, and when it has been read. The first of `read` is the
-    name of a fault of reading that has no other."""
+    """The comparisons of one kind of things: those made by its reader, and those made after it was read. The first of
+    `read` names a reading fault that has no other name."""
 
     things: str
     read: tuple[Invariant, ...]
@@ -85,8 +85,8 @@ _SCOPES = (_MANIFEST, _JOURNAL, _FILES, _COLUMNS, _PARTS, _TYPES, _SPACES, _DELT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one invariant. things : what it is about; by_readers : whether who reads one compares it too, when
-    it is first touched; checked : how many of them were compared; skipped : how
+    """The result of one invariant. things : what it is about; by_readers : whether readers compare it too, on first
+    use; checked : how many of them were compared; skipped : how
     many could not be, for another fault; faults : in how many it does not hold."""
 
     name: str
@@ -126,7 +126,7 @@ class Report:
     strays: tuple[str, ...]
 
     def raise_faults(self) -> None:
-        """Raise CorruptStore where there are any: its message tells the first, its `faults` are all."""
+        """Raise CorruptStore if there are any: its message names the first, its `faults` are all."""
         if self.faults:
             first = self.faults[0]
             error = damaged(self.where, first.file, first.what)
@@ -221,8 +221,8 @@ class _Check:
     def _read(
         self, scope: Scope[T], file: str, numbers: Iterable[int], make: Callable[[], R]
     ) -> R | None:
-        """A thing that is read from some files; None where it cannot be, which is told. file : its name in a fault that
-        has no other."""
+        """A thing read from some files; None if that fails, which is reported as a fault. file : the name in a fault
+        that names no file."""
         self._done += 1
         self._steps.at("checking", self._done, max(self._total, self._done))
         if not self._bad.isdisjoint(numbers):
@@ -269,7 +269,7 @@ class _Check:
         self._skipped.update(one.name for one in scope.all)
 
     def skip_all(self) -> None:
-        """There is no manifest to tell of anything."""
+        """Skip everything that only a manifest describes, as there is none."""
         self._skipped.update(one.name for scope in _SCOPES[1:] for one in scope.all)
 
     # ---- all things ------------------------------------------------------------------------------

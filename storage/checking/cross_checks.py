@@ -1,7 +1,7 @@
-"""What only a check of the whole store compares: facts that are told twice, and would cost a reader too much.
+"""Comparisons that only a check of the whole store makes: facts that are stored twice and cost a reader too much.
 
-Each function takes one thing that was read, and raises Fails that says what is wrong; `gdb.storage.checking.check` says
-of which file. Sorting the keys of one edge type is the most that any of them costs.
+Each function takes one thing that was read, and raises Fails that says what is wrong; `gdb.storage.checking.check` adds
+the file. The most expensive sorts the keys of one edge type.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _zeros(opened: Opened) -> None:
 
 def _packing(opened: Opened) -> None:
     packs = opened.file.packs
-    expect(opened.packs or not packs, "has packed sections, of which the manifest does not tell")
+    expect(opened.packs or not packs, "has packed sections that the manifest does not declare")
     told = SEGMENT_FORMAT if packs else 1
     expect(opened.file.format == told, "has the format of files with other sections")
 

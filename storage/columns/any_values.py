@@ -1,4 +1,4 @@
-"""Values of the kind "any", each as a text that tells its type (docs/FORMAT.md, *Values of any type*)."""
+"""Values of the kind "any", each as a text that contains its type (docs/FORMAT.md, *Values of any type*)."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Arrow:
     """
 
     def __init__(self, given: ArrowStream | ArrowArray) -> None:
-        import nanoarrow as na  # only who gives such things needs it
+        import nanoarrow as na  # only inputs of Arrow need it
 
         self._chunks: Iterable[CArray]
         with _reading():
@@ -88,7 +88,7 @@ class Arrow:
         return Column.concat(found) if found else Column.nulls("string", 0)
 
     def columns(self, wanted: Sequence[int]) -> list[Column]:
-        """Columns of a table, by their numbers; of a wrong one the error's `name` is told.
+        """Columns of a table, by their numbers; an error has the name of the wrong column as `name`.
 
         Raises
         ------
@@ -176,7 +176,7 @@ def _column(array: CArray, begin: int, count: int) -> Column:
         return _of_views(array, begin, count, valid)
     if format.startswith("+"):
         return _of_lists(array, begin, count, valid)
-    plain = format.split(":")[0]  # behind it stands a zone, which an instant does not depend on
+    plain = format.split(":")[0]  # a zone may follow; an instant does not depend on it
     if plain not in _FIXED:
         raise _no_property(array.schema)
     return single(_buffer(array, 1, _FIXED[plain], begin, count), valid)
@@ -197,7 +197,7 @@ def _no_property(schema: CSchema) -> Unfit:
 
 
 def _buffer(array: CArray, number: int, dtype: str, begin: int, count: int) -> Array:
-    """Values of a buffer from one place on, in place: as its format says, which tells how long it is.
+    """Values of a buffer from one place on, in place; the buffer's length follows from its format.
 
     nanoarrow's own views of buffers refuse lists of nothing but nulls, as polars lays them out.
     """

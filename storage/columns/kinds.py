@@ -1,4 +1,4 @@
-"""Of which kind a property is that is given values of several, in transactions and imports alike.
+"""The kind of a property that is given values of several kinds, in transactions and imports alike.
 
 Integers beside floats become floats, and so do lists of them, where every integer is a float exactly; the language
 alone makes properties of the kind "any".
@@ -48,7 +48,7 @@ def inexact(column: Column) -> int | None:
     rows = np.flatnonzero((values < -EXACT) | (values > EXACT))
     if column.offsets is not None:
         rows = np.searchsorted(column.offsets, rows, side="right") - 1
-    if column.valid is not None:  # what stands at a null means nothing
+    if column.valid is not None:  # the value at a null means nothing
         rows = rows[column.valid[rows]]
     return int(rows[0]) if len(rows) else None
 
@@ -77,7 +77,7 @@ def fitted(
     """Columns of new values as the kinds that the properties have; one of nulls alone makes no property. One of floats
     for a property of integers stays, and makes the property one of floats.
 
-    present : gives the values that a property has; asked for only where they would become floats.
+    present : returns the values that a property has; called only where they would become floats.
     widens : a property that is given values of another kind becomes one of the kind "any", instead of refusing them.
     rows : i64[n], by which errors call the rows of the columns; None as they are.
 

@@ -39,9 +39,9 @@ Item = Union[int, float, bool, str, date, timedelta, "Temporal"]
 """A datetime is a date; only columns of the kind "any" have values of the language's own temporal types."""
 PropertyValue = Item | list[Item] | None
 FIRST_KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
-"""What stores and exports of format 1 may hold (docs/FORMAT.md)."""
+"""The kinds that stores and exports of format 1 may hold (docs/FORMAT.md)."""
 SECOND_KINDS: tuple[Kind, ...] = (*FIRST_KINDS, "date", "datetime", "duration")
-"""What those of format 2 may hold, and lists of these."""
+"""The kinds that those of format 2 may hold, and lists of these."""
 SINGLE_KINDS: tuple[Kind, ...] = (*SECOND_KINDS, "any")
 TEXT_KINDS: tuple[Kind, ...] = ("string", "any")
 """Those whose values are texts, laid end to end."""
@@ -263,7 +263,7 @@ class Column:
     def in_sql(self) -> Column:
         """The column as DuckDB is given it: a duration as microseconds, int64; any as its texts.
 
-        Its own INTERVAL takes 30 days for a month, and leaves it in nanoseconds, of which 64 bits hold 292 years.
+        DuckDB's INTERVAL takes a month as 30 days, and leaves DuckDB as nanoseconds; 64 bits of these hold 292 years.
         """
         kind = _IN_SQL.get(self.kind)
         if kind is None:
@@ -272,7 +272,7 @@ class Column:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
-        from .slices import Slice  # only who exports needs it
+        from .slices import Slice  # only exports need it
 
         return Slice.of(self).__arrow_c_array__(requested_schema)
 

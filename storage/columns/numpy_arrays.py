@@ -142,7 +142,7 @@ def scaled(
     scale: tuple[int, int],
     bounds: tuple[int, int],
 ) -> Column:
-    """The numbers behind an array times scale[0] / scale[1], each of which is whole and within the bounds."""
+    """The numbers of an array times scale[0] / scale[1]; each product is whole and within the bounds."""
     common = math.gcd(*scale)
     up, down = scale[0] // common, scale[1] // common
     numbers = _native(array).view(np.int64)

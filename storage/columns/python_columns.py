@@ -1,4 +1,4 @@
-"""Columns of Python values: of which kind they are, and which of them goes with none of the others."""
+"""Columns of Python values: their kind, and the first value that is incompatible with the others."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _alike(values: Sequence[Item | PropertyValue]) -> Kind | None:
 
 
 def _kind_one_by_one(values: Sequence[PropertyValue]) -> Kind:
-    """The same as `_kind_of`; the first value that goes with none of those before it is named."""
+    """The same as `_kind_of`; the error names the first value that is incompatible with those before it."""
     kind: Kind | None = None  # of the values, or of their items
     lists: bool | None = None
     for row, value in enumerate(values):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import nanoarrow
 
 LEAST = 1024
-"""Rows that are worth a slice: fewer are copied at once, and keep no whole file mapped for who holds them."""
+"""Rows that are worth a slice: fewer are copied at once, so that a holder of them keeps no whole file mapped."""
 
 Numbers = npt.NDArray[np.int64 | np.uint32]
 
@@ -61,7 +61,7 @@ class Slice:
 
         Bits have no addresses, so the buffers begin up to 7 rows before the slice, which Arrow calls its offset.
         """
-        import nanoarrow as na  # only who exports needs it
+        import nanoarrow as na  # only exports need it
 
         column, skip = self.column, self.begin % 8
         if column.kind == "bool[]" and len(self) < len(column):

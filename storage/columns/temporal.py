@@ -233,7 +233,7 @@ def is_instant(value: Part) -> exp.Expr:
 
 
 def _with(name: str, value: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """SQL in which a name stands for a value: DuckDB would evaluate it wherever it is written."""
+    """SQL that binds a name to a value: DuckDB would evaluate the value wherever it is written."""
     one = exp.Array(expressions=[value])
     return call("list_extract", call("list_transform", one, over_items(name, body)), value_of(1))
 

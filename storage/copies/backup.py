@@ -65,7 +65,7 @@ def _copy(
             out.write(chunk)
         if hasher.digest().hex() != record.digest:
             raise damaged(source.where, record.name, "does not hold the bytes that were committed")
-        # `new_folder` syncs once more; but only who wrote is sure to hear that the disk failed
+        # `new_folder` syncs once more; but only the writing descriptor is sure to report that the disk failed
         out.fsync()  # protects the segment's bytes: the manifest must never point at less
     finally:
         out.close()

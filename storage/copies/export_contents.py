@@ -1,4 +1,4 @@
-"""What an export holds: `gdb-export.json` beside its files, so that reading it back leaves nothing open.
+"""The contents of an export, `gdb-export.json` beside its files, so that reading it back leaves nothing open.
 
 The files' own headers say the same to other programs as far as neo4j-admin headers can; names that
 these cannot hold (a property `a:b`, labels with a `;`) are exact here only.
@@ -87,7 +87,7 @@ def encode(contents: Contents) -> bytes:
 
 
 def decode(raw: bytes) -> Contents:
-    """The contents that the bytes tell.
+    """The contents that the bytes describe.
 
     Raises
     ------

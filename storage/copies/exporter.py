@@ -90,7 +90,7 @@ def export(
     """Write a snapshot into a new folder: all of it, synced, or nothing.
 
     There is one file for each vertex group (label set and id space), one or more for each edge type
-    (one for each pair of id spaces of its ends), and `gdb-export.json`, which tells what they are.
+    (one for each pair of id spaces of its ends), and `gdb-export.json`, which describes them.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class _Export:
         self.connection.execute(written(statement))
 
     def _append(self, table: _ExportTable, columns: list[Column], step: str) -> None:
-        """Append rows, of which there is at least one."""
+        """Append rows, at least one."""
         import nanoarrow as na
 
         count = len(columns[0])

@@ -31,7 +31,7 @@ _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
 GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
 _BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
-_ALIGNED = 64  # to a multiple of which an array begins there
+_ALIGNED = 64  # bytes; an array begins there at a multiple of these
 _MAPPED = 1 << 24  # bytes of a shelf that are written before they are unmapped
 LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
@@ -142,7 +142,7 @@ _lock = waiting.Lock()
 
 
 def let_go() -> None:
-    """Unmap what shelves hold, so that it is page cache alone; who reads it maps it again, a page at a time."""
+    """Unmap what shelves hold, so that it is page cache alone; reading it maps it again, a page at a time."""
     if _shelved:
         with _lock:
             maps = list(_shelved)

@@ -1,7 +1,7 @@
 """The one checksum of the store: BLAKE2b with 128 bits over a whole file.
 
 It is pinned in the manifest, never kept inside the file that it covers: a checksum inside the file
-cannot tell an old but valid copy from the committed one, and a CRC over "body + its own CRC" is a
+cannot distinguish an old but valid copy from the committed one, and a CRC over "body + its own CRC" is a
 constant (design.md §2, *Known traps*).
 """
 

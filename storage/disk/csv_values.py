@@ -1,4 +1,4 @@
-"""What type the texts of a CSV column have, as conditions for DuckDB.
+"""The type of the texts of a CSV column, as conditions for DuckDB.
 
 DuckDB's own casts are too kind for data that must come back as it was: they round '1.5' to an
 integer, and read '1_000' and '0x1F'.
@@ -84,7 +84,7 @@ def escaped(items: Part) -> exp.Expr:
 def unbracketed(text: Part) -> exp.Expr:
     """A list that is written `[a,b]` as `escaped` items with the delimiter between; [] is an empty text.
 
-    Kuzu writes items as they are: a text with a comma in it cannot be told from two."""
+    Kuzu writes items as they are: a text with a comma in it cannot be distinguished from two."""
     inside = call("regexp_replace", text, value_of(r"^\s*\[([\s\S]*)\]\s*$"), value_of(r"\1"))
     return _replaced(inside, ("\\", "\\b"), (";", "\\s"), (",", DELIMITER))
 
@@ -148,7 +148,7 @@ def _wrong(text: Part, kind: Kind) -> exp.Expr:
     """Where a text that is not empty is no value of a kind that has no items."""
     match kind:
         case "string" | "any":
-            return value_of(False)  # of any DuckDB cannot tell, see `Table.reject_misread`
+            return value_of(False)  # DuckDB cannot check any, see `Table.reject_misread`
         case "int64":
             return joined(exp.Or, [negated(_is(text, INTEGER)), is_null(value(text, kind))])
         case "float64":
@@ -180,7 +180,7 @@ def is_digits(text: Part) -> exp.Expr:
 
 def is_rounded(text: Part) -> exp.Expr:
     """Where a text is an integer that no float is exactly, as far as is known (`gdb.storage.columns.kinds`)."""
-    # few texts are that long; all others are told by their length
+    # few texts are that long; the length decides for all others
     whole = cast(text, "BIGINT", attempt=True)
     inside = between(whole, value_of(-EXACT), value_of(EXACT))
     beyond = negated(call("coalesce", inside, value_of(False)))

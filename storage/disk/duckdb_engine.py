@@ -46,7 +46,7 @@ class Engine:
 
     Parameters
     ----------
-    memory : bytes that the work may take, of which it takes a part; None for what DuckDB takes by itself.
+    memory : bytes that the work may take; DuckDB gets a part of them. None for DuckDB's own default.
     scratch : where it lays down what has no room in memory; None where nothing can be that large.
     files, folders : all that it may read and write beside `scratch`.
     """
@@ -66,7 +66,7 @@ class Engine:
     def cursor(self) -> DuckDBPyConnection:
         """A connection with temporary tables of its own."""
         if self._database is None:
-            # not into the folder where the user stands, as it would
+            # not into the current folder, as it would
             spill = "" if self.scratch is None else str(self.scratch.path / "duckdb")
             settings: dict[str, Setting] = {"temp_directory": spill}
             if self._memory is not None:

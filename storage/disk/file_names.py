@@ -36,14 +36,14 @@ def strays(names: list[str], kept: set[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """Files that come and go together, and the first of them, which stand for all (`gdb.storage.disk.pins`)."""
+    """Files that come and go together; locks on the first of them protect all (`gdb.storage.disk.pins`)."""
 
     first: tuple[str, ...]
     others: tuple[str, ...]
 
 
 def together(strays: Iterable[str]) -> tuple[FileGroup, ...]:
-    """Strays by the version that wrote them; what is no segment stands for nothing, and nothing for it."""
+    """Strays by the version that wrote them; a file that is no segment is protected by no other and protects none."""
     versions: dict[str, tuple[list[str], list[str]]] = {}
     for name in strays:
         version, number = _place(name) if SEGMENT_NAME.fullmatch(name) else ("", 1)
@@ -52,7 +52,7 @@ def together(strays: Iterable[str]) -> tuple[FileGroup, ...]:
 
 
 def first_of_each(segments: Iterable[str]) -> list[str]:
-    """Of the segments that a manifest names, those that stand for the others: of each version the first."""
+    """The segments that represent the others that a manifest names: the first of each version."""
     found: dict[str, str] = {}
     for name in segments:
         found.setdefault(_place(name)[0], name)

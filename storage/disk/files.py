@@ -105,7 +105,7 @@ class Files(Protocol):
         ...
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
-        """As `read`, for a file that is asked for at every turn: costs little while it is the same.
+        """As `read`, for a file that is read again and again: costs little while it is the same.
 
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
             None for a file that is not extended.
@@ -145,11 +145,11 @@ class Files(Protocol):
         ...
 
     def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
-        """True while nobody pins one of these, nor can; never waits."""
+        """True while no process pins one of these, nor can; never waits."""
         ...
 
     def sweeping(self) -> AbstractContextManager[bool]:
-        """True while nobody else sweeps, nor can; never waits."""
+        """True while no other process sweeps, nor can; never waits."""
         ...
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore
 
 
 def mapped_length(content: U8) -> int:
-    """How long a file that was mapped is now; without opening it. Who reads a map of one that was cut short gets a
+    """How long a file that was mapped is now; without opening it. Reading a map of one that was cut short raises a
     signal."""
     found: object = content
     while isinstance(found, (np.ndarray, memoryview)):

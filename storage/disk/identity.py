@@ -1,8 +1,8 @@
-"""Which file a path names, asked without its times.
+"""The identity of the file that a path names, read without its times.
 
-Since Linux 6.13 a file whose times somebody has asked for gets finer ones at its next change, and that change of the
-inode is one more thing that a sync waits for: on ext4 a third of a small commit. `os.stat` always asks for the times;
-`statx` is told what is wanted.
+Since Linux 6.13 a file whose times were read gets finer ones at its next change, and that change of the inode is one
+more thing that a sync waits for: on ext4 a third of a small commit. `os.stat` always reads the times; `statx` reads
+only the fields in its mask.
 """
 
 from __future__ import annotations

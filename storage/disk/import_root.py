@@ -1,6 +1,6 @@
 """Opening input files where they must lie below an import root: each time from the root on, and never through a link.
 
-What was checked once may be another thing when it is opened: somebody who may write below the root puts a link in its
+What was checked once may be another thing when it is opened: a user who may write below the root puts a link in its
 place meanwhile. So a path that was found to lie inside, its links resolved, carries its root, and each opening of it
 walks the folders below the root by their descriptors. DuckDB, which opens by name, gets the name of a descriptor.
 """

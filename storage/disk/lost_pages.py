@@ -72,7 +72,7 @@ class _Maps:
         self.lengths[begin] = -(-len(whole) // mmap.PAGESIZE) * mmap.PAGESIZE
 
     def _on_signal(self, number: int, info: int, _: int) -> None:
-        """In the thread that read the page, which stands at that instruction."""
+        """Runs in the thread that read the page, stopped at that instruction."""
         address = ctypes.c_uint64.from_address(info + _ADDRESS).value
         for begin, length in list(self.lengths.items()):
             if self.watching and begin <= address < begin + length:

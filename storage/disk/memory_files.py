@@ -30,7 +30,7 @@ class MemoryPin:
 
 
 class MemoryFiles:
-    """See the module. Writing threads of the process exclude one another; nobody else can see it."""
+    """See the module. Writing threads of the process exclude one another; no other process can see it."""
 
     def __init__(self) -> None:
         self._contents: dict[str, U8] = {}

@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
     try:
         yield (files := _made(partial, path))
         for name in files.names():
-            files.sync(name)  # protects the bytes: the name must never stand for less
+            files.sync(name)  # protects the bytes: the name must never appear with fewer
         files.fsync_dir()  # protects the names in it
         with translated(str(path)):
             try:
@@ -64,7 +64,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
             ) from error
         raise
     with translated(str(path)):
-        fsync_path(target.parent)  # protects the new name: after this the caller may be told
+        fsync_path(target.parent)  # protects the new name: after this success may be reported
 
 
 def _made(partial: Path, path: Path) -> PosixFiles:
@@ -103,7 +103,7 @@ def new_file(path: Path) -> Iterator[PosixFiles]:
     try:
         yield (files := _made(partial, path))
         with translated(str(path)):
-            files.sync(target.name)  # protects the bytes: the name must never stand for less
+            files.sync(target.name)  # protects the bytes: the name must never appear with fewer
             try:
                 os.link(partial / target.name, target)  # unlike a renaming it replaces nothing
             except FileExistsError:

@@ -2,7 +2,7 @@
 
 A store may come from elsewhere, an archive or a shared folder. A symbolic link in it, under the name of a file that gdb
 writes, would make it write to any file of the user; under a name that it reads, copy any file into a backup. A pipe
-would be waited on for ever. The folder of a store may be named by a link: that is how the user names it.
+would block forever. The folder of a store may be named by a link: that is how the user names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of the operating system, as a user of a store is told of them."""
+"""Errors of the operating system, as they are reported to a user of a store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gone(folder: Path) -> StoreError | None:
     )
 
 
-class translated:  # stands behind `with`, where a function would
+class translated:  # lower case because it is used in `with`, like a function
     """Turns errors of the operating system into ours; FileNotFoundError passes, unless the store's folder is gone.
 
     what : the file, for the message. folder : that of the store, where the file is in one.

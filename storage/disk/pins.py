@@ -1,31 +1,31 @@
-"""Pins: which files of a store's folder somebody's snapshots need, told by locks that go with the process.
+"""Pins: locks on the files of a store's folder that open snapshots need; a lock ends with its process.
 
 The files of one version come and go together: those of a base are written by one commit and named by every manifest
 until another base takes its place, and a delta has one file, alone of its version. So the first file of a version,
-number 0, stands for all of them. A snapshot *pins* it: a shared `flock` on it, through a descriptor that may only read,
-so that a folder that nobody here may write to is read as safely as another. Who sweeps removes files that the manifest
-does not name, and only after it got an exclusive lock on the first of their version (`gdb.storage.write.sweep`).
+number 0, represents all of them. A snapshot *pins* it: a shared `flock` on it, through a read-only descriptor, so that
+a folder without write permission is read as safely as another. The sweeper removes files that the manifest does not
+name, and only after it got an exclusive lock on the first of their version (`gdb.storage.write.sweep`).
 
 The races, and why nothing is lost:
 
 - A file is swept between the reading of the manifest that names it and the lock. The reader looks once it has the lock
   whether the name is there still, and if not reads the manifest again: a newer one has taken its place before. (Not
-  the count of links: somebody may have copied the folder by hard links.)
+  the count of links: the folder may have been copied by hard links.)
 - The sweeper is killed halfway. It removes the first file before the others. So while a first file is there, all of
-  its version are; and files whose first one is gone can be had by nobody, and go without a lock.
+  its version are; and files whose first one is gone cannot be opened as a version, and are removed without a lock.
 - A killed writer left files of the version that the next one committed. Then the version has two first files; its
-  files go when nobody pins either.
+  files go when neither is pinned.
 - A fork shares the descriptor, and with it the lock, which lasts until the last of both closes it: as long as either
   needs the file. So a pin is given up by closing alone, never by unlocking, which would be for both, nor is it ever
   made exclusive. (A child that took a lock of its own and closed the inherited file would gain nothing by it.) The
   sweeper and the writer unlock what they locked, so that no process waits for a child that was forked meanwhile.
 - A manifest that was switched may not have reached the disk: then a power cut brings back the one before. So the
   folder is synced before anything goes.
-- A writer's new files are named by no manifest yet. So only who holds the writer's lock sweeps. A store that is opened
-  or closed while nobody writes sweeps too, and somebody may want to write that very moment: it holds `readers.lock`
-  exclusively meanwhile, on which a writer that finds the writer's lock taken waits before it looks again.
+- A writer's new files are named by no manifest yet. So only the holder of the writer's lock sweeps. A store that is
+  opened or closed without a writer sweeps too, and a writer may start at that moment: the sweeper holds `readers.lock`
+  exclusively meanwhile, and a writer that finds the writer's lock taken waits for it before it looks again.
 
-A gdb before pins held `readers.lock` shared as long as it had a store open; while anybody does, nothing is swept.
+A gdb before pins held `readers.lock` shared as long as it had a store open; while a process does, nothing is swept.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .os_errors import NO_LOCKS, translated
 READERS_LOCK = "readers.lock"
 
 _log = logging.getLogger("gdb")
-_said: set[Path] = set()  # folders of which a warning was given
+_said: set[Path] = set()  # folders that a warning was logged for
 
 
 class Pin(Protocol):
@@ -82,7 +82,7 @@ class PosixPin:
 
 @contextmanager
 def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
-    """True while nobody pins one of these files, nor can; never waits. A file that is not there is pinned by nobody."""
+    """True while no process pins one of these files, nor can; never waits. A file that is absent is not pinned."""
     held: list[int] = []
     try:
         free = True
@@ -99,7 +99,7 @@ def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
 
 @contextmanager
 def sweeping(folder: Path) -> Iterator[bool]:
-    """True while nobody else sweeps the folder, nor can, and no gdb before pins has it open; never waits."""
+    """True while no other process sweeps the folder, nor can, and no gdb before pins has it open; never waits."""
     path = folder / READERS_LOCK
     held: list[int] = []
     try:
@@ -112,7 +112,7 @@ def sweeping(folder: Path) -> Iterator[bool]:
 
 
 def wait_for_sweeper(folder: Path) -> None:
-    """Return when nobody sweeps the folder."""
+    """Return when no process sweeps the folder."""
     path = folder / READERS_LOCK
     with suppress(FileNotFoundError), translated(str(path), folder):
         fd = opened(path, os.O_RDONLY)
@@ -181,6 +181,6 @@ def unlock(fd: int) -> None:
 
 
 def holder(content: bytes) -> str:
-    """Who holds a lock, by what it holds."""
+    """The holder of a lock, by what it holds."""
     text = content.decode("ascii", "replace").strip()
     return f"Process {text}" if text.isdigit() else "Another process"

@@ -55,7 +55,7 @@ class PosixScratch:
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
         with translated(self._what, folder):
             self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
+            with suppress(FileNotFoundError):  # a sweeper was quicker: it has no name any more
                 os.unlink(path)
 
     def append(self, data: Buffer) -> int:
@@ -112,7 +112,7 @@ def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
     if size > free - whole // KEPT_FREE:
         raise OutOfBudget(
             f"{size:,} bytes are needed for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
-            "Raise memory=, ask for less, or name a folder on another disk in the environment variable TMPDIR.",
+            "Raise memory=, query less, or name a folder on another disk in the environment variable TMPDIR.",
         )
     path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
     with translated(f"a temporary file in {folder}"):

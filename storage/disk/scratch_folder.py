@@ -1,8 +1,8 @@
 """Folders of files that have names while work is in hand: what DuckDB lays down, copies of inputs.
 
 A process that is killed leaves its folder behind. Each holds a file that its process keeps locked (`flock`, which ends
-with the process, so that no number of a process has to be believed), and whoever makes a folder removes those beside
-it whose lock nobody holds.
+with the process, so that no process id has to be trusted), and a process that makes a folder removes those beside it
+that are not locked.
 """
 
 from __future__ import annotations

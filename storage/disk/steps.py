@@ -1,4 +1,4 @@
-"""Long work that writes something new: it tells how far it is, and stops when it is cancelled."""
+"""Steps of long work that writes something new: it reports its progress, and stops when it is cancelled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gdb.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What a piece of work tells and asks between two steps.
+    """The progress report and the cancel test of a piece of work, between two steps.
 
     work : its name, for the message. progress : called with the name of the step and the part of
     the whole done, 0 to 1. cancel : when set, the work stops.

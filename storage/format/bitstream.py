@@ -1,8 +1,7 @@
 """Streams of bits in arrays of 64-bit words, least significant bits first, for compiled packers and unpackers.
 
 An unpacker never believes the bits: it reads a word only where `at < end`, and one word more lies behind every end.
-What it is told to read beyond that makes it give up (-1), and `gdb.storage.format.segment` says that the file is
-damaged.
+If the bits lead it beyond that, it gives up (-1), and `gdb.storage.format.segment` reports that the file is damaged.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The JSON of a delta, of which each small commit writes one: the bytes of `gdb.storage.format.manifest.JSON`, which
-asks of every part of it what it is.
+"""The JSON of a delta, which each small commit writes: the bytes of `gdb.storage.format.manifest.JSON`, without its
+type test of every part.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which format of docs/FORMAT.md a manifest is of: the oldest that has all that the store uses."""
+"""The format (docs/FORMAT.md) of a manifest: the oldest that has all that the store uses."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .bitstream import bit_length, put, rice
 PART = 4096  # rows
 OFFSETS = 16  # values of an offset of the parameter: -OFFSETS / 2 .. OFFSETS / 2 - 1
 _HALF = OFFSETS >> 1
-_EVERY = 8  # rows of which one is looked at to choose the offsets
+_EVERY = 8  # one row in so many is sampled to choose the offsets
 _MOST = 32  # low bits
 
 

@@ -1,4 +1,4 @@
-"""What holds in every store, by name: each invariant is one sentence and the function that compares it.
+"""The invariants of every store, by name: each is one sentence and the function that compares it.
 
 Readers compare most of them when they touch a thing for the first time, and `gdb.storage.checking.check` all of them,
 on everything. A check of what a reader compares is that reader (docs/FORMAT.md, *Invariants*).
@@ -29,8 +29,8 @@ class Contradiction(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """name : few words. rule : one sentence. Those that are nothing more are compared by who reads a thing, in the
-    making of it."""
+    """name : few words. rule : one sentence. Those that are not `Compared` are checked by the reader of a thing while
+    it is made."""
 
     name: str
     rule: str

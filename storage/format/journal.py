@@ -1,15 +1,15 @@
-"""The journal: records behind the manifest, in the same file, each of which makes a small commit (docs/FORMAT.md).
+"""The journal: records behind the manifest, in the same file, one for each small commit (docs/FORMAT.md).
 
 A record is what a commit changed of the delta's sections, so that its size does not grow with the delta, and costs one
 wait for the disk. The idea is that of every write-ahead log (C. Mohan et al., "ARIES", TODS 1992, redo of physical
-changes), with two differences: the log is short, since a manifest takes its place when it has grown; and nobody goes on
-writing where another writer stopped (`gdb.storage.write.store`), so that at most the last record can be torn.
+changes), with two differences: the log is short, since a manifest takes its place when it has grown; and no writer
+appends where another one stopped (`gdb.storage.write.store`), so that at most the last record can be torn.
 
 Behind the records are zeros, made in advance, which the next ones take the place of: then neither the file's length nor
 its blocks change, and the disk has one thing to write instead of two.
 
-A record fills whole sectors of 512 bytes, of which a power cut leaves each either written or not. Each sector ends in
-the checksum of all bytes of the file before it: no record of another file, or of another time, can stand there.
+A record fills whole sectors of 512 bytes; a power cut leaves each sector either written or not. Each sector ends in the
+checksum of all bytes of the file before it, so that a record of another file, or of another time, is never accepted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .segment import FileRecord, Inside, Section, SectionKind, Segments, damaged
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
 
-# Of all records behind one manifest: who opens the store goes through them.
+# Of all records behind one manifest: opening the store reads them.
 MOST_BYTES = 1 << 18
 # Zeros that are written behind a record, at least, where there are none: to write in their place changes no length, and
 # a wait for bytes alone is two thirds of one for bytes and length. As many again as there are, each time.
@@ -142,7 +142,7 @@ class Journal:
 
         Raises
         ------
-        CorruptStore : it was damaged after it was written, as far as that can be told from one that was torn.
+        CorruptStore : it was damaged after it was written, as far as that can be distinguished from a torn record.
         """
         before = self._number
         self._length = max(self._length, len(content))

@@ -1,4 +1,4 @@
-"""Reading JSON that gdb wrote: members are asked for by name and type."""
+"""A reader of JSON that gdb wrote: members are read by name and type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A JSON object whose members are asked for by name and type; ValueError where they differ."""
+    """A JSON object whose members are read by name and type; ValueError where they differ."""
 
     __slots__ = ("_members",)
 

@@ -171,7 +171,7 @@ class DeltaRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` tells of the base.
+    """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` describes the base.
 
     inline : the sections of a small delta, None: it has a file of its own.
     journal : whether records may follow it, see `gdb.storage.format.journal`.
@@ -338,7 +338,7 @@ def commit(files: Files, manifest: Manifest, *, new_names: bool = True) -> bytes
     if new_names:
         files.fsync_dir()  # protects the names of the segments before they are needed
     files.rename(name, MANIFEST)
-    files.fsync_dir()  # protects the switch itself: after this the caller may be told
+    files.fsync_dir()  # protects the switch itself: after this success may be reported
     return raw
 
 
@@ -386,7 +386,7 @@ def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
 
 
 def delta_of(text: bytes) -> DeltaRecord:
-    """The delta that a JSON text tells of; ValueError where it is none."""
+    """The delta that a JSON text describes; ValueError where it is none."""
     return _delta(_Fields(cast(Json, json.loads(text))))
 
 

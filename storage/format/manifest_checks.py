@@ -1,7 +1,7 @@
-"""What a manifest must say of itself and of its files' lengths, before any file is opened.
+"""Checks of a manifest's numbers, with one another and with its files' lengths, before any file is opened.
 
-Checksums tell damage from what was written. This tells nonsense that was written, or sealed again: compiled kernels
-and Arrow read where numbers point, so no number of a store is believed before it was compared. What costs more than
+Checksums find damage after a write. These checks find nonsense that was written, or sealed again: compiled kernels
+and Arrow read where numbers point, so no number of a store is trusted before it was compared. What costs more than
 a look at each item waits for `gdb.storage.checking.cross_checks`; what files hold is compared in
 `gdb.storage.graph.section_checks`.
 """
@@ -33,7 +33,7 @@ def in_manifest(manifest: Manifest) -> None:
     Raises
     ------
     Contradiction : two of them cannot both be right; or a count is more than the file that should hold it has bytes
-        for, so that no number here makes anybody ask for more memory than the store has on disk.
+        for, so that no number here causes an allocation larger than the store on disk.
     """
     hold(MANIFEST, manifest)
 

@@ -12,7 +12,7 @@ MAGIC = b"gdb.man\n"
 HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
 # Of the file without records, and of records behind it: no more is read of a file that a stranger made.
 MOST_BYTES, MOST_RECORDS = 1 << 27, 1 << 20
-# Versions are below it: whoever opens a store can commit to it, and what was committed can be read.
+# Versions are below it: every store that can be opened can be committed to, and every commit can be read.
 MOST_VERSION = 1 << 48
 SECTOR = 512  # bytes of a file that a power cut leaves either written or not
 

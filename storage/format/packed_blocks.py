@@ -30,7 +30,7 @@ def most_words(count: int) -> int:
 
 @compiled
 def _entry(values: int, at: int, mode: int, base: int, step: int) -> int:
-    """What stands in a block for the number at a place."""
+    """The packed form, in a block, of the number at a place."""
     if mode & _ASCENDS != 0:
         return load_i64(values, at + 1) - load_i64(values, at) - step
     return load_i64(values, at) - base
@@ -81,7 +81,7 @@ def _least_step(values: int, at: int, count: int) -> int:
 
 @compiled
 def _length(number: int) -> int:
-    """Bits of a number that stands behind its length."""
+    """Bits of a number that follows its length."""
     return _WIDTH + bit_length(number)
 
 

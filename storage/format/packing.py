@@ -29,7 +29,7 @@ R = TypeVar("R")
 _AHEAD = 4  # parts in work for each core
 _MOST_SPAN = 1 << 32
 _NUMBERS_HEAD, _ROWS_HEAD = 1, 4  # words before the places of the parts
-_CHOSEN = 48  # bits of a place of rows that tell where; those above are the part's offsets
+_CHOSEN = 48  # bits of a place of rows that hold the position; those above are the part's offsets
 
 
 class Unreadable(Exception):
@@ -93,7 +93,7 @@ def packed_numbers(blocks: Iterable[Data]) -> Iterator[U64]:
 
 
 def numbers_head(count: int, lengths: list[int]) -> U64:
-    """What stands before parts of so many words."""
+    """The head before parts of so many words."""
     starts = np.cumsum([_NUMBERS_HEAD + len(lengths), *lengths])[:-1]
     return np.array([count, *starts.tolist()], np.uint64)
 
@@ -122,7 +122,7 @@ def _pack_part(values: I64) -> U64:
 
 
 def unpacked_numbers(words: U64, item: int, most: int) -> U8:
-    """The bytes of the items, of so many bytes each, of which there are at most `most`.
+    """The bytes of the items, at most `most` of them. item : bytes of each.
 
     Raises
     ------

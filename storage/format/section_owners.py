@@ -1,4 +1,4 @@
-"""Whose the sections of a store's files are, by its manifest."""
+"""The owners of the sections of a store's files, by its manifest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _of_columns(file: int, columns: Iterable[ColumnRecord]) -> Iterator[tuple[in
         for section in (column.values, column.offsets, column.valid):
             if section >= 0:
                 yield file, section
-        if column.kind == "string[]":  # those of the strings stand behind those of the lists
+        if column.kind == "string[]":  # those of the strings follow those of the lists
             yield file, column.offsets + 1
 
 

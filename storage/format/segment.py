@@ -73,7 +73,7 @@ class SectionKind(IntEnum):
 
 
 class Code(IntEnum):
-    """How a section's bytes tell its items."""
+    """How a section's bytes encode its items."""
 
     PLAIN = 0  # one after the other
     NUMBERS = 1  # see `gdb.storage.format.packed_blocks`
@@ -107,9 +107,9 @@ class Streamed:
 class Section:
     """One array of a file to be written.
 
-    counted : the manifest tells how many items there are, or at most, so that they may be packed. rows : offsets i64
-    of neighbours, which may be packed by them. code : how `data` tells the items; of a packed section it is words, and
-    `item` the bytes of an item.
+    counted : the manifest has the number of items, or a bound on it, so that they may be packed. rows : offsets i64
+    of neighbours, which may be packed by them. code : how `data` encodes the items; a packed section has words as
+    `data`, and the bytes of an item as `item`.
     """
 
     kind: SectionKind
@@ -128,8 +128,7 @@ class Section:
 
 
 class Inside:
-    """A few sections that lie inside another file, as the bytes of a segment file; these are made when they are first
-    asked for.
+    """A few sections that lie inside another file, as the bytes of a segment file, which are made on first use.
 
     Parameters
     ----------
@@ -226,7 +225,7 @@ class SegmentFile:
             raise self._damaged("has sections that do not fill it", SECTION_TABLES)
 
     # `most`: items that the section may have, by the manifest. A packed one with more is refused before
-    # memory is asked for; one that no count bounds is never packed. The length of a plain one speaks for itself.
+    # memory is allocated; one that no count bounds is never packed. The size of a plain one follows from its length.
 
     def u8(self, section: int, kind: SectionKind, most: int = 0) -> U8:
         """A section of u8, at most so many where `most` is given. Raises CorruptStore, as the others."""
@@ -391,7 +390,7 @@ def open_segment(files: Files, record: FileRecord, *, anew: bool = True) -> Segm
 
 
 class Segments:
-    """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
+    """The segment files of one manifest, opened and verified on first use; thread-safe."""
 
     __slots__ = ("_anew", "_lock", "_opened", "_turn", "files", "inline", "pins", "records")
 
@@ -407,7 +406,7 @@ class Segments:
     ) -> None:
         """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
         both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`.
-        anew : as of `open_segment`."""
+        anew : see `open_segment`."""
         self.files, self.records, self.inline = files, records, inline
         self._anew = anew
         if pins is None:

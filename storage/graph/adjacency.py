@@ -36,7 +36,7 @@ class Adjacency:
     """Neighbour lists of all vertices that have an edge of the given types in the given direction.
 
     types : the edge types united here, sorted.
-    direction : as seen from the row's vertex. In ANY an edge stands in the rows of both ends (a
+    direction : as seen from the row's vertex. In ANY an edge is in the rows of both ends (a
         self-loop once).
     first : u32[k], first vid of each interval, ascending.
     length : u32[k], number of vids in each interval.

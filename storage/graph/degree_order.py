@@ -59,7 +59,7 @@ class Numbered(Protocol):
 class RankedGraph:
     """A snapshot whose vertex of rank r, by number of its edges, is vid r.
 
-    Adjacencies are renumbered when first asked for (each row is sorted by itself, on all cores) and kept; under a
+    Adjacencies are renumbered on first use (each row is sorted by itself, on all cores) and kept; under a
     budget that has no room for them, in a temporary file. Edge ids have
     no place here.
     """
@@ -96,7 +96,7 @@ class RankedGraph:
 
 
 def ranked(graph: Numbered) -> RankedGraph:
-    """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
+    """The ranked form of a snapshot, made on first use and kept as long as the snapshot."""
     return _ranked.of(graph)
 
 

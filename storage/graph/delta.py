@@ -1,4 +1,4 @@
-"""What was changed since the base was written: vertices and edges added and removed, properties set.
+"""The delta, all changes since the base was written: vertices and edges added and removed, properties set.
 
 A store is a base (`gdb.storage.write.build`) and at most one delta. A commit writes what it changed of the delta into
 the journal (`gdb.storage.format.journal`), or the whole delta anew, into the manifest itself or into a file of its own;
@@ -46,7 +46,7 @@ class Patch:
     column: Column
 
     def of_rows(self, rows: I64) -> Patch:
-        """What it says of some rows, i64[n], by their places."""
+        """Its part for some rows, i64[n], by their places."""
         if not len(self.rows):
             return self
         at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
@@ -76,7 +76,7 @@ class TypeDelta:
     """Changes of one edge type.
 
     keys : u64[n], `source << 32 | target` of the edges that were added, ascending; of an undirected type the smaller
-        end stands first. columns : their properties, in this order.
+        end comes first. columns : their properties, in this order.
     removed : i64[k], ranks of edges of the base, ascending.
     patches : new values of edges of the base, by rank.
     serials : i64[n], a number for each of `keys`, which an edge keeps as long as its transaction (it is not stored).
@@ -210,7 +210,7 @@ def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str,
 
 
 def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
-    """The sections of a delta, and what the manifest says of them. file : its number for their file."""
+    """The sections of a delta, and their records for the manifest. file : the number that these give to their file."""
     sections: list[Section] = []
 
     def put(kind: SectionKind, data: I64 | U32 | U64) -> int:

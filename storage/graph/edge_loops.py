@@ -331,7 +331,7 @@ def count_ends(keys: U64, sources: U32, targets: U32) -> None:
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """Ascending keys as rows, u32[r], where each begins, i64[r], and the neighbours, u32[m]. repeats : how often a key
-    stands behind an equal one; loops : how often a neighbour is its row; repeated_loops : both; max_degree : the length
+    follows an equal one; loops : how often a neighbour is its row; repeated_loops : both; max_degree : the length
     of the longest row.
     """
 
@@ -421,16 +421,15 @@ def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -
 
 
 def offsets_of(lengths: U8, mark: int, long: U32, found: I64) -> I64:
-    """Where rows begin, put into `found`, i64[n + 1] from 0. lengths : u8[n], in which `mark` stands for the next of
-    the `long` ones, of which there are as many."""
+    """Fill `found`, i64[n + 1] from 0, with the offsets of rows. lengths : u8[n], in which each `mark` means the next
+    of the `long` ones; there are as many marks as long rows."""
     lengths, long = np.ascontiguousarray(lengths), np.ascontiguousarray(long)
     _offsets(lengths.ctypes.data, len(lengths), mark, long.ctypes.data, found.ctypes.data)
     return found
 
 
 def lengths_of(offsets: I64) -> tuple[int, int]:
-    """The lengths of the shortest and of the longest of rows, of which there is one at least, between offsets
-    i64[n + 1]."""
+    """The lengths of the shortest and of the longest row between offsets i64[n + 1]; at least one row."""
     offsets, told = np.ascontiguousarray(offsets), np.empty(2, np.int64)
     _lengths(offsets.ctypes.data, len(offsets) - 1, told.ctypes.data)
     least, most = told.tolist()

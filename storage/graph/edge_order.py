@@ -189,7 +189,7 @@ class EdgeOrder:
 
 
 def positions(part: Part, keys: U64, side: Side) -> I64:
-    """Where keys stand among those of a part, or would be put, i64[n]: a search in the row of each."""
+    """The positions of keys among those of a part, or their insertion points, i64[n]: a search in the row of each."""
     return _searched(part, *_rows(part, keys), keys.astype(np.uint32), side)
 
 
@@ -235,7 +235,7 @@ def _row(part: Part, vid: int) -> tuple[int, int]:
 
 
 def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
-    """Where targets stand among the neighbours in half-open ranges, or would be put, i64[n]."""
+    """The positions of targets among the neighbours in half-open ranges, or their insertion points, i64[n]."""
     if len(targets) <= FEW:  # steps of all at once cost more than a search for each
         rows = zip(low.tolist(), high.tolist(), targets, strict=True)
         found = [a + int(part.neighbours[a:b].searchsorted(target, side)) for a, b, target in rows]

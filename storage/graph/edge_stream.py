@@ -1,7 +1,7 @@
 """The edges of one type, base and delta as one, a piece at a time: what writes a store anew reads them so.
 
-A query wants whole neighbour lists and gets them (`gdb.storage.graph.partitions`); who only goes through all edges once
-needs of a part no more than one segment, and of a delta what is at this place.
+A query needs whole neighbour lists (`gdb.storage.graph.partitions`); a single scan of all edges needs only one segment
+of a part at a time, and the delta's changes at that place.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def pieces(
             keys, {k: _part(c, rank, len(keys), kinds[k]) for k, c in columns.items()}
         )
         if changes is not None:
-            # an added edge stands behind those of the base that are like it, which may go on in the next piece
+            # an added edge follows the equal edges of the base, which may go on in the next piece
             end = int(np.searchsorted(changes.keys, keys[-1], side="left"))
             found = _merged(found, changes, kinds, rank, added, end)
             added = end
@@ -142,7 +142,7 @@ def _merged(
 
 
 def _of_ranks(patch: Patch, begin: int, end: int) -> Patch | None:
-    """What a patch says of some ranks; None where that is nothing."""
+    """The part of a patch for some ranks; None where it is empty."""
     first, last = np.searchsorted(patch.rows, (begin, end)).tolist()
     rows: I64 = patch.rows[first:last] - begin
     return Patch(rows, patch.column.part(first, last)) if last > first else None

@@ -1,4 +1,4 @@
-"""Relationship types as a snapshot tells them."""
+"""Relationship types as a snapshot reports them."""
 
 from __future__ import annotations
 

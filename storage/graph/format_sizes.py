@@ -1,4 +1,4 @@
-"""What a graph costs in three formats: the measure of geneva-tpds §8.2 (Table 2), without properties.
+"""The size of a graph in three formats: the measure of geneva-tpds §8.2 (Table 2), without properties.
 
 Plain CSR and hash-PCSR are computed, interval-PCSR is what lies on disk. All count 4-byte vids; CSR
 is given 4-byte offsets too, the smallest that it can have, and no edge labels, which it would need.

@@ -95,7 +95,7 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
 
 
 def extended(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | None:
-    """An index with more ids; None where one of these may be there already, which `build` tells. Raises as `build`.
+    """An index with more ids; None where one of these may be a duplicate, which `build` finds out. Raises as `build`.
 
     Cost: a copy of the index, and what the new ids take.
     """
@@ -162,8 +162,8 @@ def find_strings(
 def free_integers(taken: Iterable[I64], largest: int) -> Iterator[int]:
     """Integers that are no ids, one after the other: those after the largest id, then from 0 those between.
 
-    taken : all ids, i64[n] ascending and distinct each, which are asked for when the first integers are used up; from
-    then on each integer costs a few binary searches. largest : of all ids.
+    taken : all ids, i64[n] ascending and distinct each, read only when the first integers are used up; from then on
+    each integer costs a few binary searches. largest : of all ids.
     """
     first = max(largest + 1, 0)
     yield from range(first, 1 << 63)

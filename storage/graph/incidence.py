@@ -1,5 +1,5 @@
-"""The edges at some vertices, found in their rows (`gdb.storage.graph.edge_order`): for who asks for few, and has not
-put the partitions of base and delta together."""
+"""The edges at some vertices, found in their rows (`gdb.storage.graph.edge_order`): for a few vertices, as long as the
+partitions of base and delta are not merged."""
 
 from __future__ import annotations
 

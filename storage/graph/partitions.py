@@ -4,8 +4,8 @@ A relationship of one type and direction is a part as it lies on disk. One of se
 without direction, is the union of parts, merged row by row. The edge ids of positions are not stored:
 those of a forward part are its positions, and those of the others follow from it in one pass.
 
-Where the delta changes a type, its parts are put together from the base's when they are first asked for, and its edges
-are counted anew in the order of the new forward part; of equal ones those of the base come first.
+Where the delta changes a type, its parts are merged with those of the base on first use, and its edges are numbered
+anew in the order of the new forward part; among equal edges those of the base come first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
 
 _WORTH = 4
-"""Base and delta are put together once a fourth of a column is asked for."""
+"""Base and delta are merged once a fourth of a column has been read."""
 
 
 class Partitions:
@@ -373,7 +373,7 @@ class Partitions:
     # ---- unions ----------------------------------------------------------------------------------
 
     def known(self, types: Types) -> Types:
-        """The types that exist, sorted; all where none is asked for."""
+        """The given types that exist, sorted; all types where none is given."""
         return tuple(sorted(set(types) & set(self._types))) if types else tuple(sorted(self._types))
 
     def sources(self, types: Types, direction: Direction) -> list[tuple[str, Direction]]:

@@ -4,7 +4,7 @@ Source: geneva-tpds §4 (interval index), sgsi §6.1 (segments of about equal ed
 may span several). A part is built from sorted keys `row vid << 32 | neighbour`, so that parallel
 edges stay side by side and every step is one NumPy pass.
 
-On disk a row costs one byte, its length (longer rows stand in a second list); row offsets are summed
+On disk a row costs one byte, its length (longer rows are in a second list); row offsets are summed
 up when the part is read. So a vertex that belongs to many partitions costs little in each.
 """
 
@@ -184,7 +184,7 @@ def keys_of_part(part: Part) -> U64:
 
 
 def encode_offsets(offsets: I64) -> tuple[U8, U32]:
-    """Row lengths, u8[rows], and those of 255 and more, u32: each stands as 255 in the first.
+    """Row lengths, u8[rows], and those of 255 and more, u32: each is 255 in the first.
 
     offsets : i64[rows + 1], ascending from 0.
     """
@@ -209,8 +209,8 @@ def decode_offsets(lengths: U8, long: U32) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written of a part. repeats : how often a key stands behind an equal one; repeated_loops: of these, how
-    often its row is its neighbour."""
+    """Counts of a written part. repeats : how often a key follows an equal one; repeated_loops : how many of these keys
+    are self-loops."""
 
     record: PartRecord
     repeats: int

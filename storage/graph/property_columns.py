@@ -12,8 +12,8 @@ from ..format.manifest import ColumnRecord
 from ..format.segment import Section, SectionKind, SegmentFile, compare, damaged
 from . import section_checks as readable
 
-# columns whose values may be packed: of the others no count of the manifest tells how many there are, or, of floats,
-# they have no bits to spare
+# columns whose values may be packed: for the others the manifest has no count of the items, except for floats, which
+# have no bits to spare
 PACKED_KINDS: frozenset[Kind] = frozenset({"int64", "bool", "date", "datetime", "duration"})
 
 

@@ -1,7 +1,7 @@
-"""What a file must hold to be used without harm, compared when it is first touched.
+"""Checks that a file's contents are safe to use, made when it is first read.
 
-As `gdb.storage.format.manifest_checks` does of the manifest: what was written wrongly and sealed is told from what can
-be right, before a compiled kernel or Arrow reads where a number points.
+They do for the files what `gdb.storage.format.manifest_checks` does for the manifest: they reject contents that were
+wrong when their checksum was made, before a compiled kernel or Arrow reads where a number points.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One committed state of a graph, read in place: what planner, executors and the public face ask.
+"""One committed state of a graph, read in place by planner, executors and the public API.
 
 A snapshot never changes. Files are mapped and verified when they are first touched; what has to be
-computed (unions, edge ids) is computed once. Any number of threads may ask.
+computed (unions, edge ids) is computed once. Any number of threads may read it.
 """
 
 from __future__ import annotations
@@ -266,8 +266,8 @@ class Snapshot:
             return incidence.between(self.partitions, sources, targets, types, direction)
 
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
-        """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
-        once, and needs no neighbour lists."""
+        """All edges of one type in the order of their ids, about `most` at a time: for a single scan that needs no
+        neighbour lists."""
         return self.partitions.pieces(type, most)
 
     # ---- vertices -------------------------------------------------------------------------------

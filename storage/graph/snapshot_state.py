@@ -2,8 +2,8 @@
 (`gdb.executor.cluster.cluster`).
 
 A state is the manifest with the records behind it that had been written by then. Later commits write behind them, or
-put another manifest in their place; the files that this one names stay as long as somebody pins them, who gives the
-state away does (`gdb.storage.disk.pins`).
+put another manifest in their place; the files that this one names stay as long as they are pinned, which the process
+that sends the state does (`gdb.storage.disk.pins`).
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def opened(state: State) -> Snapshot:
         journal.follow(bytearray(state.written))
         if journal.end != len(state.written):
             raise CorruptStore(
-                f"The state of {files.where} that was sent is not whole.", "Ask again."
+                f"The state of {files.where} that was sent is not whole.", "Run the query again."
             )
         manifest, more = journal.manifest, journal.more
     try:
         pins = [files.pin(name) for name in names.first_of_each(r.name for r in manifest.files)]
     except FileNotFoundError as error:
         raise NotAStore(
-            f"The store {state.folder} has not the files of the version that is asked for: {error}.",
+            f"The store {state.folder} lacks the files of the version that the query reads: {error}.",
             "Keep the store's folder where every worker reads the same files.",
         ) from None
     return Snapshot(files, manifest, more, None, None, pins)

@@ -30,7 +30,7 @@ _NO_KEYS, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
 
 _WORTH = 4
-"""Base and delta are put together once a fourth of a column is asked for."""
+"""Base and delta are merged once a fourth of a column has been read."""
 
 
 class Vertices:

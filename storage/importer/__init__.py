@@ -143,7 +143,7 @@ def _load(
                 rest()
         engine.close()  # and its memory is for what follows
         assembly.settle()
-        assembly.spaces.clear()  # nobody looks up an id any more
+        assembly.spaces.clear()  # no id is looked up after this
 
         def written(repeats: Mapping[str, int]) -> None:
             assembly.count_repeats(repeats)
@@ -162,7 +162,7 @@ def _load(
 
 
 def _keep(snapshot: Snapshot, assembly: Assembly) -> None:
-    """What the store holds, into the assembly. Nobody holds the snapshot afterwards: its files may go."""
+    """Read the store's contents into the assembly. The snapshot is not held afterwards: its files may go."""
     vertices, rows = read_vertices(snapshot)
     assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
 

@@ -96,7 +96,7 @@ class Assembly:
 
         Raises
         ------
-        ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
+        ImportFailed : an id occurs twice, the space's ids are of the other type, or a property has
             another type elsewhere.
         """
         space = self.spaces.setdefault(found[0][0].id_space, Space(found[0][0].id_space))
@@ -259,7 +259,7 @@ class Assembly:
             self.added_edges += len(self.edges[name]) - before
 
     def count_repeats(self, repeats: Mapping[str, int]) -> None:
-        """Count the multi-edges that were kept; repeats : as of `keep`, of all edges as they are written."""
+        """Count the multi-edges that were kept; repeats : see `keep`, of all edges as they are written."""
         if self.options.multi_edges == "keep":
             for name, count in repeats.items():
                 self.multi_edges += count - self.stored.get(name, (0, 0))[1]

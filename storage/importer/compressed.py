@@ -87,7 +87,7 @@ def damaged(path: Path, error: Exception | str) -> ImportFailed:
 
 
 def allowance(size: int, most: int) -> int:
-    """Bytes that may come out of so many, or that these may ask for, where the caller allows `most` to any file."""
+    """Bytes that a file of so many may unpack to, or make the reader allocate; the caller allows `most` to any file."""
     return max(most, RATIO * size)
 
 
@@ -107,8 +107,8 @@ def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = Fals
     tick : called now and then; what it raises ends the check.
     whole : compare all of a gzip file, else only its first bytes: for a reader that is not that of `unpacked`, which
     compares what it gives.
-    Cost: unpacks no more of gzip than tells that the rest cannot be too large, 80 % where `whole`; reads the headers of
-    the blocks of Zstandard, and unpacks it only where they allow too much, up to `RATIO` times its size.
+    Cost: unpacks gzip until the rest cannot be too large, 80 % where `whole`; reads the headers of the blocks of
+    Zstandard, and unpacks it only where they allow too much, up to `RATIO` times its size.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def _read() -> exp.Expr:
         nullstr="",
         allow_quoted_nulls=False,
         compression="zstd",
-        # Latin-1 stands for any bytes, so that bad UTF-8 is found where all other formats find it
+        # Latin-1 decodes any bytes, so that bad UTF-8 is found where all other formats find it
         encoding="latin-1",
         parallel=False,
         hive_partitioning=False,
@@ -315,7 +315,7 @@ def _above() -> str:
     return written(select([value_of(1)], select([total], _read()), where=[beyond], limit=1))
 
 
-_MEMORY = 1 << 30  # of which DuckDB takes a quarter to compare them
+_MEMORY = 1 << 30  # bytes; DuckDB takes a quarter of them to compare
 
 
 def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:

@@ -42,7 +42,7 @@ DEFAULT_TYPE = "EDGE"
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What is said about tables: names for what their headers leave open, and how they are written.
+    """Options for tables: names for what their headers leave open, and how they are written.
 
     labels : exactly these, whatever the file says. layout : instead of the file's own header.
     labelled : whether `ends` are the labels of both ends; their nodes are in the id spaces of these names, or where the
@@ -63,7 +63,7 @@ class Naming:
 
     @classmethod
     def of(cls, options: LoadOptions) -> Naming:
-        """What the caller says of all tables."""
+        """The caller's options for all tables."""
         return cls(
             *(options.type, options.label, options.directed),
             *(options.columns, options.delimiter, options.header),
@@ -73,7 +73,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One table to read: the file, what the caller says of it, and where to report.
+    """One table to read: the file, the caller's options for it, and where to report.
 
     frame : a table in memory instead. room : for the numbers of its lines. tick : called with the bytes read so far,
     part : with the part of the file that is taken in, 0 to 1.
@@ -187,7 +187,7 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
 
 
 def _source(table: Table, records: Callable[[], I64], rows: I64 | None) -> Source:
-    """Where some rows of a table stand, None for all; records : of all."""
+    """The places of some rows of a table, None for all; records : of all."""
     places = table.places
 
     def number(row: int) -> int:

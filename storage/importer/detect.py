@@ -1,4 +1,4 @@
-"""Opening an input file and telling its format from its content."""
+"""Opening an input file and detecting its format from its content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _JSON = re.compile(r'\{\s*["}]|\[\s*[{\]]')
 _GML = re.compile(
     r'(?:\s|#[^\n]*\n|(?>[A-Za-z]\w*\s+(?:"[^"]*"|[0-9.]+)\s))*+graph\s*\[', re.IGNORECASE
 )
-_LOOKED_AT = 20  # lines that tell a format
+_LOOKED_AT = 20  # lines from which the format is detected
 
 
 def open_input(path: Path, most: int | None = None) -> BinaryIO:
@@ -136,7 +136,7 @@ def detect(path: Path, lines: list[str]) -> Format:
     data = [x for x in content if not x.lstrip().startswith("#")][:_LOOKED_AT]
     bare = [len(x.split()) == 2 and all(map(_is_int, x.split())) for x in data]
     commented = content[0].startswith("#") and not (data and any(d in data[0] for d in ",|;"))
-    # most, not all: a file with a bad line is to be told so; the first line breaks a tie
+    # most, not all: a file with a bad line is to raise an error that says so; the first line breaks a tie
     return "snap" if commented or 2 * sum(bare) + (bare[:1] == [True]) > len(data) else "csv"
 
 

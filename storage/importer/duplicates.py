@@ -56,7 +56,7 @@ def sorted_out(
 
 
 def _first(ids: Ids) -> Bools:
-    """True where an id stands for the first time."""
+    """True at the first occurrence of an id."""
     kept = np.zeros(len(ids), np.bool_)
     if isinstance(ids, list):
         kept[list(dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True)).values())] = 1
@@ -66,12 +66,12 @@ def _first(ids: Ids) -> Bools:
 
 
 def _last(ids: Ids) -> Bools:
-    """True where an id stands for the last time."""
+    """True at the last occurrence of an id."""
     return _first(ids[::-1])[::-1]
 
 
 def _taken(table: VertexTable, source: Source, rows: I64) -> Found:
-    """Some rows of a table, and where they stand."""
+    """Some rows of a table, and their places."""
     if len(rows) == len(table):
         return table, source
     ids: Ids = (

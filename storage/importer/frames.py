@@ -23,7 +23,7 @@ _CURE = "Give a table or data frame of plain columns."
 
 
 class Frame:
-    """A table in memory, as a stream that can be read once; asking for its schema does not read it.
+    """A table in memory, as a stream that can be read once; reading its schema does not consume it.
 
     name : by which errors call it.
 

@@ -15,7 +15,7 @@ from .lines import lines_of
 from .number_lines import integer_fault, shown
 from .report import Fault, FileReport, Rejects
 
-_TICK = 1 << 16  # lines after which it is told how far it is
+_TICK = 1 << 16  # lines between two progress reports
 # fewest and most numbers of each kind of line
 _FIELDS = {b"t": (2, 3), b"v": (2, 3), b"e": (2, 3)}
 

@@ -1,4 +1,4 @@
-"""What the columns of a CSV file mean: neo4j-admin header fields, or plain names."""
+"""The meaning of a CSV file's columns: neo4j-admin header fields, or plain names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parse_header(
 ) -> tuple[list[Field], list[str]]:
     """The fields of a header, and warnings about declared types that are stored as strings.
 
-    wrong : makes the error of a reason and its cure, which is raised where a name stands twice, or a zone is named.
+    wrong : makes the error of a reason and its cure, which is raised where a name occurs twice, or a zone is named.
     """
     fields: list[Field] = []
     warnings: list[str] = []
@@ -92,7 +92,7 @@ def as_text(column: str, type: str) -> str:
 
 
 def named_twice(name: str, wrong: Callable[[str, str], ImportFailed]) -> ImportFailed:
-    """The error of a name that stands twice."""
+    """The error for a duplicate name."""
     return wrong(f"names the column {name!r} twice", "Give each column its own name.")
 
 
@@ -131,7 +131,7 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
         names = [f.name.lower() for f in fields]
         known = "id" in names
         chosen = {names.index("id") if known else 0: "ID"}
-    # an id column keeps its name as a property only on nodes, where users ask for n.id
+    # an id column keeps its name as a property only on nodes, where users query n.id
     return [
         replace(f, name="" if edges else f.name, role=chosen[i], known=known) if i in chosen else f
         for i, f in enumerate(fields)
@@ -146,7 +146,7 @@ def looks_like_header(cells: list[str]) -> bool:
 
 
 def repeated(fields: list[Field]) -> str | None:
-    """A property name or a role of one column (but IGNORE) that stands twice."""
+    """A property name or a role of one column (but IGNORE) that occurs twice."""
     kept = [f for f in fields if f.role != "IGNORE"]
     names = [f.name for f in kept if f.name]
     roles = [f":{f.role}" for f in kept if f.role]

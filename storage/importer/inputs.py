@@ -1,4 +1,4 @@
-"""What a caller names, as a list of what is to be read: files with their formats, folders that `export` wrote."""
+"""The inputs of an import, made of what a caller names: files with their formats, folders that `export` wrote."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Edges = (
 
 
 class Input(NamedTuple):
-    """What is read as one table or graph: "nodes", "edges" or a format, the file, and what is said of it.
+    """One table or graph to read: "nodes", "edges" or a format, the file, and its options.
 
     held : what is in memory instead; then `path` is but a name for it. side : of records of JSON, "nodes" or "edges"
     where the caller says which they are.
@@ -274,7 +274,7 @@ class Gathering:
 
 
 def _relation(naming: Naming, key: object) -> Naming:
-    """What a key of `edges` says: a type, or with it the labels of both ends.
+    """The meaning of a key of `edges`: a type, or with it the labels of both ends.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def _several(value: object) -> list[object]:
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
-        return [value]  # it will be told that this is no path
+        return [value]  # a later check raises that this is no path
     return [tabled(each) for each in value]
 
 

@@ -84,7 +84,7 @@ def _parse_part(
 
 
 def _count_newlines(text: int, words: int) -> int:
-    """How many newlines stand in words of 8 bytes."""
+    """The number of newlines in words of 8 bytes."""
     found = 0
     for k in range(words):
         other = load_i64(text, k) ^ _NEWLINES
@@ -133,7 +133,7 @@ def parsed_file(
     Cancelled
     """
     with ExitStack() as stack:
-        # not mapped: whoever cuts it short meanwhile would kill the process
+        # not mapped: a program that truncates it meanwhile would kill the process
         stream = stack.enter_context(open_bytes(path, buffering=0))
         size = os.fstat(stream.fileno()).st_size
         pool = stack.enter_context(waiting.Pool(cores()))
@@ -162,7 +162,7 @@ def parsed_file(
 
 
 def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
-    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be
+    """The lines of an open file that begin in a range of its bytes, and the memory that holds them, which may be
     one of `spare`; a line begins at `start`."""
     base, more = (
         max(begin - 1, start),

@@ -81,7 +81,7 @@ def faults_of(path: Path) -> list[int]:
         IndexError,
         ValueError,
         RecursionError,
-    ):  # it is damaged, or no such footer: who reads it says so
+    ):  # it is damaged, or no such footer: the reader reports it
         return []
 
 

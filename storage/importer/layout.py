@@ -1,4 +1,4 @@
-"""How a CSV file is written: delimiter, header, and the meaning of its columns."""
+"""The layout of a CSV file: delimiter, header, and the meaning of its columns."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def layout_of(
     Raises
     ------
     ImportFailed : a file without header whose columns are not named, names that do not fit it, or
-        a name that stands twice.
+        a name that occurs twice.
     """
     at = next((k for k, x in enumerate(lines) if x.strip()), None)
     if at is None:

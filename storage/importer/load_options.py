@@ -1,6 +1,6 @@
-"""What a caller says of an import beside the files: one record, filled in by Python, COPY and the shell alike.
+"""The options of an import: one record, filled in by Python, COPY and the shell alike.
 
-It lies outside of the importer, so that who only lists the options does not import what reads files.
+It lies outside of the importer, so that listing the options does not import the readers of files.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What stands above the entries: banner, size line, and the number of the first line below it."""
+    """The head above the entries: banner, size line, and the number of the first line below it."""
 
     field: str
     symmetric: bool

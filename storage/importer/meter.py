@@ -1,4 +1,4 @@
-"""How far an import is, by the bytes that it has read, and whether it is to go on."""
+"""The progress of an import, by the bytes that it has read, and its cancellation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Progress: TypeAlias = Callable[[LoadProgress], None]
 class Meter:
     """Bytes read of all files, and whether to go on.
 
-    progress : told of each step; what it raises ends the import. cancel : when set, the import stops.
+    progress : called at each step; what it raises ends the import. cancel : when set, the import stops.
     """
 
     def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:

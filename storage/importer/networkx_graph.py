@@ -112,7 +112,7 @@ def read_networkx(
 
     Raises
     ------
-    ImportFailed : a node's id, or the value of an attribute, cannot be stored; told with node and attribute.
+    ImportFailed : a node's id, or the value of an attribute, cannot be stored; names node and attribute.
     """
     reader = _NetworkxReader(report.file)
     numbered: dict[Hashable, int] = {}

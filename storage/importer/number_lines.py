@@ -19,7 +19,7 @@ from .compressed import bytes_read, damaged
 from .report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 23
-LONGEST = 1 << 24  # bytes of a line; who waits for the end of a longer one holds all of it
+LONGEST = 1 << 24  # bytes of a line; waiting for the end of a longer one would hold all of it
 BOM = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)
@@ -68,7 +68,7 @@ def number_blocks(
 ) -> Iterator[Numbers]:
     """The numbers of the lines that come, those of `CHUNK` bytes at a time.
 
-    line : the number of the line at which the stream stands. tick : called with the bytes of the file that are read,
+    line : the number of the stream's current line. tick : called with the bytes of the file that are read,
     after each chunk.
 
     Raises
@@ -123,7 +123,7 @@ def _parse(block: bytes, line: int, how: Lines, report: FileReport, rejects: Rej
 
 
 def _plain(text: bytes, how: Lines) -> Numbers | None:
-    """The integers of a text in which one blank stands between any two, as most are written; None for any other."""
+    """The integers of a text with one blank between any two, as most are written; None for any other."""
     blank = re.search(rb"[ \t]", text)
     if how.reals or blank is None:
         return None

@@ -144,7 +144,7 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
 
 
 def parquet_kinds(path: Path) -> list[tuple[Kind, str]]:
-    """The kinds of a file's columns, as of `kinds_of`. Raises ImportFailed: it cannot be read."""
+    """The kinds of a file's columns, see `kinds_of`. Raises ImportFailed: it cannot be read."""
     with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         return kinds_of(_schema(path, connection))
 

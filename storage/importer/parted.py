@@ -55,7 +55,7 @@ def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[o
 def grouped(
     things: Iterable[object], naming: Naming, check: Callable[[Path], Path]
 ) -> list[object]:
-    """Things as of `expanded`, with a header file and its parts as a `PartedFile`; only paths are looked at."""
+    """Things that `expanded` takes, with a header file and its parts as a `PartedFile`; only paths are looked at."""
     found: list[object] = []
     open_header: tuple[str, Naming] | None = None
     for each in things:
@@ -102,7 +102,7 @@ def parts_of(
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # no path at all: it will be told when it is opened
+    except (OSError, ValueError):  # not a valid path: opening it raises the error
         return True
 
 

@@ -1,4 +1,4 @@
-"""Where the records of a CSV file stand: their line and text, looked up only for an error."""
+"""The places of a CSV file's records: their line and text, looked up only for an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Places:
     that the reader accepted.
 
     skipped : lines before the first record. blanks : whether blank lines are records. quotes : the quote, and what
-    stands before one inside of a text.
+    precedes one inside of a text.
     refused : the reader's numbers of the records that it did not accept.
     """
 
@@ -122,7 +122,7 @@ def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str
 
 
 def _repeated(line: str, character: str, end: int) -> int:
-    """How many of a character stand one after another in a line before place `end`."""
+    """The length of the run of a character in a line before place `end`."""
     at = end
     while at and line[at - 1] == character:
         at -= 1

@@ -15,15 +15,15 @@ from ..columns.python_columns import shown
 from ..disk.csv_values import is_text_of
 
 Owner = str | tuple[tuple[str, ...], str]
-"""Whose property it is: a label's or a relationship type's, or that of the nodes of one group (labels, id space), whose
-values are one column of the store."""
+"""The owner of a property: a label or a relationship type, or the nodes of one group (labels, id space), whose values
+are one column of the store."""
 Spot = tuple[int | None, str]
 """Line and text of a row; a graph in memory has no lines, and the text is how errors call the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows of some columns stand.
+    """The places of the rows of some columns.
 
     file : by what errors call it. number : from a row of the columns to a number by which `place` finds its line and
     text; only called while the columns are in hand.
@@ -36,7 +36,7 @@ class Source:
     exported: bool = False
 
     def taken(self, rows: I64) -> Source:
-        """Where some of the rows stand, of columns that are taken at these."""
+        """The places of some of the rows, for columns that are reduced to these."""
         return replace(self, number=lambda row: self.number(int(rows[row])))
 
 
@@ -93,7 +93,7 @@ class _Known:
 class Properties:
     """What is known so far of each property.
 
-    A column without any value has no say: an empty column is read as text.
+    A column without any value is ignored: an empty column is read as text.
     """
 
     _known: dict[tuple[Owner, str], _Known] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Properties:
         Raises
         ------
         ImportFailed : a property has values that do not go with others under one of the labels: of another type, or
-            integers that would be rounded beside floats. Told with the first such value and its place.
+            integers that would be rounded beside floats. Names the first such value and its place.
         """
         self._add(_labels(table), _group(table), table.columns, source)
 

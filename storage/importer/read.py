@@ -166,7 +166,7 @@ def _add_matrix(
             'Name the id space of each: ends=("Row", "Column").',
             file=str(path),
         )
-    # a short file can ask for more nodes than there is memory
+    # a short file can declare more nodes than fit in memory
     allowed = compressed.allowance(path.stat().st_size, assembly.options.max_unpacked)
     if 8 * max(matrix.rows, matrix.columns) > allowed:
         raise ImportFailed(
@@ -225,7 +225,7 @@ def _add_networkx(
 
 
 def _named(names: list[str], file: FileReport) -> Source:
-    """Where the rows of a graph in memory stand: they have names."""
+    """The places of a graph's rows in memory: they have names."""
     return Source(file.file, lambda row: row, lambda rows: [(None, names[row]) for row in rows])
 
 

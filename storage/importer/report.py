@@ -1,4 +1,4 @@
-"""What an import did: counted, listed, and pleasant to print."""
+"""The report of an import: counts, rejected rows, and a readable text."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def written_rejects(report: LoadReport, path: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        # made first, so that a wrong name is told before the work
+        # made first, so that a wrong name raises before the work
         with path.open("x", encoding="utf-8", errors="replace", newline="") as stream:
             try:
                 yield

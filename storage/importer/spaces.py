@@ -16,7 +16,7 @@ DUPLICATE = (
     'If it is the same node, pass on_duplicate="skip" or "update", or on_error="skip" to list such lines; '
     "other nodes want an id space of their own: id_space=, or :ID(Space)."
 )
-"""The cure of an id that stands twice."""
+"""The cure for a duplicate id."""
 
 
 class Space:
@@ -35,7 +35,7 @@ class Space:
         return True if self.texts else False if len(self.numbers) else None
 
     def repeated(self, ids: Ids) -> I64:
-        """The places of ids that are here already or stand earlier among them; i64[k] ascending."""
+        """The places of ids that are here already or come earlier among them; i64[k] ascending."""
         if isinstance(ids, list):
             if len(set(ids)) == len(ids) and self.texts.keys().isdisjoint(ids):
                 return np.zeros(0, np.int64)
@@ -129,7 +129,7 @@ def distinct(values: I64) -> I64:
 
 
 def firsts(values: I64) -> I64:
-    """Where each of the values that differ stands first, i64[k], in ascending order of the values."""
+    """The first place of each distinct value, i64[k], in ascending order of the values."""
     order = np.argsort(values)  # not stable, so each run takes the least of its places
     begins = np.flatnonzero(_begins(values[order]))
     return np.minimum.reduceat(order, begins) if len(begins) else begins

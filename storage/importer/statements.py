@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .compressed import Compression
     from .layout import Layout
 
-_LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
+_LINE = 2 << 20  # bytes of a line that DuckDB takes by default
 
 
 def reading(layout: Layout, compression: Compression, most: int) -> exp.Expr:

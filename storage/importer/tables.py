@@ -82,10 +82,10 @@ _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # no
 
 @dataclass(slots=True)
 class Share:
-    """How much of a file is taken in, 0 to 1, as statements on its rows are done: each does its part of what is left up
-    to `goal`; how many there will be, nobody knows.
+    """How much of a file is taken in, 0 to 1, as statements on its rows are done. The number of statements is unknown,
+    so each does a fixed part of what is left up to `goal`.
 
-    tick : told how much. columns : of the file, for each of which there are some statements.
+    tick : called with how much. columns : of the file; there are some statements for each.
     """
 
     tick: Callable[[float], None]
@@ -157,7 +157,7 @@ class Table(Closing):
         return self._made
 
     def _run(self, work: Callable[[], T]) -> T:
-        """Do what runs a statement: it can be cancelled, and tells how far it is."""
+        """Do what runs a statement: it can be cancelled, and reports its progress."""
         found = self._do(work, self._share.at)
         self._share.end()
         return found
@@ -351,7 +351,7 @@ class Table(Closing):
         return not self._number(select([value_of(1)], "t", where=given, limit=1))
 
     def all_fit(self, i: int, kind: Kind) -> bool:
-        """Whether a column may be taken for a kind that nobody declared."""
+        """Whether a column may be taken for a kind that was not declared."""
         odd = [csv_values.surprise(self.text(i), kind)]
         few = select([f"c{i}"], "t", limit=_FEW)
         return not self._number(few, where=odd) and not self._number("t", where=odd)
@@ -389,7 +389,7 @@ class Table(Closing):
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines.
 
-        That is the order of the table, and DuckDB keeps it where nothing but SELECT, FROM and WHERE is asked for
+        That is the order of the table, and DuckDB keeps it where the query has only SELECT, FROM and WHERE
         (https://duckdb.org/docs/stable/sql/dialect/order_preservation): sorting would take memory for all of them.
         """
         if self._source == "t" and (kind in TEXT_KINDS or kind in ITEM_OF) and self.length(i):

@@ -219,7 +219,7 @@ def _held(type: str, field: Field) -> str:
 
 
 class TypedTable(Table, ABC):
-    """The rows of a table: as `Table`, but its columns have types. A row is told by its number."""
+    """The rows of a table: as `Table`, but its columns have types. Errors report a row by its number."""
 
     types: list[_Type]
 
@@ -229,7 +229,7 @@ class TypedTable(Table, ABC):
         fields, types = self.layout.fields, schema[1]
         if any(field.kind != "string" for field in fields):  # else they are to be texts
             wrong = partial(ImportFailed, file=str(self.path))
-            told = zip(fields, *schema, strict=False)  # how many there are is told below
+            told = zip(fields, *schema, strict=False)  # their number is checked below
             typed = [(name, type) for field, name, type in told if field.kind != "string"]
             _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
         if len(types) != len(fields):

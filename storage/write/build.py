@@ -59,7 +59,7 @@ def write_graph(
     progress : called with the name of the step and the part of it done, 0 to 1. What it raises
         aborts the write and leaves the store as it was.
     segment_edges : most neighbours in one segment.
-    budget : as of `gdb.storage.write.edge_runs.Room`; for the edges beside the tables.
+    budget : see `gdb.storage.write.edge_runs.Room`; for the edges beside the tables.
     packed : in packed sections, now and when it is written anew; None as the store is.
 
     Raises
@@ -90,7 +90,7 @@ def rewrite(
     budget: int | None = None,
     packed: bool | None = None,
 ) -> Snapshot:
-    """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
+    """Write what a snapshot holds, in one commit; for other arguments and errors see `write_graph`."""
     with store.writer():
         snapshot.look()
         room = Room(store.files, budget, folder=store.path)
@@ -135,7 +135,7 @@ def write_spools(
     """As `write_graph`, for edges that are spooled already, by type; they are used up.
 
     written : called before the commit with the number of edges of each type that join the same two vertices as another
-    one, the first of which does not count. What it raises aborts the write.
+    one, not counting the first. What it raises aborts the write.
     room : of the columns of vertices; None for enough.
 
     Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes

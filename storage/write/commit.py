@@ -28,8 +28,8 @@ def commit(
 ) -> Snapshot:
     """Make the changes the store's state, in one commit; the writer's lock must be held since they began.
 
-    compactor : of the store, None for one without a budget. stopped : asked while the graph is written anew, which ends
-    when it is true; the commit goes on.
+    compactor : of the store, None for one without a budget. stopped : called while the graph is written anew;
+    compaction ends when it returns true, and the commit goes on.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def commit(
             files=(*manifest.base_files, *writer.records),
             delta=record,
             inline=inline,
-            # who commits once leaves what an older gdb reads; after a second time many may follow
+            # a single commit leaves a store that an older gdb can read; after a second one many may follow
             journal=store.wrote_last and manifest.delta is not None,
         )
         return store.commit(changed, delta, sections, changes.seen)

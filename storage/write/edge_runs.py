@@ -45,7 +45,7 @@ _UNLIMITED = 1 << 62
 
 
 class Scratches(Protocol):
-    """Who makes scratch files: `gdb.storage.disk.files.Files`."""
+    """The maker of scratch files: `gdb.storage.disk.files.Files`."""
 
     def scratch(self) -> Scratch:
         """A new scratch file, gone when it is closed."""
@@ -93,7 +93,7 @@ class Room:
 
     Parameters
     ----------
-    files : who makes scratch files.
+    files : the maker of scratch files.
     budget : bytes that the whole work may take; None for no bound.
     check : called before each piece that is dealt out, also in other threads; what it raises stops the work.
     folder : of the files that columns lie in which have no room; None where all have.

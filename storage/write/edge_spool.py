@@ -237,6 +237,6 @@ class Sorts:
             yield direction, self._begun[number]
 
     def close(self) -> None:
-        """End the sorts; no more than those that were asked for is lost."""
+        """End the sorts; no more than those that were begun is lost."""
         for each in self._begun:
             each.close()

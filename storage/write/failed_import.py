@@ -13,11 +13,11 @@ from .store import Store
 
 
 def unmake(store: Store) -> None:
-    """Remove a store that this object made and that nobody has written to since, with the folders that were made for
-    it. Where another process writes to it, or there is anything else in its folder, it stays.
+    """Remove a store that this object made and that has not been written to since, with the folders that were made
+    for it. Where another process writes to it, or there is anything else in its folder, it stays.
 
-    The writer's lock is held until all is gone, and its file goes last: who waited for it finds that it has no name
-    any more, and locks nothing (`PosixFiles.lock_writer`).
+    The writer's lock is held until all is gone, and its file goes last: a process that waited for it finds that it has
+    no name any more, and locks nothing (`PosixFiles.lock_writer`).
     """
     files = store.files
     if not store.made or not isinstance(files, PosixFiles) or store.path is None:

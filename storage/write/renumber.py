@@ -20,7 +20,7 @@ from ..graph import pcsr
 U64 = npt.NDArray[np.uint64]
 
 MOST_CHAINED = 16384  # subpartitions of one group that the quadratic chain orders: about a second
-_MOST = (1 << 32) - 1  # the highest degree that is told from higher ones
+_MOST = (1 << 32) - 1  # the highest degree that is distinguished from higher ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -76,7 +76,7 @@ def _joined(tables: list[EdgeTable]) -> EdgeTable:
 
 
 def repeats_of(snapshot: Snapshot) -> dict[str, int]:
-    """The edges of each type that join the same two vertices as another one, the first of which does not count."""
+    """The edges of each type that join the same two vertices as another one, not counting the first."""
     found = dict[str, int]()
     for edge_type in snapshot.edge_types:
         count, last = 0, -1

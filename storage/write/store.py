@@ -41,7 +41,7 @@ else:
 T = TypeVar("T")
 
 # Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
-# page that others read is no single step, and who makes it may be set aside meanwhile.
+# page that others read is not atomic, and the process that makes it may be suspended meanwhile.
 PATIENCE = (0.0005, 0.005, 0.05, 0.3)
 
 
@@ -180,7 +180,7 @@ class Store:
 
     def _kept(self, file: Growing) -> tuple[Growing, Manifest, Sequence[Pin]]:
         """The manifest in a file, or in the one that has taken its place: its files are pinned, and there. One that is
-        missing though the manifest is the same is damage, which is told where it is touched."""
+        missing though the manifest is the same is damage, which is reported where it is touched."""
         while True:
             manifest = manifests.decode(bytes(file.content), self.files.where)
             try:
@@ -220,7 +220,7 @@ class Store:
         pins: Sequence[Pin] = (),
         seen: Snapshot | None = None,
     ) -> Snapshot:
-        """Make that the newest state. pins : of its files, and others. seen : as of `commit`."""
+        """Make that the newest state. pins : of its files, and others. seen : see `commit`."""
         own = self._pinned(manifest, pins, lenient=True)
         before = seen if seen is not None and seen.delta is delta else self._snapshot
         self._snapshot = Snapshot(self.files, manifest, more, before, delta, own)
@@ -290,7 +290,7 @@ class Store:
     def _make_certain(self) -> None:
         """Before the first write: make what was found here survive a power cut.
 
-        Whoever made the folder or switched the manifest may have been killed before its sync. A commit
+        The process that made the folder or switched the manifest may have been killed before its sync. A commit
         that builds on names which a power cut takes away is lost with them.
         """
         if not self._certain:
@@ -330,7 +330,7 @@ class Store:
 
     @property
     def version(self) -> int:
-        """That of the newest state; the writer's lock must be held since it was last asked for."""
+        """That of the newest state; the writer's lock must be held since it was last read."""
         assert self._depth
         assert self._snapshot is not None
         return self._snapshot.version
@@ -350,11 +350,11 @@ class Store:
         """Make a delta the store's state by a record in the journal; None where there is none that this store began, no
         room in it, or the manifest has other names (`cp -al`), under which nothing may change.
 
-        Only who wrote a manifest writes records behind it, and stops for good where one failed: what another process
+        Only the writer of a manifest appends records to it, and stops for good where one failed: what another process
         left there may be torn, or may never have reached the disk.
 
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
-        seen : as of `commit`.
+        seen : see `commit`.
         """
         need(self._depth > 0, "a commit without the writer's lock")
         journal = self._journal if self._own else None
@@ -372,7 +372,7 @@ class Store:
             if made.zeros:
                 self._end.write(at, bytes(len(made.raw) + made.zeros))
             self._end.write(at, made.raw)
-            self._end.fdatasync()  # protects the record: after this the caller may be told
+            self._end.fdatasync()  # protects the record: after this success may be reported
         except BaseException:
             self._let_go()
             raise
@@ -415,7 +415,7 @@ class Store:
         return () if self._snapshot is None else self._snapshot.manifest.files
 
     def _tidy(self, named: Sequence[FileRecord], found: list[str]) -> None:
-        """Sweep unless somebody writes, where files were found that the manifest does not name."""
+        """Sweep unless there is a writer, where files were found that the manifest does not name."""
         strays = names.strays(found, {record.name for record in named})
         if self.read_only or not strays or not self._writing.acquire(blocking=False):
             return
@@ -431,7 +431,7 @@ class Store:
 
 
 def _create(files: Files) -> bool:
-    """Commit an empty manifest into a folder that holds nothing of anybody's; whether there was none."""
+    """Commit an empty manifest into a folder without files of other programs; whether there was none."""
     found = files.names()
     if not names.holds_nothing_else(found):
         if not names.looks_like_store(found):

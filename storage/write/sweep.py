@@ -1,6 +1,6 @@
 """The sweep: files of a store's folder that its manifest does not name and no snapshot needs are removed.
 
-What keeps them from it, and the races, are told in `gdb.storage.disk.pins`.
+`gdb.storage.disk.pins` documents what protects files that are needed, and the races.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Sweeper:
         self._left: tuple[names.FileGroup, ...] = ()
 
     def after_writing(self, named: Sequence[FileRecord], *, certain: bool) -> None:
-        """Sweep at the end of a writer's work, who still has the lock. What cannot be removed is left.
+        """Sweep at the end of a writer's work, under the writer's lock. Files that cannot be removed are left.
 
         named : the files that the manifest names; the same object as long as it is the same manifest. certain : whether
             that manifest is known to have reached the disk.
@@ -45,8 +45,8 @@ class Sweeper:
                         self._remove({record.name for record in named} if certain else None)
 
     def unless_written(self) -> None:
-        """Sweep while nobody writes: what a killed writer left, and what a reader needed that has gone. What cannot be
-        removed is left."""
+        """Sweep while there is no writer: what a killed writer left, and what a closed snapshot needed. Files that
+        cannot be removed are left."""
         files = self._files
         with suppress(StoreError, FileNotFoundError):
             if not any(self._free(group) for group in self._strays(self._now_named())):
@@ -60,8 +60,8 @@ class Sweeper:
                         files.unlock_writer()
 
     def _remove(self, certain: set[str] | None) -> None:
-        """Remove what the manifest on disk does not name and nobody needs; the writer's lock is held. certain : what a
-        manifest names that is known to have reached the disk."""
+        """Remove files that neither the manifest on disk names nor a snapshot needs; the writer's lock is held.
+        certain : the files in a manifest that is known to have reached the disk."""
         named = self._now_named()
         strays = self._strays(named)
         free = [group for group in strays if self._free(group)]

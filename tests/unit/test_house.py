@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
 import subprocess
+import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,25 @@ import pytest
 MOST_LINES = 500
 ROOMS = ("gdb", "storage", "executor", "repl")
 MADE_LATER = {"dataclass", "field", "replace"}
+PLAIN_ROOMS = ("storage", "executor")
+NO_PHRASES = (
+    r"\b(?:is|are|was|were|be|been|being) told\b",
+    r"\btells?\b",
+    r"\bnobody\b",
+    r"\b(?:some|any)body\b",
+    r"\bno say\b",
+    r"(?<!`)\basks?\b",
+    r"\b(?:is|are|was|were|be|been|being) asked\b",
+    r"\basked (?:for|of)\b",
+    r"\bst(?:ands?|ood) (?:for|in|at|before|behind|beside)\b",
+    r"\bh[au]ngs? on\b",
+    r"\bfor ever\b",
+    r"\bwho(?:ever\b| asks\b| only\b)",
+    r"\bof which\b",
+    r"\bas of `",
+)
+"""Phrases that read as translated; no comment or docstring of `PLAIN_ROOMS` has one."""
+NO_OPENINGS = r"(?:what|which|whose|where|how|who|is|of)\b"
 
 
 def sources(repository: Path) -> list[Path]:
@@ -87,3 +110,56 @@ def test_every_package_is_listed(repository: Path) -> None:
             parts = init.parent.relative_to(repository).parts
             present.add(".".join(parts if room == "gdb" else ("gdb", *parts)))
     assert listed == present
+
+
+def prose_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The comments and docstrings of a source file, each with the number of its first line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        for found in re.finditer(r"//.*(?:\n[ \t]*//.*)*", text):
+            yield text.count("\n", 0, found.start()) + 1, found[0].replace("//", "  ")
+        return
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(docstring))):
+                yield node.lineno, docstring
+    block: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            if block and token.start[0] != block[-1].start[0] + 1:
+                yield block[0].start[0], "\n".join(each.string[1:] for each in block)
+                block = []
+            block.append(token)
+    if block:
+        yield block[0].start[0], "\n".join(each.string[1:] for each in block)
+
+
+def plain_files(repository: Path) -> list[Path]:
+    return sorted(
+        path
+        for room in PLAIN_ROOMS
+        for path in (repository / room).rglob("*")
+        if path.suffix in {".py", ".cu", ".cuh"}
+    )
+
+
+def test_no_phrase_of_the_translated_register_comes_back(repository: Path) -> None:
+    banned = re.compile("|".join(NO_PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+    found = [
+        f"{path.relative_to(repository)}:{line + text.count(chr(10), 0, hit.start())}: {hit[0]!r}"
+        for path in plain_files(repository)
+        for line, text in prose_of(path)
+        for hit in banned.finditer(text)
+    ]
+    assert not found, "write it in plain technical English:\n" + "\n".join(found)
+
+
+def test_module_docstrings_begin_with_a_noun(repository: Path) -> None:
+    found = [
+        f"{path.relative_to(repository)}:1: {text.splitlines()[0]}"
+        for path in plain_files(repository)
+        if path.suffix == ".py"
+        and (text := ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
+        and re.match(NO_OPENINGS, text, re.IGNORECASE)
+    ]
+    assert not found, "begin with a noun phrase that says what the module is:\n" + "\n".join(found)

@@ -9,7 +9,7 @@
 // goes on and is given away in parts as any other.
 //
 // Special kernels only, which know the tables (`executor/gpu/bits.py`) as constants. Where the frame has no matrix, the nest
-// runs over lists as it stands.
+// runs over lists unchanged.
 
 #include "tail.cuh"
 
@@ -45,7 +45,7 @@ __device__ INLINE u32 ones_from(int bit) {
     return found;
 }
 
-// Word k of what a relation says of a vertex at a position (`inside`: or that would stand there), whose neighbours are `near`.
+// Word k of a relation's row of a vertex at a position (`inside`: or that would be there), whose neighbours are `near`.
 __device__ INLINE u32 related(const long long* relation, u32 near, int k, int position, bool inside) {
     u32 found = relation[RELATION_VIEW] < 0 ? ~0u : relation[RELATION_ANTI] ? ~near : near;
     const int here = position - 32 * k;
@@ -129,7 +129,7 @@ __device__ INLINE void start_sets(const Worker& w) {
     }
 }
 
-// Run the operations that hang on level d, whose vertex is at a place; false if a set came out empty. A lane reads back no
+// Run the operations that depend on level d, whose vertex is at a place; false if a set came out empty. A lane reads back no
 // words but its own.
 __device__ INLINE bool narrow(const Worker& w, i64 d, i64& spent) {
     const int words = frame_of(w).stride;
@@ -160,7 +160,7 @@ __device__ INLINE bool narrow(const Worker& w, i64 d, i64& spent) {
     return true;
 }
 
-// What hangs on level d, which has just been bound; false if a set came out empty. Written out once for all levels.
+// What depends on level d, which has just been bound; false if a set came out empty. Written out once for all levels.
 __device__ __noinline__ bool compute_bits(const Worker& w, i64 d, i64& spent) {
     if (d >= BITS_FIRST) return true;
     ROLLED for (i64 k = d == BITS_FRAME ? 0 : d; k <= d; ++k)
@@ -176,7 +176,7 @@ __device__ __noinline__ bool compute_bits(const Worker& w, i64 d, i64& spent) {
 
 // ---- the last loop -------------------------------------------------------------------------------------------------------
 
-// The operation that makes a set, if it hangs on the last loop; else -1.
+// The operation that makes a set, if it depends on the last loop; else -1.
 __device__ constexpr int made_last(long long set) {
     for (int i = 0; i < BITS_OPERATIONS; ++i) {
         const long long* row = NEST_OPERATIONS + i * OPERATION_FIELDS;
@@ -254,7 +254,7 @@ __device__ INLINE Words words_at(const u32* row, int k) {
     return {{found.x, found.y, found.z, found.w}};
 }
 
-// Words k to k + 3 of what a relation says of the last loop's element.
+// Words k to k + 3 of a relation's row of the last loop's element.
 template <long long R>
 __device__ INLINE Words related_words(int k, const Element& x) {
     constexpr const long long* relation = NEST_RELATIONS + R * RELATION_FIELDS;
@@ -326,7 +326,7 @@ __device__ INLINE void add_words(const Worker& w, int k, const Element& x, Leave
     }
 }
 
-// The positions in a set, and those in two, which every lane is told.
+// The number of positions in a set, and in two sets, which every lane gets.
 __device__ INLINE int ones_of(const Worker& w, i64 a, i64 b) {
     int n = 0;
     ROLLED for (int k = lane(); k < frame_of(w).words; k += 32) n += __popc(bits_of(w, a)[k] & bits_of(w, b)[k]);
@@ -415,7 +415,7 @@ __device__ INLINE void count_last(const Worker& w, int start, int end, i64& tota
 
 // ---- the loop around it --------------------------------------------------------------------------------------------------
 
-// Stand before the positions of level BITS_FIRST.
+// Move before the positions of level BITS_FIRST.
 __device__ INLINE void open_bits(const Worker& w) {
     Range part = {0, frame_of(w).size};
     if (BITS_FIRST == 1) part = unit_range(w, part.end);

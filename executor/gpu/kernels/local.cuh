@@ -38,7 +38,7 @@ __device__ INLINE Positions before(int at) {
 struct LocalGraph {
     u32* filter;      // a bit for each residue of a vid, zero between lists
     u32* vids;        // [LOCAL_MOST]
-    Positions* rows;  // [LOCAL_MOST]: the neighbours of each position; those before it only, where that is all that is asked
+    Positions* rows;  // [LOCAL_MOST]: the neighbours of each position; only those before it, where no others are read
     unsigned short* pairs;  // those that a pack has no room for
     int size;
 

@@ -11,7 +11,7 @@ typedef unsigned long long u64;
 
 #define ALL_LANES 0xffffffffu
 
-// The same functions make two kernels. The generic one interprets any nest given as tables: its parts stand once, so that the
+// The same functions make two kernels. The generic one interprets any nest given as tables: its parts occur once, so that the
 // code stays small. A special one has the tables of one nest as constants (`render.special`): every part is written out where
 // it is called, and what the tables decide falls away.
 #ifdef SPECIAL
@@ -132,8 +132,8 @@ __device__ INLINE i64 row_split(const i64* view, i64 row) { return ((const i64*)
 
 #endif
 
-// A vid's row in a view by the interval index, of which the first interval, where most vids lie, stands in the view's own
-// table row; -1 where it has none.
+// A vid's row in a view by the interval index, -1 where it has none. The first interval, where most vids lie, is in the
+// view's own table row.
 PART i64 row_number(const i64* view, i64 vid) {
     i64 step = vid - view[VIEW_FIRST0];
     if (step >= 0 && step < view[VIEW_LENGTH0]) return view[VIEW_ROW0] + step;

@@ -30,7 +30,7 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     i64* state = states + in_block * (words + nodes);
     u32* shared = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes));
     u32* filter = shared + in_block * filters;
-    u32* packed = shared + BLOCK_THREADS / 32 * filters + in_block * PACK_WORDS;  // of which there may be none
+    u32* packed = shared + BLOCK_THREADS / 32 * filters + in_block * PACK_WORDS;  // there may be none
     u32* local = shared + BLOCK_THREADS / 32 * (filters + (job[JOB_PACKS] ? PACK_WORDS : 0)) + in_block * OWN_WORDS;
 #ifdef SPECIAL_LOCAL
     ROLLED for (i64 k = lane(); k < LOCAL_FILTER_BITS / 32; k += 32) local[k] = 0;
@@ -110,7 +110,7 @@ extern "C" __global__ void fill_matrices(const i64* view, const i64* other, i64 
 }
 #endif
 
-// Tell the host the counters, through page-locked memory: a copy would wait behind the rows that are on their way.
+// Send the counters to the host, through page-locked memory: a copy would wait behind the rows that are on their way.
 extern "C" __global__ void tell_counters(const unsigned long long* header, unsigned long long* told) {
     ROLLED for (int k = threadIdx.x; k < HEADER_WORDS; k += blockDim.x) told[k] = header[k];
 }

@@ -12,8 +12,8 @@
 //
 // Units come from a counter. A warp that finds none sets its bit among those that wait; one at work that sees such a bit takes
 // it away, splits off half of what is left at its outermost level and puts it, as what is bound above and a range of the
-// list, into the other's slot (as STMatch and T-DFS share work between warps). What hangs on what is bound is computed again.
-// The bits lie in many words, which are looked at from different ends: a queue would serve one warp at a time.
+// list, into the other's slot (as STMatch and T-DFS share work between warps). What depends on the bound levels is computed
+// again. The bits lie in many words, which are looked at from different ends: a queue would serve one warp at a time.
 
 __device__ INLINE unsigned long long* counter(const Worker& w, int field) {
     return (unsigned long long*)w.get(JOB_HEADER) + field;
@@ -97,7 +97,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     __syncwarp();
 }
 
-// Take the next work unit and stand before its root; false when none is left. A warp begins with the number that it has
+// Take the next work unit and stop before its root; false when none is left. A warp begins with the number that it has
 // itself, and draws further ones from the counter. Where there are many units, each number gives several, a STRIDE apart:
 // neighbouring ones are alike, and a warp is to get heavy and light ones.
 __device__ INLINE bool take_unit(const Worker& w) {
@@ -128,7 +128,7 @@ __device__ INLINE bool take_unit(const Worker& w) {
     return true;
 }
 
-// Stand before the elements of level d > 0. A unit is one part of a root's level 1, so that the many neighbours of a hub go
+// Move before the elements of level d > 0. A unit is one part of a root's level 1, so that the many neighbours of a hub go
 // to many warps; the start stays that of the whole list, where a repeated neighbour begins.
 __device__ INLINE void open_level(const Worker& w, i64 d) {
     const Source source = enter(w, d);
@@ -173,7 +173,7 @@ __device__ INLINE bool in_bits(const Worker& w, i64 d) {
 __device__ INLINE void open_bits(const Worker&) {}
 #endif
 
-// A launch begins with level d open: make the sets of bits again that it stands in.
+// A launch begins with level d open: make the sets of bits again that it depends on.
 __device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
 #ifdef SPECIAL_BITS
     if (w.state[WARP_BITS] <= 0 || d <= BITS_FRAME) return;
@@ -182,7 +182,7 @@ __device__ INLINE void resume_bits(const Worker& w, i64 d, i64& spent) {
 #endif
 }
 
-// Stand where a task begins.
+// Move to the beginning of a task.
 __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
     __syncwarp();
@@ -212,7 +212,7 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
 }
 
 // Mask of the elements of level d that are still to be bound, out of the 32 before AT_POSITION; looks at the next 32 when
-// there are none. `done` tells that the list has come to its end.
+// there are none. `done`: the list has come to its end.
 __device__ INLINE u32 survivors(const Worker& w, i64 d, bool& done) {
     u32 mask = (u32)w.at(AT_MASK, d);
     done = false;
@@ -337,14 +337,14 @@ struct Limits {
     }
 };
 
-// Where this warp is told that nothing is left to do: one of several places, for thousands of warps that read a single one
+// The sign for this warp that nothing is left to do: in one of several places, as thousands of warps that read a single one
 // would wait for each other.
 __device__ INLINE volatile unsigned long long* end_sign(const Worker& w, i64 k) {
     return counter(w, HEADER_END + k % SUMS * SUMS_APART);
 }
 
 // Count this warp among those that wait. One that gives work away takes the other from their number first and is at work
-// itself, so that while there is work the number is less; the warp that makes it full tells all.
+// itself, so that while there is work the number is less; the warp that makes it full signals all.
 __device__ INLINE void begin_to_wait(const Worker& w, i64 own) {
     __syncwarp();
     int last = 0;
@@ -630,7 +630,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 if (bound) return;
                 d = k + 1;
                 entering = true;
-            } else if (counting) {  // no set hangs on a last level: nothing would read it
+            } else if (counting) {  // no set depends on a last level: nothing would read it
                 total += __popc(mask);
                 __syncwarp();
                 if (lane() == 0) w.at(AT_MASK, k) = 0;

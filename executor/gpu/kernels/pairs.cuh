@@ -1,8 +1,8 @@
 // Matching patterns 1 to 7 where rows are written (geneva-tpds §5.2 to §5.4): the last two loops of a nest as one, over pairs
-// of elements of their lists, where neither list hangs on the other loop. A list is often shorter than a warp is wide; the
+// of elements of their lists, where neither list depends on the other loop. A list is often shorter than a warp is wide; the
 // pairs of two such lists fill it.
 //
-// The pairs stand at the first of the two levels, numbered from 0, as if they were the elements of its list: so warps stop,
+// The pairs belong to the first of the two levels, numbered from 0, as if they were the elements of its list: so warps stop,
 // go on and give work away as at any other level. Its START is still that of its own list; the second level's START and END
 // are its list's.
 

@@ -10,7 +10,7 @@ struct List {
     __device__ i64 size() const { return span.size(); }
 };
 
-// Write to `out` the distinct values of `a` that are (WANTED) or are not in `b` and that stand in `bits` (null: any);
+// Write to `out` the distinct values of `a` that are (WANTED) or are not in `b` and that are in `bits` (null: any);
 // returns how many. Each lane takes one element of `a` and searches `b`; survivors are packed in order by ballot.
 template <bool WANTED>
 __device__ INLINE i64 sift(const List& a, const List& b, const u8* bits, u32* out) {

@@ -59,7 +59,7 @@ __device__ INLINE T warp_sum(T x) {
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800  // which have one instruction for 32 bits
 __device__ INLINE u32 warp_sum(u32 x) { return __reduce_add_sync(ALL_LANES, x); }
 
-__device__ INLINE i64 warp_sum(i64 x) {  // in parts of which 32 fit
+__device__ INLINE i64 warp_sum(i64 x) {  // in parts so small that the sum of 32 fits
     const u32 few = (1u << 26) - 1, low = (u32)x & few, middle = (u32)(x >> 26) & few, high = (u32)((u64)x >> 52);
     return (i64)((u64)warp_sum(low) + ((u64)warp_sum(middle) << 26) + ((u64)warp_sum(high) << 52));
 }
@@ -110,7 +110,7 @@ __device__ INLINE void each_position(Span range, Context context, Load load, Use
     read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= 64), range, context, load, use, end, spent);
 }
 
-// What G lanes together found in each of the lanes' ranges: each lane asks for its own.
+// What G lanes together found in each of the lanes' ranges: each lane gets the result of its own.
 template <class T>
 __device__ INLINE T found_in(T x, u32 ranges, int lanes) {
     for (int step = lanes / 2; step; step >>= 1) x += __shfl_xor_sync(ALL_LANES, x, step);
@@ -196,7 +196,7 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             }
             __syncwarp();
         }
-        // before the owners' lanes are written anew, nothing needs them: they stand in the queue
+        // before the owners' lanes are written anew, nothing needs them: they are in the queue
         ROLLED while (queued >= 32 || (!more && queued)) {
             const int from = max(queued - 32, 0), at = min(from + lane(), queued - 1);
             confirm((int)pack.owners()[at], pack.values()[at], from + lane() < queued);
@@ -350,7 +350,7 @@ struct Held {
     const u32* list;
     Span span;
     u32 residues;
-    i64 level;  // -1: nothing but the list is asked
+    i64 level;  // -1: only the list is read
     bool exact;
 
     __device__ INLINE bool may_have(u32 x) const {
@@ -499,7 +499,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     return total;
 }
 
-// Each active lane: the product of what the children of node c that are asked, but one, give to x, and about the same.
+// Each active lane: the product of what the children of node c that have not spread, but one, give to x, and about the same.
 __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
     i64 total = active ? 1 : 0;
     approximate = active ? 1.0 : 0.0;
@@ -706,7 +706,7 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
     approximate = warp_sum(reached);
     if (approximate > LARGEST_COUNT) return 0;  // some weight may have passed 2^63
     bool fits = true;
-    // other children with a list add to the same vertices, where that is less than to ask them
+    // other children with a list add to the same vertices, where that is less than to look them up
     each_node(w, [&](i64 k) INLINED {
         if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
         const TailNode child = tail_node(w, k);
@@ -816,7 +816,7 @@ PART bool count_tail(const Worker& w, i64 first, i64 after, i64& total, i64& spe
         const i64 role = row[NODE_ROLE];
         const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;
         counted = pair && !counted;
-        if (pair && !counted) return;  // with the other of the pair, which stands before it
+        if (pair && !counted) return;  // with the other of the pair, which comes before it
         if (total == 0 || !fits || role == ROLE_SLICE) return;
         i64 n = 1;
         double approximate = 1.0;

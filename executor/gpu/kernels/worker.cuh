@@ -88,7 +88,7 @@ __device__ void open_frame(const Worker& w);
 __device__ bool compute_bits(const Worker& w, i64 d, i64& spent);
 #endif
 
-// Run the set operations that hang on level d; false if one that is needed came out empty. Adds the rounds it took to
+// Run the set operations that depend on level d; false if one that is needed came out empty. Adds the rounds it took to
 // `spent`.
 PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
 #ifdef SPECIAL_BITS
@@ -187,7 +187,7 @@ PART bool admits(const Worker& w, i64 d, i64 x) {
     return true;
 }
 
-// The same for the element at a position of the source, of which only the first of its kind counts.
+// The same for the element at a position of the source; of equal elements only the first counts.
 __device__ INLINE bool accepts(const Worker& w, i64 d, const Source& source, at_t at) {
     const i64* row = w.level(d);
     const i64 x = element(row, source.address, at);

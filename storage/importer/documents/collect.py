@@ -304,5 +304,5 @@ def _edge(rows: _ElementRows, row: int) -> str:
 
 
 def _places(lines: I64, name: Callable[[int], str], rows: list[int]) -> list[Spot]:
-    """Where elements stand, and what they are."""
+    """The places and kinds of elements."""
     return [(int(lines[row]), name(row)) for row in rows]

@@ -35,7 +35,7 @@ class Node:
 
 @dataclass(slots=True)
 class Edge:
-    """type : None where the document names none. line : as of `Node`."""
+    """type : None where the document names none. line : see `Node`."""
 
     source: Id
     target: Id

@@ -48,7 +48,7 @@ def read(one: Pass) -> Iterator[Element]:
 
     Raises
     ------
-    ImportFailed : it is no GEXF that can be stored; tells the line.
+    ImportFailed : it is no GEXF that can be stored; names the line.
     """
     return _GexfReader(one).elements()
 

@@ -35,7 +35,7 @@ def read(one: Pass) -> Iterator[Element]:
 
     Raises
     ------
-    ImportFailed : it is no GML that can be stored; tells the line.
+    ImportFailed : it is no GML that can be stored; names the line.
     """
     return _GmlReader(one).elements()
 
@@ -138,7 +138,7 @@ class _GmlReader:
         yield Edge(ends[0], ends[1], str(type) if type else None, self.directed, values, held.line)
 
     def _values(self, held: _List, wanted: bool) -> Values:
-        """The entries of a list: a key that stands several times has a list of values."""
+        """The entries of a list: a key that occurs several times has a list of values."""
         found: Values = {}
         several: dict[str, list[Item]] = {}
         for key, value, _ in held.entries:

@@ -38,7 +38,7 @@ def read(one: Pass) -> Iterator[Element]:
 
     Raises
     ------
-    ImportFailed : it is no GraphML that can be stored; tells the line.
+    ImportFailed : it is no GraphML that can be stored; names the line.
     """
     return _GraphmlReader(one).elements()
 

@@ -39,7 +39,7 @@ def read(one: Pass) -> Iterator[Element]:
 
     Raises
     ------
-    ImportFailed : it is no JSON that can be stored; tells the line.
+    ImportFailed : it is no JSON that can be stored; names the line.
     """
     for line, text, thing in _things(one):
         try:
@@ -299,7 +299,7 @@ class _Array:
         self.open, self.closed = True, sign == "]"
 
     def _wait(self, length: int, error: Exception) -> None:
-        """An object is not whole, or no JSON: more of it will tell."""
+        """An object is incomplete, or no JSON: reading more of it decides."""
         if length > LONGEST or isinstance(error, RecursionError):
             self.one.fail(self.line, f"is no JSON: {error}", _MEND, self.text[-80:].strip())
         self.enough = 2 * length

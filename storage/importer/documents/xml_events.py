@@ -1,8 +1,8 @@
-"""XML as a stream of elements, nothing of which is held longer than it is needed, and in which nothing is expanded.
+"""XML as a stream of elements, none held longer than needed, and without any expansion.
 
-A file may come from anybody. Entities of its own are refused where they are declared, so none can grow ("billion
-laughs"), and none can name another file or an address; expat opens neither by itself. Attributes that a document type
-adds to elements are ignored. Texts, depth and what it has to hold of one tag are bounded.
+A file may come from an untrusted source. Entities of its own are refused where they are declared, so none can grow
+("billion laughs"), and none can name another file or an address; expat opens neither by itself. Attributes that a
+document type adds to elements are ignored. Texts, depth and what it has to hold of one tag are bounded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 16  # bytes that expat is given at a time
 _DEEPEST = 64
-_DEFAULT = 1000  # characters, of which a tag of a few makes an element
+_DEFAULT = 1000  # characters: a tag of a few makes an element that has the default
 _NAMES = 1000  # of tags that are kept
-_ENTITIES = "Such files can hurt whoever reads them: write the characters themselves in it."
+_ENTITIES = (
+    "Entities can make a small file harmful to its readers: write the characters themselves in it."
+)
 _MEND = "Mend the file, or write it anew with the program that it is from."
 
 
@@ -127,7 +129,7 @@ def events(read: Pass) -> Iterator[Event]:
 
     Raises
     ------
-    ImportFailed : it is no XML, tells line and column; or declares entities.
+    ImportFailed : it is no XML, names line and column; or declares entities.
     """
     from xml.parsers import expat
 
@@ -168,7 +170,7 @@ def default_of(read: Pass, tag: End) -> str:
 
     Raises
     ------
-    ImportFailed : it is long, so that a small file could ask for more memory than there is.
+    ImportFailed : it is long, so that a small file could need more memory than there is.
     """
     if len(tag.text) > _DEFAULT:
         reason = f"declares a default of {len(tag.text):,} characters; the most are {_DEFAULT:,}"
