@@ -1,4 +1,4 @@
-"""What could come next: a pure function of the text before the cursor and the graph's names."""
+"""Completion of statements and commands: a pure function of the text before the cursor and the graph's names."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def complete(text: str, names: Names) -> list[Candidate]:
 
 
 def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]:
-    """What may stand behind `before`, and its kind."""
+    """What may follow `before`, and its kind."""
     called = _CALLED.search(before)
     if called is not None:
         start = called[1].lower()

@@ -227,12 +227,12 @@ class Database(Queries):
             are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
             stored.
 
-        The others are told in `gdb.storage.importer.load_options.LoadOptions`.
+        `gdb.storage.importer.load_options.LoadOptions` documents the others.
 
         Raises
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
-        ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
+        ImportFailed : an input is wrong; names file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
         from gdb.storage.importer.load_options import LoadOptions

@@ -1,4 +1,4 @@
-"""What a Database is asked: queries, their plans, what the graph holds, and copies of it."""
+"""The reading methods of a Database: queries, their plans, what the graph holds, and copies of it."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ class Queries(Closing):
         threads: int = 0,
         on: object = None,
     ) -> Stream:
-        """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
-        the query waits. It sees the graph as it is now, however long it is read.
+        """Run one query and hand its rows out as they are found, for answers larger than memory: the query
+        waits until rows are read. It sees the graph as it is now, however long it is read.
 
-        A pattern whose rows are told one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts, groups,
-        is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
+        A pattern whose rows are found one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts,
+        groups, is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class Queries(Closing):
     @boundary
     def check(self) -> Report:
         """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
-        can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
+        can detect. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
 
         Returns
         -------
@@ -434,7 +434,7 @@ class Queries(Closing):
         """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
 
         What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
-        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
+        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them holds what
         such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
 
         Parameters

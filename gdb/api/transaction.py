@@ -185,8 +185,8 @@ class Transaction:
 
     @boundary
     def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
-        """Set properties of nodes; None takes one away. `ids` may be a table, as for `add_nodes`, whose column of ids
-        only tells the nodes. Raises as `add_nodes`, and where a node is not there."""
+        """Set properties of nodes; None removes one. `ids` may be a table, as for `add_nodes`, whose column of ids
+        only names the nodes. Raises as `add_nodes`, and where a node does not exist."""
         with self._changing(lambda: given_nodes(ids, properties, needed=True)) as (changes, given):
             changes.set_vertices(
                 changes.find(_wanted(given.ids[0]), space_of(id_space)), given.properties

@@ -29,7 +29,7 @@ _SIGINT = int(_signal.SIGINT)
 
 class Cancel(threading.Event):
     """A cancel event that a signal handler may set at any moment: it has no lock, which the thread that the handler
-    interrupts might hold. Nobody waits for it; the work looks at it.
+    interrupts might hold. No thread waits for it; the work polls it.
 
     outer : the event of the work that this one's is a part of, which stops this one too.
     """
