@@ -1,4 +1,4 @@
-"""How many rows each operator of a plan is expected to make, as far as that is known without looking at values.
+"""Cardinality estimates: the expected rows of each operator of a plan, as far as known without looking at values.
 
 Of conditions, groups and distinct rows nothing is known: they, and what follows them, have no estimate until an
 aggregate without keys makes one row.

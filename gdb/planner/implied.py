@@ -105,7 +105,7 @@ def bounds_of(compares: Sequence[Compare]) -> Bounds:
 
 
 class Implied:
-    """Finds the comparisons that follow from those of a query graph, and are not told by those that a plan has made
+    """Finds the comparisons that follow from those of a query graph, and are not covered by those that a plan has made
     so far."""
 
     def __init__(self, compares: Sequence[Compare]) -> None:
@@ -163,7 +163,7 @@ def again(
     compares: Sequence[Compare], bounds: Mapping[int, tuple[int, int]]
 ) -> dict[int, tuple[int, int]] | None:
     """Bounds of a plan's comparisons, by their number, when some that are not implied have others: with those of the
-    implied ones. None where with these other edges are told apart, so that the plan will not do."""
+    implied ones. None where these bounds make other pairs of edges differ, so that the plan does not fit."""
     if not bounds:
         return {}
     changed = [

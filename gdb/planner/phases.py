@@ -166,7 +166,7 @@ def build(
     implied: bool,
 ) -> tuple[tuple[Phase, ...], tuple[ViewSpec, ...]]:
     """Phases and their views; without `patterns` every extension is matching pattern 0. implied : comparisons that
-    follow from others are made as well, where they tell more."""
+    follow from others are made as well, where they exclude more."""
     builder = _PhaseBuilder(query, conditions, parallel, _rules(order, conditions, restrictions))
     if implied and len(query.graph.compared) > 1:
         builder.implied = Implied(query.graph.compared)

@@ -145,7 +145,7 @@ def _merged(partition: Partition, u: int, v: int) -> Partition:
 
 
 def _may_be_one(kept: Problem, block: Block) -> bool:
-    """Whether no condition that is kept, and nothing else, tells vertices of a block apart."""
+    """Whether no condition that is kept, and nothing else, makes vertices of a block differ."""
     return not any(different(kept, u, v) for u in block for v in block if u < v)
 
 

@@ -1,5 +1,5 @@
-"""What a nest can be of a query graph, as far as can be said before there is one: which vertices can be counted without
-loops, and what falls apart under others. Sets of query vertices are bit masks."""
+"""The shape of a nest, as far as the query graph determines it: which vertices can be counted without loops, and which
+parts become independent below others. Sets of query vertices are bit masks."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class _Object:
     def code(self, number: int) -> Callable[..., object]:
         """The machine code of one of them."""
         if not self._addresses:
-            with usage.compiling(), _compiling:  # whoever comes second waits for the first
+            with usage.compiling(), _compiling:  # a second thread waits for the first
                 self._addresses = self._addresses or waiting.aside(
                     waiting.LEAST, lambda: _machine_code(self._functions)
                 )

@@ -257,7 +257,7 @@ class Expressions:
             return self.builder.lshr(value, by[0])
         if function is ones:
             return self.builder.ctpop(value)
-        if function is bit_length:  # that of 0 is told as well
+        if function is bit_length:  # defined for 0 as well
             return self.builder.sub(I64(64), self.builder.ctlz(value, BOOL(0)))
         return self.builder.cttz(value, BOOL(0))
 

@@ -1,4 +1,4 @@
-"""How messages and `valueType` name the type of a value."""
+"""Names of value types, in messages and for `valueType`."""
 
 from __future__ import annotations
 

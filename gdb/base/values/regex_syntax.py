@@ -208,7 +208,7 @@ class _RegexReader:
         return "".join(self.literal(ord(one)) for one in self.pattern[start:end])
 
     def code(self) -> int:
-        """The character that an escape stands for."""
+        """The character that an escape denotes."""
         begin, letter = self.at, self.pattern[self.at + 1 : self.at + 2]
         found = _CODE.match(self.pattern, begin)
         if found is not None:
