@@ -1,4 +1,4 @@
-"""What the operators of a query did, for PROFILE: rows, time and memory of each, and the plans of their patterns.
+"""Measurements of a query's operators, for PROFILE: rows, time and memory of each, and the plans of their patterns.
 
 Operators are found by `id`, and the steps of a chain (`gdb.physical.columns.steps`) by name. Time is exclusive: while
 one works, none of those around it does.

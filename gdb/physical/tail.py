@@ -1,10 +1,10 @@
 """The relational tail of one pattern, from the operators behind its MATCH: one SELECT over the embeddings.
 
 The operators are compiled as those of a chain (`gdb.physical.columns`), over a relation whose columns are gathered from
-the embeddings as they are asked for. What needs another pattern, or values of the store that the rows have lost, is no
+the embeddings on demand. What needs another pattern, or values of the store that the rows have lost, is no
 tail; the query then runs operator by operator.
 
-Beside the SELECT stands what the executors are told, so that they make no more than is asked for: the number of
+Beside the SELECT a tail has instructions for the executors, so that they make no more than is needed: the number of
 embeddings, one of each value, the number for each value, the first rows.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.steps import Chain
 
 COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
-"""The operators that may stand in a tail."""
+"""The operators that a tail may consist of."""
 
 
 def tail(
@@ -74,8 +74,8 @@ def by_operator(
     """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
     and the columns of `embeddings`.
 
-    pattern : the operator that the rows of the pattern are noted of. weight : the column of how many embeddings each
-        row stands for. Others as `tail`, which has raised nothing.
+    pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
+        embeddings that each row represents. Others as `tail`, which has raised nothing.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def by_operator(
 
 @dataclass(slots=True)
 class _Tail:
-    """demand : what is asked of the embeddings."""
+    """demand : what the tail needs of the embeddings."""
 
     scope: Scope
     operators: Operators
@@ -145,7 +145,7 @@ class _Tail:
     # ---- SQL -------------------------------------------------------------------------------------
 
     def _compiled(self, weight: str | None) -> tuple[Builder, SqlText, tuple[Output, ...]]:
-        """The SELECT. weight : the column of how many embeddings each row stands for."""
+        """The SELECT. weight : the column with the number of embeddings that each row represents."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
         from gdb.base.sql import SqlText
         from gdb.functions.types import TypeName
@@ -242,7 +242,7 @@ class _Tail:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         return builder.take(element, "element"), type_
 
-    # ---- what the executor is told ---------------------------------------------------------------
+    # ---- instructions for the executor -----------------------------------------------------------
 
     def _others(self) -> list[Operator]:
         """The operators that are no Project."""
@@ -304,8 +304,8 @@ class _Tail:
         return self.scope.names.get(expression.name) if isinstance(expression, Variable) else None
 
     def _once(self, refs: Sequence[ColumnRef]) -> int | None:
-        """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
-        occurs shows nowhere."""
+        """The query vertex whose distinct values are enough: nothing else is needed, and the answer does not depend on
+        how often a value occurs."""
         of = {(ref.element, ref.index) for ref in refs}
         if len(of) != 1 or not self.demand.once:
             return None
@@ -385,7 +385,7 @@ class _Tail:
         return others == limits[:1] and not self.conditions and not self._cuts(limits[0])[0]
 
     def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
-        """Whether all that is asked of the embeddings with one value of a query vertex is how many there are."""
+        """Whether of the embeddings with one value of a query vertex only their number is needed."""
         alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
         if not alone or once is not None or not self.demand.numbers:
             return False

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class PatternColumns:
-    """A relation that gets a column for every pattern that some expressions ask for."""
+    """A relation that gets a column for every pattern in some expressions."""
 
     def __init__(self, builder: Builder, relation: Relation) -> None:
         self.builder, self.relation = builder, relation

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a name stands for: a column.
+    """The meaning of a name: a column.
 
     element : the query vertex or edge of the scope that it is; None for other values.
     origin : a table, and the column in it, that has all its values; None where there is none yet.
@@ -69,8 +69,8 @@ class Relation:
     source : a table's name, or a SELECT; None is one row without names. names : in the order in which they came.
     hidden : columns that every row keeps through all clauses: numbers of rows. order : the one of them that says in
         which order the rows are.
-    sorted : how ORDER BY says it of others of them, where nothing behind asks for the order but the answer.
-    weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
+    sorted : how ORDER BY says it of others of them, where only the answer needs the order.
+    weight : the one of them with the number of equal rows that a row represents, 1 or more; None where each is one.
     """
 
     source: str | exp.Query | None
@@ -82,7 +82,7 @@ class Relation:
 
     @property
     def from_(self) -> exp.Expr:
-        """As it stands behind FROM."""
+        """The relation as an operand of FROM."""
         return rows_of(selected(()) if self.source is None else self.source)
 
     @property
@@ -115,12 +115,12 @@ class Builder:
     """What all parts of the compilation share.
 
     alone : the rows are the embeddings of one pattern that was bound to the scope before, and all must be one SELECT.
-    scope : every element that any clause names is numbered in it, whichever clause it stands in.
+    scope : every element that any clause names is numbered in it, whichever clause it is in.
     whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
     rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
-    partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
-    ownership : which steps are of which operator, where the plan is asked for.
+    partly : what is compiled now makes rows of rows, so that some make some; not what tests that there is none.
+    ownership : which steps belong to which operator, where the plan is needed.
     """
 
     def __init__(self, scope: Scope, context: RowContext | None) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def connected(connective: Connective, operands: Sequence[Condition]) -> Condition:
-    """The operands from left to right; what stands behind the one that decides is not evaluated."""
+    """The operands from left to right; those after the one that decides are not evaluated."""
     match connective:
         case Connective.AND:
             return _decided_by(False, operands)

@@ -115,7 +115,7 @@ def reduction(
 
 
 def first_there(values: Sequence[Compiled]) -> Compiled:
-    """coalesce(): what stands behind the first value that is not null is not evaluated."""
+    """coalesce(): arguments after the first value that is not null are not evaluated."""
 
     def evaluate(row: Row) -> Value:
         for value in values:

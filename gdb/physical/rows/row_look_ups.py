@@ -233,7 +233,7 @@ class _Seeking:
         try:
             value = self.context.evaluator.compiled(one.value)
             values = list(map(value, self.rows))
-        except GdbError:  # where nothing is matched nobody evaluates it
+        except GdbError:  # where nothing is matched it is never evaluated
             return None
         if len(values) == 1 and not one.within:
             return self._of_one(one, values[0])

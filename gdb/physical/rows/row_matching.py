@@ -383,7 +383,7 @@ class _RowMatching:
             yield self._filtered(some)
 
     def _differ(self, row: Row) -> bool:
-        """Whether no relationship stands for two of the pattern; a walk may have one twice."""
+        """Whether no relationship matches two of the pattern; a walk may have one twice."""
         seen: set[tuple[int, int]] = set()  # by clause
         for name, edge in self.pattern.edges.items():
             value = row.get(name)

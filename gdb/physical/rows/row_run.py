@@ -139,7 +139,7 @@ def answered(
                 rows = _answer(allowance, found)
             else:
                 for _ in found.parts:
-                    pass  # it has written, and its rows are not asked for
+                    pass  # it has written, and its rows are unused
         context.graph.flush()
     finally:
         del (
@@ -165,7 +165,7 @@ def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
 
 @dataclass(slots=True)
 class Runner:
-    """Runs plans; also what expressions ask for patterns and subqueries inside them.
+    """Runs plans; also evaluates patterns and subqueries inside expressions.
 
     bound : on what each MATCH finds, where the run is bounded.
     """
@@ -239,7 +239,7 @@ class Runner:
         return rows
 
     def _filled(self, operators: Operators, start: Batches) -> Batches:
-        """The rows of some operators of which the last is a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
+        """The rows of operators that end with a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
         each MATCH before it finds some embeddings, and more of them as long as that leads to too few rows."""
         *before, last = operators
         assert isinstance(last, Limit)
@@ -351,7 +351,7 @@ class Runner:
                 allowance.make(ROW * len(some), "rows")
                 extended = [
                     row for _, row in some
-                ]  # made for this pattern, of which nobody has any
+                ]  # made for this pattern and exclusively owned
                 yield list(map(visible, extended)) if pattern.variants else shown(extended)
                 allowance.made = level
             if bound is not None and bound.cut:
