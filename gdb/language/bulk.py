@@ -199,7 +199,7 @@ class _Slots:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, str]]:
-    """A pattern in parts: text that is fixed; the kind of what stands behind it, and how that is written."""
+    """A pattern in parts: text that is fixed; the kind of what follows it, and how that is written."""
     pieces = LITERAL.split(text)
     for k, piece in enumerate(pieces[::2]):
         at = 0

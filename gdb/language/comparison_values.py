@@ -176,7 +176,7 @@ def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The vids or edge ids [first, end), whose values stand in a column from `row` on."""
+    """The vids or edge ids [first, end), whose values are in a column from `row` on."""
 
     first: int
     end: int

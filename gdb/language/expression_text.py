@@ -1,7 +1,7 @@
 """The texts of expressions and patterns, as `gdb.language.parser` reads them again.
 
-Names that are keywords stand in backquotes, and an operand has parentheses only where it would be read as something
-else without them.
+Names that are keywords are quoted in backquotes, and an operand has parentheses only where it would be read as
+something else without them.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ PATH_WORDS = (
 @quick
 @dataclass(frozen=True, slots=True)
 class _Filling:
-    """What stands in the braces of a node or relationship, and the WHERE behind."""
+    """The property map of a node or relationship, and the WHERE after it."""
 
     properties: tuple[tuple[Name, Expression], ...] = ()
     given: Expression | None = None
@@ -192,7 +192,7 @@ class PatternReader(ExpressionReader):
         place = cursor.since(start)
         if length is None:
             cure = "Write how often behind it, as in ((x)-->(y)){1,3}."
-            raise cursor.error(place, "a pattern in parentheses stands beside another.", cure)
+            raise cursor.error(place, "a pattern in parentheses follows another.", cure)
         plain = all(replace(node, place=_NOWHERE) == _NOBODY for node in path.nodes)
         if len(path.relationships) == 1 and plain and where is None:
             (only,) = path.relationships

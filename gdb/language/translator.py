@@ -93,7 +93,7 @@ _LARGEST = 10_000
 class Translator:
     """Translates resolved expressions over some columns.
 
-    names : columns that variables stand for.
+    names : columns that variables mean.
     before : what the rows that are gathered must have as well, each AS v0, v1, ...
     """
 
@@ -486,6 +486,6 @@ class Translator:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    from gdb.base.values import regex  # what asks for it is rare
+    from gdb.base.values import regex  # it is rarely needed
 
     return regex.compiled(pattern).fits(text)

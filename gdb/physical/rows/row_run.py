@@ -349,9 +349,7 @@ class Runner:
                 if bound is not None and bound.cut:
                     raise TooMany
                 allowance.make(ROW * len(some), "rows")
-                extended = [
-                    row for _, row in some
-                ]  # made for this pattern and exclusively owned
+                extended = [row for _, row in some]  # made for this pattern and exclusively owned
                 yield list(map(visible, extended)) if pattern.variants else shown(extended)
                 allowance.made = level
             if bound is not None and bound.cut:
