@@ -205,7 +205,7 @@ class Transaction:
 
         Parameters
         ----------
-        ids : or a table, of which only the column of ids is looked at.
+        ids : or a table, whose column of ids alone is read.
 
         Raises
         ------

@@ -1,8 +1,8 @@
-"""Python's collector of reference cycles while a query makes many objects, of which none is in a cycle.
+"""Control of Python's collector of reference cycles while a query makes many objects, none of them in a cycle.
 
-By default it looks at the youngest objects after every 700 that are made, and ever again at all of them: a third of the
-time of a statement over 30,000 rows. Meanwhile it is only run more rarely, so that what other threads leave behind is
-still collected.
+By default it looks at the youngest objects after every 700 that are made, and again and again at all of them: a third
+of the time of a statement over 30,000 rows. During such a query it only runs less often, so that the garbage of other
+threads is still collected.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from gdb.imports import deferred
 if TYPE_CHECKING:
     from sqlglot import exp as exp
 else:
-    # the largest of all imports: a query of which only the number of embeddings is wanted has no SQL
+    # the largest of all imports: a query that needs only the number of embeddings has no SQL
     exp = deferred("sqlglot.expressions")
 
 Value: TypeAlias = "int | float | bool | str | Sequence[Value] | Mapping[str, Value] | None"

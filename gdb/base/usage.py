@@ -115,7 +115,7 @@ def compiling() -> Iterator[None]:
 
 
 def unread(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, of which nothing counts as read: it looks at the graph in order to plan."""
+    """The function, whose reads do not count: it looks at the graph in order to plan."""
 
     @wraps(function)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -33,7 +33,7 @@ class Guarded:
 
 Made: TypeAlias = "Typed | Guarded | None"
 ToSql: TypeAlias = "Callable[..., Made]"
-"""SQL for arguments of which none is null throughout; None where it has none for values of these types."""
+"""SQL for arguments, none of them null throughout; None where it has none for values of these types."""
 
 GatheredSql: TypeAlias = "Callable[..., Typed | None]"
 """SQL of an aggregate: of its argument, whether each value counts once, and further arguments."""

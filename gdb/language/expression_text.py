@@ -220,7 +220,7 @@ def _connected(expression: Connected) -> tuple[int, str]:
 
 
 def _not_signed(operand: Expression) -> str:
-    """An operand behind a minus, which would make a number another number, and two of which could be an arrow."""
+    """An operand after a minus, which would make a number another number; two minuses could be an arrow."""
     text = expression_text(operand, Level.UNARY)
     unclear = isinstance(operand, (Literal, Negative)) or text[0].isdigit()
     return f"({text})" if unclear else text

@@ -409,7 +409,7 @@ class PatternReader(ExpressionReader):
         return _Bracket(variable, types, length, filling)
 
     def _one_of(self, of_type: LabelExpression) -> tuple[Name, ...]:
-        """The types of which a relationship may have any; none for all."""
+        """The types that a relationship may have, any one of them; none for all."""
         if not of_type.terms:
             return ()
         first, *others = of_type.terms

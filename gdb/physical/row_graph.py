@@ -116,7 +116,7 @@ def started(
     *,
     few: bool = False,
 ) -> tuple[Plan, PlannerSource]:
-    """The plan that lists the embeddings of a query graph of which rows bind some vertices, and the graph that it is
+    """The plan that lists the embeddings of a query graph where rows bind some vertices, and the graph that it is
     for: from the rows, where several vertices are bound and their values alone would lead to more embeddings than
     there are rows.
 

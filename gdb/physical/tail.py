@@ -124,7 +124,7 @@ class _Tail:
         return replace(found, numbered=lambda: self._compiled(NUMBER)[1])
 
     def _columns_alone(self) -> Tail | None:
-        """The tail of which no SELECT is ever run, so that none is written: its columns are the answer."""
+        """The tail whose columns are the answer: no SELECT is ever run, so that none is written."""
         from gdb.physical.columns.relation import Builder, outputs
 
         builder = Builder(self.scope, None)
@@ -157,7 +157,7 @@ class _Tail:
         begin = self._begin(builder, weight).only(self.demand.live)
         relation = over(builder, self.operators, self.names, begin)
         if builder.steps:
-            raise NotSupported("what is asked behind its rows takes more than one SELECT.")
+            raise NotSupported("the operators after its rows take more than one SELECT.")
         relation = settled(builder, relation, Demand(frozenset(self.names)))
         query, types = answer(relation, self.names)
         if any(type_.item in (TypeName.NODE, TypeName.RELATIONSHIP) for type_ in types):
@@ -179,7 +179,7 @@ class _Tail:
         begin = owned(builder, begin, pattern, self.demand)
         relation = over(builder, self.operators, self.names, begin)
         if not all(isinstance(step, Made) for step in builder.steps):
-            raise NotSupported("what is asked behind its rows takes more than their columns.")
+            raise NotSupported("the operators after its rows need more than their columns.")
         query, types = answer(relation, self.names)
         sql, made = written(query), outputs(self.names, types)
         used = builder.used(sql)

@@ -108,7 +108,7 @@ class _PhaseBuilder:
                 self.bind_edge(e)
 
     def _compare(self) -> None:
-        """Compare the values of elements of which the second was just bound."""
+        """Compare the values of two elements as soon as the second one is bound."""
         for c in self.query.graph.compared:
             ready = c.vertices <= set(self.bound) and c.edges <= set(self.named)
             if ready and not any(c is known for known in self.compared):

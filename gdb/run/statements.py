@@ -44,7 +44,7 @@ class Statement:
     values : of the parameters. tail : as they have it.
     given : the candidates that they admit instead of the plan's, None for those.
     mentions : each query vertex and edge with conditions, the parameters in them, and these.
-    lasting : parameters that nothing but such conditions mentions, and of which the plan's symmetry does not depend.
+    lasting : parameters that only such conditions mention, and that the plan's symmetry does not depend on.
     """
 
     bound: BoundQuery

@@ -167,7 +167,7 @@ class _Engine:
 
 
 def _loaded(code: bytes, names: list[str]) -> tuple[int, ...]:
-    """Where the functions of an object file are, of which an engine knows one of each name."""
+    """Addresses of the functions of an object file; an engine knows one function of each name."""
     for engine in _engines:
         if engine.names.isdisjoint(names):
             return engine.addresses(code, names)

@@ -294,7 +294,7 @@ class Expressions:
         *,
         exact: bool = False,
     ) -> Value:
-        """One of two values (or tuples of as many), of which only that one is computed."""
+        """One of two values (or tuples of as many); the other one is not computed."""
         first, second, after = (self.made.append_basic_block(n) for n in ("yes", "no", "chosen"))
         self.branch(test, first, second, exact=exact)
         found: list[tuple[Value, ...]] = []

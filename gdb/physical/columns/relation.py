@@ -116,7 +116,7 @@ class Builder:
 
     alone : the rows are the embeddings of one pattern that was bound to the scope before, and all must be one SELECT.
     scope : every element that any clause names is numbered in it, whichever clause it is in.
-    whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    whole : how many of the steps make tables whose every row is needed, whatever LIMIT follows.
     rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
     partly : what is compiled now makes rows of rows, so that some make some; not what tests that there is none.

@@ -98,7 +98,7 @@ def _pushable(
     run = _ComponentRun(context, pattern, component)
     found = run.distributed([condition])
     if found.left or (found.asked.between and not component.edges):
-        return False  # a vertex by itself may be but the end of a path, of which `candidates` are asked
+        return False  # a single vertex may be only the end of a path, which `candidates` handles
     if found.of_several:
         return not (condition.names & {*bound}) and not found.compared(run.scope)
     return all(run.typed(known.all()) for known in found.asked.pushed.values())

@@ -335,7 +335,7 @@ class _RowMatching:
     def _equalities(
         self, component: Component, found: Table, table: list[Numbered]
     ) -> list[tuple[I64, I64]]:
-        """Columns to join on that come from conditions `x = y`, of which one side is the component's and the other the
+        """Columns to join on that come from conditions `x = y`, where one side is the component's and the other the
         rows'."""
         if len(table) < 2 or found.count < 2:
             return []
