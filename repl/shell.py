@@ -185,7 +185,7 @@ class _Completer(Completer):
         self._names: Names | None = None
 
     def forget(self) -> None:
-        """Ask for the names again: another process may have loaded more."""
+        """Have the names read again: another process may have loaded more."""
         self._names = None
 
     def get_completions(

@@ -441,7 +441,7 @@ class Database(Queries):
     @boundary
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
-        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : see
         `load`.
 
         Raises

@@ -105,7 +105,7 @@ class Queries(Closing):
         text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
         parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
             of these.
-        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
+        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1"; each one holds the graph.
         memory : budget in bytes, or as in "8GB", at least 1 MiB; None for the database's. Arrays that have no room lie
             in temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
         gpu_memory : bytes of each GPU that it may hold, from 64 MiB on, or as in "2GB"; None for the database's, or for
@@ -142,7 +142,7 @@ class Queries(Closing):
         return result
 
     def _answered(self, request: Request) -> Result:
-        from gdb.run.pipeline import answer  # here and below: who imports a graph asks nothing
+        from gdb.run.pipeline import answer  # here and below: an import runs no query
 
         return self._work.do(
             lambda: answer(request, self._snapshot(), self._statements, self._change),
@@ -207,8 +207,8 @@ class Queries(Closing):
         return stream
 
     def cursor(self) -> Cursor:
-        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
-        for."""
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db)
+        need."""
         from gdb.dbapi import Cursor
 
         return Cursor(self)
@@ -294,7 +294,7 @@ class Queries(Closing):
             "my.cities(name :: STRING, code :: INTEGER?) :: (city :: STRING, people :: INTEGER?)"; the types are listed
             in docs/LANGUAGE.md. A question mark allows null.
         function : called with the arguments, as Python has them, once for each row that comes to CALL. It gives rows: a
-            list or tuple with the outputs in order, or a dict by their names. It may ask this Database.
+            list or tuple with the outputs in order, or a dict by their names. It may query this Database.
         help : what `CALL dbms.procedures()` says of it.
 
         Raises

@@ -131,7 +131,7 @@ class Work:
             outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
         outer, self._here.cancel = self._here.cancel, cancel
-        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may ask its database
+        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may query its database
             cancel.outer = outer
         try:
             return work()

@@ -32,7 +32,7 @@ class Transaction:
 
     The block's end commits, durably; an exception that leaves the block, or `rollback`, drops everything. Ctrl-C waits
     for the commit, and then raises a KeyboardInterrupt whose text says that it was made. Each method
-    takes many nodes or relationships at once, and either does all that it is asked or raises and changes nothing. Nodes
+    takes many nodes or relationships at once, and either makes all its changes or raises and makes none. Nodes
     are named by their ids, relationships by their type and the ids of their ends.
 
     Others see the graph as it was until the commit. One transaction writes at a time, over all processes.
@@ -291,8 +291,8 @@ class Transaction:
         *,
         id_space: str | tuple[str, str] = "",
     ) -> int:
-        """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table, of
-        which only the columns of both ends are looked at."""
+        """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table;
+        only its columns of both ends are read."""
         with self._changing(lambda: given_relationships(starts, ends, values=False)) as (
             changes,
             given,

@@ -111,8 +111,8 @@ def undivided(lock: L) -> L:
 
 # ---- around fork() ---------------------------------------------------------------------------------
 
-# What gdb imports when it is first needed, in whichever thread that is. (A program's own module may be imported for
-# ever: one whose body is a server.)
+# What gdb imports when it is first needed, in whichever thread that is. (The import of a program's own module may never
+# end: one whose body is a server.)
 _IMPORTED_LATE = sys.stdlib_module_names | {
     *("gdb", "duckdb", "llvmlite", "nanoarrow", "numpy", "sqlglot", "cupy", "pyarrow", "networkx")
 }

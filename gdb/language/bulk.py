@@ -112,7 +112,7 @@ class _BulkReader:
         self._by_key: dict[Key, _Shape | None] = {}
 
     def read(self, at: int) -> int:
-        """Read patterns, the first of which begins here; where the last one ends."""
+        """Read patterns, beginning here; where the last one ends."""
         text, shape, end = self.text, None, at
         while True:
             found = None if shape is None else shape.matches.match(text, at)

@@ -46,8 +46,8 @@ class QueryFacts:
 class Frame:
     """The variables of one place. names : those that WITH may drop, in the order in which they came.
 
-    around : what stands around a subquery or a comprehension: it stays visible whatever WITH does.
-    asked : where somebody wants to know, gathers the names that were looked for here.
+    around : the scope around a subquery or a comprehension: it stays visible whatever WITH does.
+    asked : where the caller needs it, gathers the names that were looked up here.
     dropped : names that a WITH before did not pass on.
     """
 

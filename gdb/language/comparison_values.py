@@ -57,7 +57,7 @@ def pair(
     """The values of both sides by vid or edge id, i64, within `LARGEST`; `MISSING` for null, and for NaN where that
     makes the comparison false.
 
-    calculated : their differences matter, and not only which is larger. unequal : they are asked to differ. ordered : a
+    calculated : their differences matter, and not only which is larger. unequal : they must differ. ordered : a
     NaN is to be neither less nor more than anything.
 
     Returns

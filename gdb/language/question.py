@@ -33,7 +33,7 @@ FEW = 64
 
 @dataclass(slots=True)
 class Asked:
-    """Conditions by what they ask.
+    """Conditions by what they require.
 
     pushed : of one element. between : edges that are there, or with `exists` false are not. apart : vertices that
         differ. compared : comparisons of two elements that the nest makes. rest : all others.

@@ -87,8 +87,8 @@ class Gathered:
 class Aggregate:
     """One row for each group of rows whose keys are equal; without keys one row, also of no rows.
 
-    rest : names whose value in the first row each group keeps. Expressions behind it ask them only for what is
-        the same in all rows of a group.
+    rest : names whose value in the first row each group keeps. Later expressions use only what is the same in
+        all rows of a group.
     """
 
     keys: tuple[Column, ...]

@@ -118,7 +118,7 @@ def _climbed(
     source: random.Random,
     root: int | None,
 ) -> tuple[float, Order]:
-    """The cheapest order that changes lead to, each of which makes it cheaper."""
+    """The cheapest order that a sequence of changes leads to, each one making it cheaper."""
     n = len(order)
     for _ in range(tries):
         changed = list(order)

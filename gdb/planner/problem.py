@@ -52,7 +52,7 @@ class Problem:
 
     def least_of(self, orbit: list[int], *, hubs_first: bool) -> Problem:
         """The embeddings in which the first vertex of an orbit has the smallest vid of it, or with not `hubs_first` the
-        largest: as many for each of its vertices, all of which differ."""
+        largest: as many for each of its vertices, which all differ."""
         first, others = orbit[0], orbit[1:]
         pairs = {(x, first) if hubs_first else (first, x) for x in others}
         known = {(min(p), max(p)) for p in pairs}

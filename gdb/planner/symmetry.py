@@ -30,8 +30,8 @@ Signature = tuple[tuple[object, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand
-    behind each kept one; `fixed` are vertices whose orbit was left alone. moves : for each orbit that was broken, in
+    """The symmetry that was broken: `restrictions` (u, v) mean vid(u) > vid(v); each kept embedding represents
+    `multiplicity` embeddings; `fixed` are vertices whose orbit was left alone. moves : for each broken orbit, in
     their order, automorphisms that take its vertex to the others and leave the vertices of those before where they are.
     """
 

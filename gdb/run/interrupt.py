@@ -56,7 +56,7 @@ class _Noticed:
         self.over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        # put back by somebody who took it for the program's own, or in a child that another thread of the parent forked
+        # put back by code that took it for the program's own, or in a child that another thread of the parent forked
         if self.over or self.born != forks.generation():
             self.before(number, frame)
             return

@@ -228,7 +228,7 @@ def key_of(request: Request) -> Hashable:
 
 
 class Statements:
-    """The statements of one database, for one snapshot at a time; any number of threads may ask.
+    """The statements of one database, for one snapshot at a time; safe for any number of threads.
 
     texts : what was parsed, which lasts beyond a snapshot.
     """

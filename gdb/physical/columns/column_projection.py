@@ -106,7 +106,7 @@ def _answered(
     if not any(map(asks, expressions)):
         return relation, expressions
     from gdb.physical.columns.pattern_columns import (
-        PatternColumns,  # a tail asks no pattern, and need not wait for it
+        PatternColumns,  # a tail has no such pattern, and need not wait for it
     )
 
     asked = PatternColumns(builder, relation)

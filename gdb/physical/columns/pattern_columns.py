@@ -1,6 +1,6 @@
 """Patterns inside expressions: pattern predicates, EXISTS { } and COUNT { } become columns of the relation.
 
-What they ask is matched for all rows at once, and counted for each row.
+The patterns are matched for all rows at once, and counted for each row.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ class Held:
     element : the query vertex or edge of the scope that it is; None for other values.
     origin : a table, and the column in it, that has all its values; None where there is none yet.
     stored : columns of what was taken from the store for it when it was matched, by what and key.
-    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships, of
-        which nothing else is known.
-    gathered : it is an element of the one pattern whose embeddings the rows are, and has no column yet: what is asked
+    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships;
+        nothing else is known of them.
+    gathered : it is an element of the one pattern whose embeddings the rows are, and has no column yet: what is needed
         of it becomes a column of the embeddings (`Builder.take`).
     """
 
@@ -196,7 +196,7 @@ class Builder:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """While what is compiled asks how many there are, or whether there is none."""
+        """While what is compiled counts rows, or tests that there is none."""
         before, self.partly = self.partly, False
         try:
             yield

@@ -180,7 +180,7 @@ def candidates(
 
 @dataclass(slots=True)
 class _Distributed:
-    """Conditions by what they ask.
+    """Conditions by what they require.
 
     of : those on one element, by element. of_several : those that compare two; their expressions are `asked.rest`.
     left : all that are for none of it.
@@ -192,7 +192,7 @@ class _Distributed:
     left: list[Condition] = field(default_factory=list)
 
     def take(self, condition: Condition, one: Asked) -> None:
-        """Add what one condition asks."""
+        """Add what one condition requires."""
         for element, known in one.pushed.items():
             self.of.setdefault(element, []).append(condition)
             several = self.asked.pushed.setdefault(element, ElementConditions())

@@ -176,7 +176,7 @@ class Runner:
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
 
-    # ---- what expressions ask ----------------------------------------------------------------------
+    # ---- patterns and subqueries in expressions ----------------------------------------------------
 
     def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
         """The row extended by every way to match a pattern."""

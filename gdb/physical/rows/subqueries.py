@@ -74,7 +74,7 @@ class Prepared:
         return Variable(name, part.place)
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Answer what the expressions ask, for rows that have the same names."""
+        """Answer the patterns of the expressions, for rows that have the same names."""
         if not rows or not self.questions:
             return
         from gdb.physical.rows.pattern_answers import numbers
