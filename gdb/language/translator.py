@@ -217,7 +217,7 @@ class Translator:
         items = [self.translate(item) for item in expression.items]
         kind = self._one_kind(items, expression.place)
         if kind not in (*SCALARS, TypeName.NULL):
-            raise self.refuse(expression.place, f"a list of which an item is {kind} is")
+            raise self.refuse(expression.place, f"a list with an item of type {kind} is")
         type_ = Type(TypeName.LIST, kind)
         return Typed(cast(exp.Array(expressions=[i.sql for i in items]), sql_type(type_)), type_)
 

@@ -229,7 +229,7 @@ class _RegexReader:
         if not letter or (letter.isascii() and letter.isalpha()):
             self.wrong(
                 rf"has the escape \{letter}, which is none",
-                r"Write \\ before a character that stands for itself, as in '\\('.",
+                r"Write \\ before a special character that is meant literally, as in '\\('.",
             )
         return ord(letter)
 
