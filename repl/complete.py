@@ -132,7 +132,7 @@ _OWNER = re.compile(r"([^\W\d]\w*)\.\Z")
 
 
 def _keys(before: str, bracket: str, names: Names) -> Iterable[str]:
-    """The property keys, those first that the labels or types of what stands before the cursor have."""
+    """The property keys; first those that the labels or types of the element before the cursor have."""
     owner = _OWNER.search(before)
     named = [*_NAMED.finditer(before)]
     if owner is not None:

@@ -355,7 +355,7 @@ def _of_list(given: Sequence[object]) -> Column:
 
 
 def _types(values: Sequence[object]) -> set[type]:
-    """Of values, and of the items of lists."""
+    """The types of values, and of the items of lists."""
     kinds = set(map(type, values))
     if list in kinds:
         kinds |= {type(item) for value in values if isinstance(value, list) for item in value}

@@ -26,7 +26,7 @@ _SHORT = 128  # items of a loop that needs no look at the clock
 
 
 class Allowance:
-    """Of one query.
+    """The allowance of one query.
 
     limit : bytes. deadline : of time.monotonic(). cancel : the query's. None bounds nothing.
     made : bytes of temporary values that may be alive. kept : bytes that are held until they are

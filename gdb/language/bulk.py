@@ -190,7 +190,7 @@ class _Slots:
         self.made = "".join(made)
 
     def expression(self) -> re.Pattern[str]:
-        """What matches patterns of this shape, and what stands before the next one."""
+        """The regular expression of patterns of this shape, and of the text before the next one."""
         between, kinds = self.key
         pieces = [re.escape(between[0])]
         for kind, fixed in zip(kinds, between[1:], strict=True):

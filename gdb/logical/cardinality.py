@@ -34,7 +34,7 @@ from gdb.logical.operators import (
 OfMatch: TypeAlias = Callable[[Match], float | None]
 """The rows that a MATCH makes of one row before it, None where that is not known."""
 Values: TypeAlias = Mapping[str, object]
-"""Of parameters."""
+"""The values of parameters, by name."""
 
 _KEEPS = (Project, Sort, Create, Set, Remove, Delete, Foreach)
 

@@ -187,7 +187,7 @@ class Plan:
 
     @property
     def names(self) -> Names:
-        """Of its answer."""
+        """The names of the answer's columns."""
         return behind(self.sides[0], self.start)
 
 

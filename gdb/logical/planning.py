@@ -26,7 +26,7 @@ PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
 )
 """In the order in which they run. They take the operators, and the names of the answer's columns."""
 NAMES = tuple(function.__name__ for function in (*REWRITES, *PASSES))
-"""Of rewrites and passes."""
+"""The names of rewrites and passes."""
 
 
 def planned(

@@ -127,7 +127,7 @@ class BoundQuery:
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """Of the parameters."""
+        """The values of the parameters, by name."""
         return self.sources.scope.parameters
 
     @property

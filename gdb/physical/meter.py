@@ -63,11 +63,11 @@ class Meter:
         self._since = time.perf_counter()
 
     def operator(self, operator: object) -> Figures:
-        """Of an operator, which lives as long as the meter."""
+        """The figures of an operator, which lives as long as the meter."""
         return self.operators.setdefault(id(operator), Figures())
 
     def step(self, name: str) -> Figures:
-        """Of a step."""
+        """The figures of a step."""
         return self.steps.setdefault(name, Figures())
 
     @contextmanager

@@ -44,7 +44,7 @@ class Shape:
         return 1
 
     def against(self, rest: int) -> int:
-        """Of some vertices those that keep them from being counted without loops: what lies on a cycle, else what has
+        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what has
         to differ from others and is neither like them nor, with one of them, alone."""
         known = self._against.get(rest)
         if known is None:

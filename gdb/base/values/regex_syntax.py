@@ -175,7 +175,7 @@ class _RegexReader:
     # ---- escapes -----------------------------------------------------------------------------------
 
     def escape(self) -> str:
-        """A backslash and what it stands before, outside of a set."""
+        """A backslash and what it escapes, outside of a set."""
         letter = self.pattern[self.at + 1 : self.at + 2]
         if letter == "Q":
             return self.quoted()

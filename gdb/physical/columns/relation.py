@@ -141,7 +141,7 @@ class Builder:
 
     @property
     def context(self) -> RowContext:
-        """Of the run that may follow. Raises NotSupported: there is none, `alone`."""
+        """The context of the run that may follow. Raises NotSupported: there is none, `alone`."""
         if self._context is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
         return self._context

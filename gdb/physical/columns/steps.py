@@ -156,7 +156,7 @@ class FirstRows:
 
     @property
     def name(self) -> str:
-        """Of the table."""
+        """The name of the table."""
         last = self.steps[-1]
         return last.name
 
