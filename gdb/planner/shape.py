@@ -44,8 +44,8 @@ class Shape:
         return 1
 
     def against(self, rest: int) -> int:
-        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what has
-        to differ from others and is neither like them nor, with one of them, alone."""
+        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what
+        has to differ from others and is neither like them nor, with one of them, alone."""
         known = self._against.get(rest)
         if known is None:
             known = self._against[rest] = self._cycles(rest) or self._entangled(rest)
