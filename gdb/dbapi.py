@@ -62,7 +62,7 @@ class Executor(Protocol):
 class Cursor(Closing):
     """Runs statements, and gives the rows of the last one; made by `Database.cursor` and `Connection.cursor`.
 
-    arraysize : how many rows `fetchmany` gives where it is not told.
+    arraysize : the number of rows that `fetchmany` gives by default.
     """
 
     def __init__(self, executor: Executor) -> None:

@@ -69,7 +69,7 @@ class FolderTaken(StoreError, FileExistsError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a store: the invariant that does not hold ("" where only a whole check tells), and the file
+    """What is wrong with a store: the violated invariant ("" where only a whole check determines it), and the file
     that shows it. docs/FORMAT.md lists the invariants."""
 
     invariant: str
@@ -109,7 +109,7 @@ class StoreLocked(StoreError):
 
 
 class ReadOnlyError(StoreError, PermissionError):
-    """A write was asked of a database opened read-only, or of a snapshot."""
+    """A write to a database opened read-only, or to a snapshot."""
 
     code = "READ_ONLY"
 
@@ -332,7 +332,7 @@ def no_more_memory() -> OutOfBudget:
 
 
 class DeviceError(RunError):
-    """The device asked for does not exist or failed."""
+    """The requested device does not exist or failed."""
 
     code = "DEVICE"
 
@@ -351,7 +351,7 @@ class LimitExceeded(RunError, ValueError):
 
 
 class NotOneRow(RunError, ValueError):
-    """An answer was asked for its only row, and has none or several."""
+    """The only row of an answer was requested, and it has none or several."""
 
     code = "ROWS"
 

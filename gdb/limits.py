@@ -1,5 +1,5 @@
-"""Sizes of a query and of its result that gdb refuses to go beyond, so that no text can exhaust the stack or the
-planner, and none a program that asks what others wrote.
+"""Limits on the sizes of a query and of its result, so that no text can exhaust the stack, the planner, or a program
+that runs queries written by others.
 
 Plain numbers of this module: a program may set them (`gdb.limits.MAX_DEPTH = 50`), and they are read at each query. A
 database may have others of its own: `gdb.connect(limits={"MAX_DEPTH": 50})`, `gdbsh --limit MAX_DEPTH=50`.

@@ -59,7 +59,7 @@ def _without_frames(magic: Callable[P, T]) -> Callable[P, T]:
         try:
             return magic(*args, **kwargs)
         except GdbError as error:
-            if not keeps_frames(error):  # IPython asks an exception for this
+            if not keeps_frames(error):  # IPython calls `_render_traceback_`
                 text = f"{type(error).__name__}: {error}"
                 error._render_traceback_ = text.splitlines  # type: ignore[attr-defined]
             raise

@@ -1,4 +1,4 @@
-"""The query graph: what the MATCH part of a query asks for, free of the text that it came from.
+"""The query graph: the pattern of a query's MATCH clauses, independent of the text that it came from.
 
 Vertices and edges are numbered from 0; names are kept for messages only. Predicates on one element
 arrive evaluated: as a set of allowed vids or edge ids (design.md §3).
@@ -68,7 +68,7 @@ class QueryEdge:
     wanted : the embeddings table must have this edge's id as a column.
     allowed : edge ids that pass this edge's own predicates, i64[k] ascending, or None.
     predicate : as for QueryVertex.
-    clause : the MATCH that it stands in; that relationships differ holds within one.
+    clause : the MATCH that it is in; that relationships differ holds within one.
     exists : only whether there is such a data edge matters: it is not bound, so parallel ones count once, and it
         may be one that another query edge is matched by.
     """

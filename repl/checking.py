@@ -1,4 +1,4 @@
-"""What a check of a store found, as text: a table of the invariants by name, and what is wrong."""
+"""The report of a store check as text: a table of the invariants by name, and the faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which function calls which, as far as names tell: the CALLS edges of the code graph.
+"""The CALLS edges of the code graph: which function calls which, as far as names resolve statically.
 
 A called name is looked up as Python does, through the scopes of the functions around it and the
 module; a name that is assigned in a function, or is a parameter, could be anything and is passed
@@ -27,7 +27,7 @@ from .codenames import (
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_INSTANCE = "()"  # behind the id of a class: what `self` stands for
+_INSTANCE = "()"  # after the id of a class: the meaning of `self`
 _SUPER = "super()"  # in a scope: the class whose bases super() means
 
 
@@ -74,7 +74,7 @@ def _calls(
 
 
 def _target(graph: CodeGraph, function: ast.expr, scopes: Sequence[Scope]) -> str:
-    """The id of what is called; "" or an unknown id if that cannot be told."""
+    """The id of what is called; "" or an unknown id if that cannot be determined."""
     match function:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
             cls = meant(name, scopes)
@@ -95,7 +95,7 @@ def _target(graph: CodeGraph, function: ast.expr, scopes: Sequence[Scope]) -> st
 
 
 def _scope(module: Module, function: Function, cls: str = "") -> Scope:
-    """What the local names of a function stand for: known for its imports and for `self` only.
+    """The meanings of a function's local names: known for its imports and for `self` only.
 
     cls : the class that the function is a method of, "" for none.
     """

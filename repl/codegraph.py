@@ -95,7 +95,7 @@ def _built(folder: Path, compiled: Collection[str]) -> CodeGraph:
     for module in modules:
         codecalls.add_calls(graph, module)
     for module in modules:
-        module.tree = None  # millions of nodes that nobody needs any more
+        module.tree = None  # millions of nodes that are no longer needed
     return graph
 
 
@@ -138,7 +138,7 @@ def _define(
 
 
 def _import(graph: CodeGraph, module: Module, compiled: Collection[str]) -> None:
-    """IMPORTS edges of all import statements, and what the names of the global ones stand for."""
+    """IMPORTS edges of all import statements, and what the names of the global ones mean."""
     for node in all_statements(module.body):
         for name in dict.fromkeys(_imported(graph, module, node, compiled)):
             graph.modules.setdefault(name, Module(name))

@@ -1,5 +1,5 @@
-"""What names stand for in the code graph: the modules, their global names, and how a dotted name is
-looked up through imports.
+"""Name resolution for the code graph: the modules, their global names, and the look-up of a dotted name
+through imports.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TypeAlias
 
 from gdb.records import dataclass, field
 
-Scope: TypeAlias = dict[str, str]  # name -> id of what it stands for, "" where that cannot be told
+Scope: TypeAlias = dict[str, str]  # name -> id of what it means, "" where that is unknown
 
 _HOPS = 8  # how often a name may be passed on (from ._x import y); more is a circle
 
 
 @dataclass(slots=True)
 class Module:
-    """One module: its dotted name, tree, and what its global names stand for.
+    """One module: its dotted name, tree, and what its global names mean.
 
     tree : None for a module that is compiled into Python or an extension, and when the graph is built.
     stars : modules from which it imports `*`.
@@ -98,7 +98,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def bound(module: Module, node: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names that an import statement binds, and what they stand for; not those of `*`."""
+    """The names that an import statement binds, and what they mean; not those of `*`."""
     match node:
         case ast.Import():
             for alias in node.names:
@@ -152,9 +152,9 @@ def _public(module: Module) -> list[str]:
 
 
 def resolved(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) -> str:
-    """The id that a dotted name stands for, or a name that is no id; "" if that cannot be told.
+    """The id that a dotted name resolves to, or a name that is no id; "" if that is unknown.
 
-    scopes : what names stand for, the innermost scope first.
+    scopes : what names mean, the innermost scope first.
     """
     attributes: list[str] = []
     while isinstance(expression, ast.Attribute):
@@ -167,7 +167,7 @@ def resolved(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) ->
 
 
 def meant(name: str, scopes: Sequence[Scope]) -> str:
-    """What a name stands for in the innermost scope that has it; "" if that cannot be told."""
+    """The meaning of a name in the innermost scope that has it; "" if that is unknown."""
     return next((scope[name] for scope in scopes if name in scope), "")
 
 

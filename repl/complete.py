@@ -1,4 +1,4 @@
-"""What could come next: a pure function of the text before the cursor and the graph's names."""
+"""Completion of statements and commands: a pure function of the text before the cursor and the graph's names."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def complete(text: str, names: Names) -> list[Candidate]:
 
 
 def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]:
-    """What may stand behind `before`, and its kind."""
+    """What may follow `before`, and its kind."""
     called = _CALLED.search(before)
     if called is not None:
         start = called[1].lower()
@@ -132,7 +132,7 @@ _OWNER = re.compile(r"([^\W\d]\w*)\.\Z")
 
 
 def _keys(before: str, bracket: str, names: Names) -> Iterable[str]:
-    """The property keys, those first that the labels or types of what stands before the cursor have."""
+    """The property keys; first those that the labels or types of the element before the cursor have."""
     owner = _OWNER.search(before)
     named = [*_NAMED.finditer(before)]
     if owner is not None:

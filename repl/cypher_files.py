@@ -23,7 +23,7 @@ def is_cypher(path: Path) -> bool:
         return False
     try:
         first = next((line for line in head(path) if line.strip()), "")
-    except ImportFailed:  # who reads it as data tells why
+    except ImportFailed:  # reading it as data raises the error
         return False
     found = other_kind(first)
     return found is not None and found[0] == CYPHER
@@ -34,7 +34,7 @@ def load(db: Database, paths: Sequence[Path]) -> str:
 
     Raises
     ------
-    GdbError : what the statement that fails raises; its line is told, and nothing was stored.
+    GdbError : what the failing statement raises; the message names its line, and nothing was stored.
     """
     begun, nodes, relationships, lines = time.monotonic(), 0, 0, list[str]()
     with db.importing(), db.transaction() as changes:

@@ -46,7 +46,7 @@ class Format(StrEnum):
 
     @property
     def for_people(self) -> bool:
-        """Whether a person reads it, who is told more than the rows."""
+        """Whether a person reads it: then more than the rows is printed."""
         return self in (Format.TABLE, Format.BOX, Format.LINE)
 
 

@@ -1,4 +1,4 @@
-"""What `gdbsh load` and `.load` take and do: one list of options, which are those of `Database.load`."""
+"""The commands `gdbsh load` and `.load`: one list of options, which are those of `Database.load`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a line, split as a POSIX shell does: names with blanks stand in quotes.
+    """The words of a line, split as a POSIX shell does: names with blanks need quotes.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _add(
 
 
 def add_packed(group: argparse._ActionsContainer) -> None:
-    """Add what `gdbsh load` and `gdbsh compact` are told of the form of the store."""
+    """Add the options of `gdbsh load` and `gdbsh compact` for the form of the store."""
     group.add_argument(
         "--packed",
         action=argparse.BooleanOptionalAction,
@@ -158,7 +158,7 @@ _READ: Mapping[str, Callable[[str], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was asked for: the options, and the files by label and type where they have one."""
+    """The parsed command line: the options, and the files by label and type where they have one."""
 
     options: argparse.Namespace
     nodes: list[Path] | dict[str, list[Path]] | None
@@ -166,8 +166,8 @@ class Given:
 
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> Given:
-    """What the words ask for; what is wrong with them is told by `parser.error`."""
-    options = parser.parse_intermixed_args(words)  # files may stand before and behind options
+    """The parsed words; `parser.error` reports what is wrong with them."""
+    options = parser.parse_intermixed_args(words)  # files may come before and after options
     asks_for_help = getattr(options, "help", False)
     if not (options.files or options.nodes or options.edges or asks_for_help):
         parser.error("give a FILE, or --nodes and --edges")
@@ -196,8 +196,8 @@ def _named(
 def scripts_of(
     parser: argparse.ArgumentParser, given: Given, root: str | None = None
 ) -> list[Path]:
-    """The files, where they are scripts of Cypher; none where they are not. Scripts and data together are told by
-    `parser.error`.
+    """The files, where they are scripts of Cypher; none where they are not. `parser.error` reports a mixture of
+    scripts and data.
 
     root : the folder that files must lie in; then none is taken for a script, and the import refuses it.
     """
@@ -219,7 +219,7 @@ def scripts_of(
 
 
 def loaded(db: Database, given: Given, scripts: Sequence[Path]) -> str:
-    """Import what was asked for, or run `scripts_of` it; what that did. Raises GdbError; then nothing was stored."""
+    """Import the given files, or run `scripts_of` them; what that did. Raises GdbError; then nothing was stored."""
     if scripts:
         from . import cypher_files
 
@@ -228,7 +228,7 @@ def loaded(db: Database, given: Given, scripts: Sequence[Path]) -> str:
 
 
 def load(db: Database, given: Given) -> LoadReport:
-    """Import what was asked for.
+    """Import the given files.
 
     Raises
     ------

@@ -15,7 +15,7 @@ _DEFAULT = "less -FRSX"  # leaves at once where all fits, and does not fold line
 
 
 def paged(shown: Iterable[str]) -> None:
-    """Hand lines to the pager as it asks for them, until it is left; then the others are not asked for.
+    """Write lines to the pager as it reads them, until the user quits it; the remaining lines are not computed.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from .statements import Statement, streamed
 
 
 def run(session: Session, statements: Iterable[Statement], source: str = "") -> None:
-    """Run statements up to the first that fails, whose line is told, or up to `.exit`.
+    """Run statements up to the first that fails, whose line is printed, or up to `.exit`.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def run(session: Session, statements: Iterable[Statement], source: str = "") -> 
         try:
             perform(session, statement)
         except GdbError as error:
-            if session.interactive or not isinstance(error, Cancelled):  # main tells it otherwise
+            if session.interactive or not isinstance(error, Cancelled):  # main reports it otherwise
                 session.fail(error)
             if source or number or next(waiting, None) is not None:
                 session.err.write(f"({where(statement, error, source)}; stopped there)\n")

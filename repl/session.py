@@ -37,7 +37,7 @@ class Session:
 
     rows : of an answer that are shown at a terminal; None for all.
     width : places of a table; None for those of the terminal.
-    interactive : a person reads along, so the number of rows is told.
+    interactive : a person reads along, so the number of rows is printed.
     leaving : set by `.exit`.
     last : the last query that has only read, "" where there is none, or the last one wrote.
     typed : the last query, whatever it does.
@@ -77,7 +77,7 @@ class Session:
         Raises
         ------
         GdbError : the query cannot be understood or finished.
-        BrokenPipeError : nobody reads `out` any more.
+        BrokenPipeError : the reader of `out` has closed it.
         """
         try:
             self._query(text)
@@ -165,7 +165,7 @@ class Session:
                 self.err.write(sentence(summary.effects) + "\n")
 
     def say(self, text: str) -> None:
-        """Print something that is not an answer but was asked for."""
+        """Print the output of a command, which is not the answer of a query."""
         self.out.write(text + "\n")
         self.out.flush()
 

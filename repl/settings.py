@@ -77,7 +77,7 @@ SETTINGS = {
         _number("rows", "Show at most so many rows of an answer at a terminal.", "all"),
         _number("width", "Cut tables to so many places instead of the terminal's.", "auto"),
         _switch("pager", "Show whole answers in $PAGER, where the output is a terminal."),
-        _switch("timer", "Tell how long each query took."),
+        _switch("timer", "Show how long each query took."),
         _switch("quiet", "Print answers and errors only, not what a query changed."),
         _switch("echo", "Print each statement before it is run."),
         _switch("guard-formulas", "Put an apostrophe before formulas in CSV."),

@@ -83,7 +83,7 @@ def perform_all(session: Session, text: str) -> None:
             commands.perform(session, statement)
             if session.leaving:
                 break
-    except BrokenPipeError:  # nobody reads what is printed
+    except BrokenPipeError:  # the reader of the output has gone
         raise
     except (GdbError, OSError) as error:  # OSError: the disk of `.output` is full
         session.fail(error)
@@ -143,7 +143,7 @@ def _names(session: Session) -> Names:
     files = {name: option_names() for name, held in commands.names().items() if held.takes_files}
     try:
         schema, procedures = session.db.schema(), session.db.procedures()
-    except GdbError:  # it is told when a query is run; completion stays silent
+    except GdbError:  # the next query reports it; completion stays silent
         return Names(commands=known, files=files, listed=_listed)
     called = tuple(text.partition("(")[0] for text in procedures)
     return Names(
@@ -164,11 +164,11 @@ def _keys_of(schema: Schema) -> dict[str, tuple[str, ...]]:
 
 
 def _listed(beginning: str) -> list[str]:
-    """The files and folders whose path begins so, as it was begun; hidden ones when asked for."""
+    """The files and folders whose path begins so, as it was begun; hidden ones where the name begins with a dot."""
     folder, slash, start = beginning.rpartition("/")
     try:
         held = sorted(Path(folder + slash or ".").expanduser().iterdir())
-    except (OSError, ValueError, RuntimeError):  # it is no folder, or ~nobody
+    except (OSError, ValueError, RuntimeError):  # it is no folder, or ~ of an unknown user
         return []
     return [
         f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}"
@@ -178,14 +178,14 @@ def _listed(beginning: str) -> list[str]:
 
 
 class _Completer(Completer):
-    """`complete` with the names of the graph, which are asked for once for each prompt."""
+    """`complete` with the names of the graph, which are read once for each prompt."""
 
     def __init__(self, names: Callable[[], Names]) -> None:
         self._ask = names
         self._names: Names | None = None
 
     def forget(self) -> None:
-        """Ask for the names again: another process may have loaded more."""
+        """Have the names read again: another process may have loaded more."""
         self._names = None
 
     def get_completions(

@@ -2,8 +2,8 @@
 
 A statement is a query, or a dot-command: a dot in first place, or a colon as in Neo4j's shell, up to
 the end of its line; `help`, `exit`, `quit`, `begin`, `commit` and `rollback` alone on a line are commands as well. Only
-quotes and comments are looked at here; what a query means is for gdb.language, which also tells
-what is wrong with an unclosed string.
+quotes and comments are looked at here; what a query means is for gdb.language, which also reports
+an unclosed string.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Ticker:
-    """Tells seconds and rows while a block waits for them.
+    """Prints seconds and rows while a block waits for them.
 
     err : the terminal; None shows nothing. begun : `time.perf_counter` of the query. rows : that were found so far.
     """

@@ -1,4 +1,4 @@
-"""Errors in the words of the shell: what the library tells to write in Python, as options and commands."""
+"""Errors in the words of the shell: cures that the library gives in Python become options and commands."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an answer is: its rows and columns, its elements, its summary, and what they can be made."""
+"""Answers of queries: rows and columns, elements, the summary, and conversions to other libraries' types."""

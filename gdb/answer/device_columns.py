@@ -25,9 +25,9 @@ class DeviceColumn(Protocol):
 class DeviceColumns(Mapping[str, DeviceColumn]):
     """The answer of `Database.device_columns`: the columns in the order of RETURN, by name, on one GPU.
 
-    Each is an int64 array of user's ids, one for each row, complete and in nobody else's use:
-    `cupy.asarray(found["a"])` and `torch.from_dlpack(found["a"])` take it without a copy. It lives as long as anybody
-    holds it, also after the database is closed. Rows are in no promised order, the same in all columns.
+    Each is an int64 array of user's ids, one for each row, complete and exclusively owned:
+    `cupy.asarray(found["a"])` and `torch.from_dlpack(found["a"])` take it without a copy. It lives as long as a
+    reference to it, also after the database is closed. Rows are in no promised order, the same in all columns.
     """
 
     def __init__(

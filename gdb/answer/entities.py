@@ -38,7 +38,7 @@ class Element(Mapping[str, Any]):
     """What nodes and relationships have in common: each is a mapping of its properties.
 
     `element["name"]` is the property, and so is `element.name` where the class has nothing of that name. An element is
-    true also without properties, so that `if row.n:` tells whether there is one.
+    true also without properties, so that `if row.n:` tests whether there is one.
     """
 
     __slots__ = ()

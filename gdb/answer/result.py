@@ -1,4 +1,4 @@
-"""What a query gives back: rows, which are tuples with names, or columns as Arrow.
+"""The result of a query: rows, which are tuples with names, or columns as Arrow.
 
 The answer is kept as whatever ran the query left it; values become Python objects when rows are read.
 """
@@ -124,7 +124,7 @@ class Result:
 
         Parameters
         ----------
-        kind : the type that the value must have, for type checkers and for whoever wants to be sure. An integer passes
+        kind : the type that the value must have, for type checkers and as a check at run time. An integer passes
             for a float and becomes one; a boolean is no integer.
 
         Raises
@@ -177,7 +177,7 @@ class Result:
     def draw(self, path: str | os.PathLike[str] | None = None) -> Drawing | Any:
         """A drawing of all nodes and relationships in the answer, also of those in paths, lists and maps.
 
-        Nodes are laid out by forces, coloured by their labels, and have the property that tells them apart best as
+        Nodes are laid out by forces, coloured by their labels, and have the property that distinguishes them best as
         caption (a name or title, else a text, else the id). A notebook shows the drawing; it needs no network. Up to
         300 nodes and relationships are drawn so; more by ipysigma, whose widget is the result, where it is installed.
 
@@ -216,7 +216,7 @@ class Result:
         """Arrow's PyCapsule interface: `polars.DataFrame(r)`, `pyarrow.table(r)`, `duckdb.sql("FROM r")`.
 
         Nodes become structs of id, labels and properties; relationships structs of type, start, end and
-        properties; maps and paths structs as well; `gdb.answer.cells` tells what becomes of all other values.
+        properties; maps and paths structs as well; `gdb.answer.cells` documents the types of all other values.
         """
         return self._answer.exported().__arrow_c_stream__(requested_schema)
 
@@ -224,7 +224,7 @@ class Result:
         """The rows as Arrow, at most `size` at a time, all of one type; no rows, no batches.
 
         Each is a struct array with the columns as its fields, which `pyarrow.record_batch`, `polars.DataFrame` and all
-        that knows Arrow's PyCapsule interface takes. A batch is made when it is asked for.
+        that knows Arrow's PyCapsule interface takes. A batch is made on demand.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Result:
         """A graph of networkx of all nodes and relationships in the answer, also of those in paths, lists and maps.
 
         It is a MultiGraph where all relationships are undirected, else a MultiDiGraph, in which an undirected one
-        stands in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
+        is in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
         properties and `labels` as attributes, a relationship, under its id as key, its properties and `type` (they
         win over properties of these names). An end that is not in the answer as a node has no attributes.
         `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx

@@ -1,4 +1,4 @@
-"""How a query went: its seconds by step, what ran it, what it changed."""
+"""The summary of a query: its seconds by step, what ran it, what it changed."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Summary:
 
     seconds : step -> seconds, in order: parse, bind, plan, compile, run, tail (only steps that took place). compile:
         waiting for machine code, for the kernel of the CPU or of a GPU: LLVM or NVRTC at work, or the loading of what
-        they have made before. That is once in a process; kernels of a GPU that are made while another one works (see
-        docs/performance.md) are waited for by nobody. The other steps are without it.
+        they have made before. That is once in a process; kernels of a GPU that are compiled while another one runs (see
+        docs/performance.md) do not delay the query. The other steps are without it.
     device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
     rows : rows of the answer.
     embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.

@@ -22,7 +22,7 @@ _OURS = __name__.partition(".")[0]
 def boundary(method: Callable[P, T]) -> Callable[P, T]:
     """A function that programs call: what it raises on purpose has a traceback of the caller's frames and one of ours.
 
-    The frames inside the library are of no use to whoever has mistyped a query. An InternalError, which is a fault of
+    The frames inside the library do not help a user who has mistyped a query. An InternalError, which is a fault of
     ours, and what the caller's own functions raise keep theirs.
     """
 

@@ -1,4 +1,4 @@
-"""What users hand to a transaction, as columns: lists, arrays of NumPy, arrays and tables of Arrow.
+"""The arguments of a transaction's methods as columns: lists, arrays of NumPy, arrays and tables of Arrow.
 
 One mechanism for all of its methods: `given_nodes` and `given_relationships` say which rows are meant and what values
 they get. What no column can hold is refused with the parameter's name, the row, from 0, and the value.
@@ -241,7 +241,7 @@ def _fields(table: Arrow, name: str, roles: tuple[str, ...], *, values: bool) ->
         warnings = [
             "the first two columns were taken for the ends (name them :START_ID and :END_ID)"
         ]
-    if warnings:  # there is no report that would tell them
+    if warnings:  # there is no report that would hold them
         raise ChangeRefused(f"{name}: {warnings[0]}", "Rename or cast the columns first.")
     return fields
 
@@ -355,7 +355,7 @@ def _of_list(given: Sequence[object]) -> Column:
 
 
 def _types(values: Sequence[object]) -> set[type]:
-    """Of values, and of the items of lists."""
+    """The types of values, and of the items of lists."""
     kinds = set(map(type, values))
     if list in kinds:
         kinds |= {type(item) for value in values if isinstance(value, list) for item in value}

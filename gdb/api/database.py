@@ -227,12 +227,12 @@ class Database(Queries):
             are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
             stored.
 
-        The others are told in `gdb.storage.importer.load_options.LoadOptions`.
+        `gdb.storage.importer.load_options.LoadOptions` documents the others.
 
         Raises
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
-        ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
+        ImportFailed : an input is wrong; names file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
         from gdb.storage.importer.load_options import LoadOptions
@@ -441,7 +441,7 @@ class Database(Queries):
     @boundary
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
-        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : see
         `load`.
 
         Raises

@@ -1,4 +1,4 @@
-"""What other libraries call the methods of a Database, for whoever writes these names here."""
+"""The names that other libraries use for methods of a Database: an AttributeError suggests ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Database is asked: queries, their plans, what the graph holds, and copies of it."""
+"""The reading methods of a Database: queries, their plans, what the graph holds, and copies of it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Queries(Closing):
         text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
         parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
             of these.
-        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
+        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1"; each one holds the graph.
         memory : budget in bytes, or as in "8GB", at least 1 MiB; None for the database's. Arrays that have no room lie
             in temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
         gpu_memory : bytes of each GPU that it may hold, from 64 MiB on, or as in "2GB"; None for the database's, or for
@@ -142,7 +142,7 @@ class Queries(Closing):
         return result
 
     def _answered(self, request: Request) -> Result:
-        from gdb.run.pipeline import answer  # here and below: who imports a graph asks nothing
+        from gdb.run.pipeline import answer  # here and below: an import runs no query
 
         return self._work.do(
             lambda: answer(request, self._snapshot(), self._statements, self._change),
@@ -163,11 +163,11 @@ class Queries(Closing):
         threads: int = 0,
         on: object = None,
     ) -> Stream:
-        """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
-        the query waits. It sees the graph as it is now, however long it is read.
+        """Run one query and hand its rows out as they are found, for answers larger than memory: the query
+        waits until rows are read. It sees the graph as it is now, however long it is read.
 
-        A pattern whose rows are told one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts, groups,
-        is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
+        A pattern whose rows are found one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts,
+        groups, is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
 
         Parameters
         ----------
@@ -207,8 +207,8 @@ class Queries(Closing):
         return stream
 
     def cursor(self) -> Cursor:
-        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
-        for."""
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db)
+        need."""
         from gdb.dbapi import Cursor
 
         return Cursor(self)
@@ -294,7 +294,7 @@ class Queries(Closing):
             "my.cities(name :: STRING, code :: INTEGER?) :: (city :: STRING, people :: INTEGER?)"; the types are listed
             in docs/LANGUAGE.md. A question mark allows null.
         function : called with the arguments, as Python has them, once for each row that comes to CALL. It gives rows: a
-            list or tuple with the outputs in order, or a dict by their names. It may ask this Database.
+            list or tuple with the outputs in order, or a dict by their names. It may query this Database.
         help : what `CALL dbms.procedures()` says of it.
 
         Raises
@@ -376,7 +376,7 @@ class Queries(Closing):
     @boundary
     def check(self) -> Report:
         """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
-        can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
+        can detect. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
 
         Returns
         -------
@@ -434,7 +434,7 @@ class Queries(Closing):
         """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
 
         What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
-        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
+        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them holds what
         such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
 
         Parameters

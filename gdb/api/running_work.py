@@ -1,4 +1,4 @@
-"""What runs in a database now: it can be cancelled, and is waited for when the database is closed."""
+"""The operations that run in a database: they can be cancelled, and closing the database waits for them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Work:
         cancel: threading.Event | None = None,
         run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
     ) -> T:
-        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError.
+        """Do some work that `interrupt` and `close` know of; exceptions that are no GdbError become InternalError.
 
         run : holds Ctrl-C back meanwhile (`gdb.run.interrupt`), from before the work is known until it is known no
         more.
@@ -131,7 +131,7 @@ class Work:
             outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
         outer, self._here.cancel = self._here.cancel, cancel
-        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may ask its database
+        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may query its database
             cancel.outer = outer
         try:
             return work()

@@ -1,4 +1,4 @@
-"""What a graph consists of: node labels and relationship types, with their properties, as values and as a table."""
+"""The schema of a graph: node labels and relationship types, with their properties, as values and as a table."""
 
 from __future__ import annotations
 

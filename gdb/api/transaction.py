@@ -32,7 +32,7 @@ class Transaction:
 
     The block's end commits, durably; an exception that leaves the block, or `rollback`, drops everything. Ctrl-C waits
     for the commit, and then raises a KeyboardInterrupt whose text says that it was made. Each method
-    takes many nodes or relationships at once, and either does all that it is asked or raises and changes nothing. Nodes
+    takes many nodes or relationships at once, and either makes all its changes or raises and makes none. Nodes
     are named by their ids, relationships by their type and the ids of their ends.
 
     Others see the graph as it was until the commit. One transaction writes at a time, over all processes.
@@ -185,8 +185,8 @@ class Transaction:
 
     @boundary
     def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
-        """Set properties of nodes; None takes one away. `ids` may be a table, as for `add_nodes`, whose column of ids
-        only tells the nodes. Raises as `add_nodes`, and where a node is not there."""
+        """Set properties of nodes; None removes one. `ids` may be a table, as for `add_nodes`, whose column of ids
+        only names the nodes. Raises as `add_nodes`, and where a node does not exist."""
         with self._changing(lambda: given_nodes(ids, properties, needed=True)) as (changes, given):
             changes.set_vertices(
                 changes.find(_wanted(given.ids[0]), space_of(id_space)), given.properties
@@ -205,7 +205,7 @@ class Transaction:
 
         Parameters
         ----------
-        ids : or a table, of which only the column of ids is looked at.
+        ids : or a table, whose column of ids alone is read.
 
         Raises
         ------
@@ -291,8 +291,8 @@ class Transaction:
         *,
         id_space: str | tuple[str, str] = "",
     ) -> int:
-        """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table, of
-        which only the columns of both ends are looked at."""
+        """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table;
+        only its columns of both ends are read."""
         with self._changing(lambda: given_relationships(starts, ends, values=False)) as (
             changes,
             given,

@@ -1,1 +1,1 @@
-"""What everything stands on, the storage too: limits of a run, locks and forks, machine code, values."""
+"""The base layer, used by all others and by the storage: limits of a run, locks and forks, machine code, values."""

@@ -1,4 +1,4 @@
-"""What a query may still take, of memory and of time, while Python works for it.
+"""The memory and time that a query may still use while it runs in Python.
 
 The compiled executors and DuckDB have budgets of their own; this one is for values, expressions and rows. Every loop
 and every function whose result may be large reports to it: `pulse` and `tick` look at the clock, `make` accounts for a
@@ -26,10 +26,10 @@ _SHORT = 128  # items of a loop that needs no look at the clock
 
 
 class Allowance:
-    """Of one query.
+    """The allowance of one query.
 
     limit : bytes. deadline : of time.monotonic(). cancel : the query's. None bounds nothing.
-    made : bytes of values that may be alive and that nobody keeps yet. kept : bytes that are held until they are
+    made : bytes of temporary values that may be alive. kept : bytes that are held until they are
         dropped.
     """
 

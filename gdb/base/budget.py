@@ -1,7 +1,7 @@
 """The memory that a query may hold, and what holds it.
 
 One `Budget` is that of a query (`memory=`); each run of a plan has a part of it (`part`), which gives back what its
-workers took when it ends (`with`). What cannot be had elsewhere is taken (`take`, which raises); large arrays ask
+workers took when it ends (`with`). What cannot be had elsewhere is taken (`take`, which raises); large arrays test
 whether there is room (`fits`) and lie in a temporary file where there is none (`gdb.storage.disk.arrays.placed`), so
 that they cost page cache, which the system takes back when it needs it, not memory of the process.
 """

@@ -1,12 +1,12 @@
 """fork(): what a child makes anew, and what of its parent it leaves alone.
 
 In a forked child only the thread that called fork() goes on. All others are gone, and with them the worker threads of
-pools and of DuckDB; a lock that one of them had stays locked for ever; and what is open is open in both processes. So
+pools and of DuckDB; a lock that one of them had stays locked forever; and what is open is open in both processes. So
 in the child nothing of the parent is used that needs a thread, a lock or an open file of its own, and nothing is
 destroyed: a destructor would wait for threads that are gone, or remove files that the parent needs.
 
 - `watch` has an object's `forked` called in the child, `watch_before` its `forking` in the parent before.
-- `generation` tells whether this is still the process in which something began.
+- `generation` identifies the process, to test whether this is still the one in which something began.
 - `renew` has a lock freed in the child where a thread has it that is gone; each `gdb.base.waiting.Lock` is such a lock.
 - `undivided` makes fork() wait for a lock: one around calls of libraries that have locks of their own.
 
@@ -91,7 +91,7 @@ def generation() -> int:
 
 
 def leak(thing: object) -> None:
-    """Keep an object for ever, also when the process ends: its destructor is never called.
+    """Keep an object forever, also when the process ends: its destructor is never called.
 
     A reference from a module would not do: modules are cleared when a process ends in Python's usual way.
     """
@@ -111,8 +111,8 @@ def undivided(lock: L) -> L:
 
 # ---- around fork() ---------------------------------------------------------------------------------
 
-# What gdb imports when it is first needed, in whichever thread that is. (A program's own module may be imported for
-# ever: one whose body is a server.)
+# What gdb imports when it is first needed, in whichever thread that is. (The import of a program's own module may never
+# end: one whose body is a server.)
 _IMPORTED_LATE = sys.stdlib_module_names | {
     *("gdb", "duckdb", "llvmlite", "nanoarrow", "numpy", "sqlglot", "cupy", "pyarrow", "networkx")
 }
@@ -124,7 +124,7 @@ def _hold_imports() -> None:
     imports itself, or that waits for one of these, is given at once."""
     tried = set[str]()
     while True:
-        _imp.acquire_lock()  # whoever begins an import takes it for a moment; fork() itself does, too
+        _imp.acquire_lock()  # the start of an import takes it for a moment; fork() itself does, too
         some = [name for name in list(_importing) if _is_late(name) and name not in tried]
         if not some:
             return

@@ -1,8 +1,8 @@
-"""Python's collector of reference cycles while a query makes many objects that stay, or of which none is in a cycle.
+"""Control of Python's collector of reference cycles while a query makes many objects that stay, or none in a cycle.
 
-By default it looks at the youngest objects after every 700 that are made, and ever again at all of them: a third of the
-time of a statement over 30,000 rows, and 27 ms of a first answer that loads DuckDB and sqlglot (16 ms with one pass
-after it). Meanwhile it is only run more rarely, so that what other threads leave behind is still collected.
+By default it looks at the youngest objects after every 700 that are made, and again and again at all of them: a third
+of the time of a statement over 30,000 rows, and 27 ms of a first answer that loads DuckDB and sqlglot (16 ms with one
+pass after it). During such a query it only runs less often, so that the garbage of other threads is still collected.
 """
 
 from __future__ import annotations

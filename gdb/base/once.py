@@ -1,4 +1,4 @@
-"""What is made once: in each process, or of each object."""
+"""Values that are made once: in each process, or of each object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PerProcess(Generic[T]):
         """The value of this process."""
         value = self._value
         if value is None:
-            with self._lock:  # whoever comes second waits for the first
+            with self._lock:  # a second thread waits for the first
                 if self._value is None:
                     self._value = self._make()
                 value = self._value
@@ -50,7 +50,7 @@ class MadeOnce(Generic[K, V]):
 
     def of(self, key: K) -> V:
         """What is made of an object."""
-        with self._lock:  # whoever comes second waits for the first
+        with self._lock:  # a second thread waits for the first
             found = self._made.get(key)
             if found is None:
                 found = self._made[key] = self._make(key)

@@ -23,7 +23,7 @@ _LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotPrivate(Exception):
-    """Somebody else can write there, or could have; the message says where, and the cure follows it."""
+    """Another user can write there, or could have; the message says where, and the cure follows it."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(f"{message} {cure}")

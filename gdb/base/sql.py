@@ -1,8 +1,8 @@
 """SQL for DuckDB: trees of sqlglot's nodes, which its generator writes. Nothing else makes a text that is SQL.
 
-So names are quoted where that must be, and values are literals or parameters. Where an expression is asked for, a `str`
+So names are quoted where that must be, and values are literals or parameters. Where an expression is expected, a `str`
 is the name of a column; where rows are, that of a table. The nodes are made directly, which takes a third of the time
-of sqlglot's fluent builders, and one node may stand in several places: `written` reads from the root down, and changes
+of sqlglot's fluent builders, and one node may occur in several places: `written` reads from the root down, and changes
 nothing.
 """
 
@@ -18,7 +18,7 @@ from gdb.imports import deferred
 if TYPE_CHECKING:
     from sqlglot import exp as exp
 else:
-    # the largest of all imports: a query of which only the number of embeddings is wanted has no SQL
+    # the largest of all imports: a query that needs only the number of embeddings has no SQL
     exp = deferred("sqlglot.expressions")
 
 Value: TypeAlias = "int | float | bool | str | Sequence[Value] | Mapping[str, Value] | None"
@@ -26,7 +26,7 @@ Value: TypeAlias = "int | float | bool | str | Sequence[Value] | Mapping[str, Va
 Part: TypeAlias = "str | exp.Expr"
 """An expression; a name is a column's."""
 Rows: TypeAlias = "str | exp.Expr"
-"""What stands behind FROM: a SELECT, what `rows_of` gives; a name is a table's."""
+"""The operand of FROM: a SELECT, what `rows_of` gives; a name is a table's."""
 
 _DEPTH = "depth"
 _DEEPEST = 8  # SELECTs, one in the other, that are written at once
@@ -44,7 +44,7 @@ def listed(parts: Sequence[Part]) -> str:
 
 
 class SqlText:
-    """A tree that is written when its text is first asked for: what is answered in another way never is."""
+    """A tree whose text is written on first use: what is answered in another way is never written."""
 
     __slots__ = ("_text", "_tree")
 
@@ -254,7 +254,7 @@ def way(sql: Part, *, descending: bool = False, nulls_first: bool = False) -> ex
 
 
 def rows_of(given: Rows) -> exp.Expr:
-    """As it stands behind FROM."""
+    """The tree as an operand of FROM."""
     if isinstance(given, str):
         return exp.Table(this=name_of(given))
     if isinstance(given, (exp.Table, exp.Paren, exp.Subquery)):
@@ -281,7 +281,7 @@ def _extended(given: Rows, arg: str, value: object) -> exp.Expr:
 
 
 def _inside(query: exp.Expr) -> list[exp.Expr]:
-    """What stands behind FROM."""
+    """The operands of FROM."""
     places = [query.args.get("from_"), *(query.args.get("joins") or ())]
     return [place.this for place in places if place is not None]
 

@@ -1,4 +1,4 @@
-"""What the query of this thread uses: the rooms below note it here, `Result.summary` tells it.
+"""Resource usage of the query that runs in this thread: the lower layers record it here, `Result.summary` reports it.
 
 A helper's thread notes for the query that called it (`carried`). Where no query runs, nothing is noted.
 """
@@ -50,7 +50,7 @@ class Usage:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of what `read` was told of, each once."""
+        """Bytes of the arrays given to `read`, each once."""
         return sum(map(_NBYTES, list(self._read.values())))
 
     def __enter__(self) -> Usage:
@@ -115,7 +115,7 @@ def compiling() -> Iterator[None]:
 
 
 def unread(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, of which nothing counts as read: it looks at the graph in order to plan."""
+    """The function, whose reads do not count: it looks at the graph in order to plan."""
 
     @wraps(function)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T:

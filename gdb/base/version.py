@@ -1,4 +1,4 @@
-"""Which version of gdb this is."""
+"""The version of gdb."""
 
 from __future__ import annotations
 

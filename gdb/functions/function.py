@@ -1,4 +1,4 @@
-"""What a function or an aggregate of the language is: one row says all that any room knows of it."""
+"""Definitions of functions and aggregates of the language: one row holds all that any layer knows of one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Guarded:
 
 Made: TypeAlias = "Typed | Guarded | None"
 ToSql: TypeAlias = "Callable[..., Made]"
-"""SQL for arguments of which none is null throughout; None where it has none for values of these types."""
+"""SQL for arguments, none of them null throughout; None where it has none for values of these types."""
 
 GatheredSql: TypeAlias = "Callable[..., Typed | None]"
 """SQL of an aggregate: of its argument, whether each value counts once, and further arguments."""
@@ -153,7 +153,7 @@ class Function(_Row):
 
     @property
     def takes(self) -> tuple[Kind, ...]:
-        """The kinds of the first argument; empty where only running tells."""
+        """The kinds of the first argument; empty where they are known only at run time."""
         return self.signature.parameters[0].takes if self.checked else ()
 
 

@@ -1,4 +1,4 @@
-"""All functions and aggregates of the language, by name in lower case: the language does not tell ABS from abs."""
+"""All functions and aggregates of the language, by name in lower case: names of functions are case-insensitive."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def slice_of(values: exp.Expr, start: exp.Expr | None, stop: exp.Expr | None) ->
 
 
 def _from_front(bound: exp.Expr, size: exp.Expr) -> exp.Expr:
-    """Of a bound that may count from the end, the place from the front, at least 0."""
+    """The place from the front, at least 0, of a bound that may count from the end."""
     behind = exp.Add(this=operand(bound.copy()), expression=size.copy())
     negative = compared(exp.LT, bound, number(0))
     return call("greatest", chosen((negative, behind), default=bound.copy()), number(0))

@@ -1,4 +1,4 @@
-"""What the text of a query alone tells of a value: its kind, for the checks before anything runs.
+"""Static types: the kind of a value, as far as the text of a query shows it, for the checks before anything runs.
 
 `gdb.functions.types` knows more, of a query whose properties were looked up in a store; here a
 property may be anything.
@@ -80,7 +80,7 @@ def list_of(item: Known) -> Known:
 
 
 def common(several: Iterable[Known]) -> Known:
-    """What is known of a value that is one of several; null beside another kind tells nothing.
+    """What is known of a value that is one of several; null beside another kind adds nothing.
 
     Examples
     --------

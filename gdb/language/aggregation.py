@@ -1,4 +1,4 @@
-"""Which parts of an expression are aggregates, and what may be left out because of that."""
+"""Analysis of aggregates: the parts of an expression that are aggregates, and what may be left out because of that."""
 
 from __future__ import annotations
 

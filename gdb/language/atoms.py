@@ -1,4 +1,4 @@
-"""What stands between operators: literals, names, calls, lists, maps, CASE, comprehensions, subqueries."""
+"""Parsing of operands: literals, names, calls, lists, maps, CASE, comprehensions, subqueries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
 LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
 FLOAT_WORDS = {"INF": math.inf, "INFINITY": math.inf, "NAN": math.nan}
 _SIDES = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
-# A word that cannot begin an expression, so that `WHERE RETURN a` is told at RETURN.
+# A word that cannot begin an expression, so that `WHERE RETURN a` is an error at RETURN.
 NO_VALUES = (
     *("MATCH", "WHERE", "RETURN", "ORDER BY", "SKIP", "LIMIT", "WITH", "UNION", "UNWIND"),
     *("AND", "OR", "XOR", "AS"),
@@ -326,7 +326,7 @@ class AtomReader(ABC):
         return Case(None, tuple(searched), default, place)
 
     def _when(self, subject: Expression | None) -> tuple[Expression, bool]:
-        """What stands behind WHEN, and whether it is a test of the subject, `> 30` or IS NULL, and no value."""
+        """The operand of WHEN, and whether it is a test of the subject, `> 30` or IS NULL, and no value."""
         if subject is not None:
             test = self.test_of(subject)
             if test is not None:
@@ -466,7 +466,7 @@ class AtomReader(ABC):
         return Call(name, (text, *given), cursor.since(start))
 
     def _has_from(self) -> bool:
-        """Whether FROM stands in the parenthesis that was opened last, and in none inside it."""
+        """Whether the parenthesis that was opened last contains FROM, outside of those inside it."""
         cursor, depth = self.cursor, 0
         for number in range(cursor.at, len(cursor.tokens)):
             token = cursor.tokens[number]

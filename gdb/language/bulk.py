@@ -112,7 +112,7 @@ class _BulkReader:
         self._by_key: dict[Key, _Shape | None] = {}
 
     def read(self, at: int) -> int:
-        """Read patterns, the first of which begins here; where the last one ends."""
+        """Read patterns, beginning here; where the last one ends."""
         text, shape, end = self.text, None, at
         while True:
             found = None if shape is None else shape.matches.match(text, at)
@@ -190,7 +190,7 @@ class _Slots:
         self.made = "".join(made)
 
     def expression(self) -> re.Pattern[str]:
-        """What matches patterns of this shape, and what stands before the next one."""
+        """The regular expression of patterns of this shape, and of the text before the next one."""
         between, kinds = self.key
         pieces = [re.escape(between[0])]
         for kind, fixed in zip(kinds, between[1:], strict=True):
@@ -199,7 +199,7 @@ class _Slots:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, str]]:
-    """A pattern in parts: text that is fixed; the kind of what stands behind it, and how that is written."""
+    """A pattern in parts: text that is fixed; the kind of what follows it, and how that is written."""
     pieces = LITERAL.split(text)
     for k, piece in enumerate(pieces[::2]):
         at = 0

@@ -1,6 +1,6 @@
 """A text for an expression that is equal for two expressions which mean the same by their shape.
 
-Used to tell which query vertices are alike (`QueryVertex.predicate`), which conditions an automorphism keeps
+It shows which query vertices are alike (`QueryVertex.predicate`), which conditions an automorphism keeps
 (`QueryGraph.symmetric_under`), and which columns an ORDER BY means. Parameters appear by value; the operands of =, <>,
 AND, OR and XOR in sorted order; comparisons turned so that constants stand to the right, and else > and >= become
 < and <=. It says nothing of the rest of algebra: `a.x + 1`

@@ -1,7 +1,8 @@
 """The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say.
 
 The clauses are read in order, each with the variables that it sees. What is found wrong is an error with its place in
-the text; `detail` is its name in the openCypher TCK. What only running can tell (the kind of a property) is not here.
+the text; `detail` is its name in the openCypher TCK. What is known only at run time (the type of a property) is not
+checked here.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def check(
 
     Parameters
     ----------
-    parameters : the names that have a value; None where nobody knows them yet, then any name will do.
+    parameters : the names that have a value; None where they are not known yet, then any name is allowed.
     procedures : those that there are; None in the same way.
     pulse : called now and then while a long query is checked; what it raises ends the check.
 

@@ -31,7 +31,7 @@ def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
 
 
 def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
-    """Check a call whose arguments were checked, and tell what is known of its value.
+    """Check a call whose arguments were checked, and return what is known of its value.
 
     Raises
     ------

@@ -87,7 +87,7 @@ class Aggregates(Enum):
 def known(
     expression: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
 ) -> Known:
-    """Check an expression, and tell what is known of its value.
+    """Check an expression, and return what is known of its value.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
-        frame = frame.inner({part.variable.text: RELATIONSHIP})  # it is asked of each of them
+        frame = frame.inner({part.variable.text: RELATIONSHIP})  # it holds for each of them
     condition(part.where, frame)
 
 

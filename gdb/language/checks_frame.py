@@ -1,4 +1,4 @@
-"""What a part of a query may name: the variables in scope with what is known of them."""
+"""The names that a part of a query may use: the variables in scope with what is known of them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 class QueryFacts:
     """What all of a query shares.
 
-    parameters : the names that have a value; None where nobody knows them yet.
-    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression.
-    procedures : those that there are; None where nobody knows them yet.
+    parameters : the names that have a value; None where they are not known yet.
+    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses are inside an expression.
+    procedures : those that there are; None where they are not known yet.
     alone : the clause that is the whole query, where there is one.
     pulse : called now and then; what it raises ends the check.
     """
@@ -46,8 +46,8 @@ class QueryFacts:
 class Frame:
     """The variables of one place. names : those that WITH may drop, in the order in which they came.
 
-    around : what stands around a subquery or a comprehension: it stays visible whatever WITH does.
-    asked : where somebody wants to know, gathers the names that were looked for here.
+    around : the scope around a subquery or a comprehension: it stays visible whatever WITH does.
+    asked : where the caller needs it, gathers the names that were looked up here.
     dropped : names that a WITH before did not pass on.
     """
 
@@ -111,7 +111,7 @@ class Frame:
             raise self.problem(NameProblem, parameter.place, "MissingParameter", message, cure)
 
     def warn(self, place: Place, message: str) -> None:
-        """Tell the user of something that is allowed and surely not meant."""
+        """Warn of something that is allowed and surely not meant."""
         self.told.warnings.append(located(self.told.text, place, message))
 
     # ---- errors -----------------------------------------------------------------------------------

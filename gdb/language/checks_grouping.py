@@ -1,4 +1,4 @@
-"""What may stand beside an aggregate, and behind a projection that groups its rows.
+"""Grouping checks: the operands allowed beside an aggregate, and the names after a projection that groups its rows.
 
 The items without an aggregate are the keys of the groups. Beside an aggregate only keys may stand that are plain (no
 operator), what is made of a key, and constants; behind the projection (ORDER BY, WHERE) its columns and its items.
@@ -112,7 +112,7 @@ def _beside(
 
 def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
     """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
-    told = replace(frame.told, warnings=[])  # they were told at the first check
+    told = replace(frame.told, warnings=[])  # the first check has reported them
     names, asked = dict.fromkeys(more, VALUE), set[str]()
     seen = Frame(told, {**frame.names, **names}, frame.around, asked)
     if isinstance(expression, PatternTest):

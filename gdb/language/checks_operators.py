@@ -92,7 +92,7 @@ def negative(known: Known, operand: Expression, frame: Frame) -> Known:
 
 
 def index(subject: Known, by: Known, expression: Index, frame: Frame) -> Known:
-    """Check subject[by], and tell what is known of it."""
+    """Check subject[by], and return what is known of it."""
     place = expression.index.place
     if not subject.may_be((Kind.LIST, Kind.MAP, *ELEMENTS)):
         message = f"{subject} has no parts to take by [ ]."
@@ -114,7 +114,7 @@ def arithmetic(
     expression: Arithmetic,
     frame: Frame,
 ) -> Known:
-    """Check one step of a chain, and tell what is known of it. `place` is that of the right operand."""
+    """Check one step of a chain, and return what is known of it. `place` is that of the right operand."""
     if operator == "||":
         return _concatenated(left, right, place, expression, frame)
     if operator != "+":
@@ -149,7 +149,7 @@ def _check_sum(
 def _concatenated(
     left: Known, right: Known, place: Place, expression: Arithmetic, frame: Frame
 ) -> Known:
-    """Check a || b, and tell what is known of it: two strings, or two lists."""
+    """Check a || b, and return what is known of it: two strings, or two lists."""
     for known, at in ((left, expression.first.place), (right, place)):
         if not known.may_be((Kind.STRING, Kind.LIST)):
             cure = "Write toString() around it, or OR between conditions."

@@ -117,7 +117,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
 
 
 def _name(name: Name, wanted: Known, shown: str, frame: Frame) -> None:
-    """Take a name as this kind: it is new, or it is of this kind already, or of one that nobody knows yet."""
+    """Take a name as this kind: it is new, or it is of this kind already, or its kind is not known yet."""
     known = frame.find(name.text)
     if known is not None and not (known.may_be((wanted.kind,)) and _items_fit(known, wanted)):
         raise frame.conflict(name, shown)

@@ -1,5 +1,5 @@
-"""What a query names beside what the graph has: labels, types and properties that are not there, and comparisons of
-properties with values that they never equal. Each is a warning, for the query runs; every way of running has the same.
+"""Warnings from the schema: labels, types and properties that the graph does not have, and comparisons of properties
+with values that they never equal. They are no errors, for the query runs; every way of running has the same.
 
 The names are followed from clause to clause: a node that two patterns name has the labels of both. Names that the query
 itself makes (CREATE, MERGE, SET) are not missing.

@@ -84,7 +84,7 @@ def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
 
 
 def _bare(node: NodePattern, text: str) -> bool:
-    """Whether a node is nothing but a variable; of an empty map, (n {}), only the text tells."""
+    """Whether a node is nothing but a variable; an empty map, (n {}), shows in the text only."""
     if (
         node.labels
         or node.named

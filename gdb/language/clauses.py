@@ -1,4 +1,4 @@
-"""What a query says, as a tree: its clauses. `parser.parse` makes a `Query`."""
+"""The syntax tree of a query: its clauses. `parser.parse` makes a `Query`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Match:
     """[OPTIONAL] MATCH mode pattern, pattern, ... WHERE condition; no mode leaves it to the database.
 
     of : where several MATCH were put together (`gdb.logical.merge_matches`), the number of the one that each pattern
-        stood in: relationships differ within one. Else empty.
+        comes from: relationships differ within one. Else empty.
     """
 
     mode: MatchMode | None
@@ -155,7 +155,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class BulkPattern:
-    """A pattern in which variables stand for names and literals.
+    """A pattern in which variables replace names and literals.
 
     known : the numbers of the names that are those of nodes that are there, and their variables. new : of what it
     makes. values : the variables of the literals.
@@ -287,7 +287,7 @@ WRITING = (Create, BulkCreate, Set, Remove, Delete, Merge, Foreach)
 class Copy:
     """COPY what FROM source, source, ... OPTIONS options
 
-    what : "nodes" of (:name), "relationships" of ()-[:name]->(), or the "graph" that the files tell of themselves.
+    what : "nodes" of (:name), "relationships" of ()-[:name]->(), or the "graph" that the files themselves define.
     name : label or type, None where the files name them. directed : of relationships, whether an arrow stands.
     ends : labels of both ends of relationships, None where they are not named.
     """

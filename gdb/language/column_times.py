@@ -13,7 +13,7 @@ _MADE: dict[str, tuple[Type, tuple[TypeName, ...]]] = {
     "localdatetime": (DATETIME, (TypeName.DATE, TypeName.DATETIME)),
     "duration": (DURATION, (TypeName.DURATION,)),
 }
-"""Name -> what it makes, and of which kinds."""
+"""Name -> the value that it makes, and the kinds of its arguments."""
 
 
 def made(name: str, arguments: Sequence[Typed]) -> Typed | None:

@@ -57,7 +57,7 @@ def pair(
     """The values of both sides by vid or edge id, i64, within `LARGEST`; `MISSING` for null, and for NaN where that
     makes the comparison false.
 
-    calculated : their differences matter, and not only which is larger. unequal : they are asked to differ. ordered : a
+    calculated : their differences matter, and not only which is larger. unequal : they must differ. ordered : a
     NaN is to be neither less nor more than anything.
 
     Returns
@@ -176,7 +176,7 @@ def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The vids or edge ids [first, end), whose values stand in a column from `row` on."""
+    """The vids or edge ids [first, end), whose values are in a column from `row` on."""
 
     first: int
     end: int

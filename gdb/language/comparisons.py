@@ -188,7 +188,7 @@ def within(item: Typed, items: Typed) -> exp.Expr:
 
 
 def _listed(item: Typed, items: Typed, held: TypeName) -> exp.Expr:
-    """Whether the item, of a kind like the list's, stands in it: a number as the list's kind of number, where there is
+    """Whether the list contains the item, of a kind like its own: a number as the list's kind of number, where there is
     one that equals it."""
     if item.kind is TypeName.INTEGER and held is TypeName.FLOAT:
         near = cast(item.sql.copy(), "DOUBLE")

@@ -31,7 +31,7 @@ else:
 
 
 class NotConstant(Exception):
-    """An expression that depends on the row, on the time, or on chance, or that fails, as the row will tell."""
+    """An expression that depends on the row, on the time, or on chance, or that fails, which the row will report."""
 
 
 def constant(expression: Expression, scope: Scope) -> Given:
@@ -69,7 +69,7 @@ def _value(expression: Expression, scope: Scope) -> Value:
 
 
 def has_column(value: Given) -> bool:
-    """Whether a value can stand in a column of its type."""
+    """Whether a column of its type can hold a value."""
     if isinstance(value, timedelta):
         return abs(length_of(value)) < 1 << 63
     plain = value is None or isinstance(value, (bool, int, float, str, date))

@@ -76,7 +76,7 @@ class TokenCursor:
             self.next_pulse = self.at + _BETWEEN_PULSES
 
     def peek(self, ahead: int = 0) -> Token:
-        """The token `ahead` of the next one; END for ever at the end."""
+        """The token `ahead` of the next one; END at and after the end."""
         try:
             return self.tokens[self.at + ahead]
         except IndexError:

@@ -1,5 +1,5 @@
-"""What Neo4j, other dialects of Cypher and SQL have and gdb has not, by the word that it begins with: what it is, and
-what to write instead. The parser looks here before it says that it did not expect a word."""
+"""Syntax of Neo4j, other dialects of Cypher and SQL that gdb does not have, by its first word: what it is, and what to
+write instead. The parser looks here before it reports an unexpected word."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ CREATED: Refusals = {
     "OR": ("CREATE OR REPLACE is", _SCHEMA),
     "INTO": ("INSERT INTO is", "Write CREATE (:Label {key: value})."),
 }
-"""Of what stands behind CREATE and INSERT."""
+"""By the word after CREATE and INSERT."""
 
 _REGULAR = "Write =~ 'regular expression', which must fit the whole string."
 OPERATORS: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-"""Where the values of elements come from: columns of the embeddings, or of one element's properties.
+"""Sources of the values of elements: columns of the embeddings, or of one element's properties.
 
 An expression is translated against one of these; it never sees which.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 What = OneOf["element", "property", "id", "labels", "type"]
 
-_PLACEHOLDER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
+_PLACEHOLDER = re.compile(r"\$(p\d+)\b")  # SQL never contains a text of the user
 
 STORE_KIND: dict[Type, StoreKind] = {type_: kind for kind, type_ in OF_STORE.items()}
 
@@ -66,7 +66,7 @@ def _in_sql(value: Value) -> Value:
 
 
 class Columns(Protocol):
-    """What an expression may ask of an element."""
+    """The columns of an element that an expression may use."""
 
     def element(self, element: ElementReference) -> Typed:
         """The element itself, as a number."""
@@ -88,7 +88,7 @@ class Columns(Protocol):
 
 
 class EmbeddingColumns:
-    """Columns c0, c1, ... of the embeddings table, made as they are asked for."""
+    """Columns c0, c1, ... of the embeddings table, made on demand."""
 
     def __init__(self, scope: Scope, parameters: Parameters) -> None:
         self.scope = scope
@@ -144,7 +144,7 @@ class EmbeddingColumns:
 class ElementColumns:
     """Property columns c0, c1, ... of one element, whose labels or type are known beforehand.
 
-    names : the labels of the vertex (all that the condition asks for are in or out alike), or the edge's one type.
+    names : the labels of the vertex (all that the condition tests are in or out alike), or the edge's one type.
     casts : a column may come without a type: nothing in some part of the elements has the key.
     """
 
@@ -159,7 +159,7 @@ class ElementColumns:
         self._columns: dict[str, str] = {}  # the inverse
 
     def element(self, element: ElementReference) -> Typed:
-        raise InternalError("a condition on one element asks for the element itself.")
+        raise InternalError("a condition on one element uses the element itself.")
 
     def property(self, element: ElementReference, key: Name) -> Typed:
         type_ = self.scope.column_type(element, key)
@@ -171,10 +171,10 @@ class ElementColumns:
         return Typed(cast(column, sql_type(type_)) if self.casts else column, type_)
 
     def identity(self, element: ElementReference, place: Place) -> Typed:
-        raise InternalError("a condition on one element asks for its id.")
+        raise InternalError("a condition on one element uses its id.")
 
     def labels(self, element: ElementReference) -> Typed:
-        raise InternalError("a condition on one element asks for its labels.")
+        raise InternalError("a condition on one element uses its labels.")
 
     def type(self, element: ElementReference) -> Typed:
         return Typed(self.parameters.add(self.names[0], STRING), STRING)

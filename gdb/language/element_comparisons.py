@@ -59,7 +59,7 @@ _CALCULATED: dict[str, Callable[[Value, Value], Value]] = {
     "/": arithmetic.divide,
     "%": arithmetic.remainder,
 }
-_EXACT = {  # nanoseconds of what whole numbers stand for
+_EXACT = {  # nanoseconds that a whole number means
     TypeName.DATE: DAY,
     TypeName.DATETIME: 1_000,
 }

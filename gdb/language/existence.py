@@ -1,8 +1,8 @@
 """Conditions of WHERE that belong to the query graph: nodes that differ, and whether a relationship is there.
 
-`a <> b` and `id(a) <> id(b)` tell two vertices apart; `(a)-[:X]->(b)`, alone or in EXISTS { }, asks for an edge between
-two vertices of the pattern, or from one of them to any vertex, and NOT of it for none. What is more than one
-relationship, or asks for more than its types, is left to others.
+`a <> b` and `id(a) <> id(b)` make two vertices differ; `(a)-[:X]->(b)`, alone or in EXISTS { }, requires an edge
+between two vertices of the pattern, or from one of them to any vertex, and NOT of it requires none. Conditions with
+more than one relationship, or on more than its types, are left to others.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Asked:
 
 
 def is_edge_test(condition: Expression) -> bool:
-    """Whether a condition asks for one relationship and nothing more of it than its types."""
+    """Whether a condition tests one relationship, and nothing but its types."""
     return _asked(condition) is not None
 
 
@@ -119,7 +119,7 @@ def _asked(condition: Expression) -> _Asked | None:
 
 
 def _path(condition: Expression) -> PathPattern | None:
-    """The one pattern that a condition asks for."""
+    """The one pattern of a condition."""
     match condition:
         case PatternTest(pattern=pattern):
             return pattern
@@ -131,13 +131,13 @@ def _path(condition: Expression) -> PathPattern | None:
 
 
 def edge_test(scope: Scope, condition: Expression, default: MatchMode) -> EdgeTest | None:
-    """What a condition asks of the edges of the pattern's vertices; None where it asks for something else.
+    """The test that a condition makes of the edges of the pattern's vertices; None where it is no such test.
 
     default : the mode of what names none, so of the pattern in the condition.
 
     Raises
     ------
-    NotSupported : it asks for more. NameProblem : nothing has a name in it.
+    NotSupported : it tests more than that. NameProblem : nothing has a name in it.
     """
     asked = _asked(condition)
     if asked is None:
@@ -172,8 +172,8 @@ def _vertex(scope: Scope, node: NodePattern, asked: _Asked) -> int | None:
 
 
 def with_edge(snapshot: Snapshot, test: EdgeTest) -> npt.NDArray[np.int64]:
-    """The vids of which a test of one vertex is true, i64[k] ascending. Reads the partition's rows, and where it asks
-    for labels its neighbours."""
+    """The vids for which a test of one vertex is true, i64[k] ascending. Reads the partition's rows, and where it tests
+    labels its neighbours."""
     known = {type_.name for type_ in snapshot.edge_types}
     asked = {name.text for name in test.types}
     types = tuple(sorted(known & asked))

@@ -1,7 +1,7 @@
 """The texts of expressions and patterns, as `gdb.language.parser` reads them again.
 
-Names that are keywords stand in backquotes, and an operand has parentheses only where it would be read as something
-else without them.
+Names that are keywords are quoted in backquotes, and an operand has parentheses only where it would be read as
+something else without them.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _connected(expression: Connected) -> tuple[int, str]:
 
 
 def _not_signed(operand: Expression) -> str:
-    """An operand behind a minus, which would make a number another number, and two of which could be an arrow."""
+    """An operand after a minus, which would make a number another number; two minuses could be an arrow."""
     text = expression_text(operand, Level.UNARY)
     unclear = isinstance(operand, (Literal, Negative)) or text[0].isdigit()
     return f"({text})" if unclear else text

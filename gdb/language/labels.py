@@ -63,7 +63,7 @@ Clauses: TypeAlias = "tuple[tuple[Signed, ...], ...]"
 @quick
 @dataclass(frozen=True, slots=True)
 class LabelExpression:
-    """terms : the ORs that only names stand in. others : the rest."""
+    """terms : the ORs that consist of names only. others : the rest."""
 
     terms: LabelTerms
     others: Clauses
@@ -72,7 +72,7 @@ class LabelExpression:
     def condition(
         self, subject: Expression, of: OneOf["node", "relationship"]
     ) -> Expression | None:
-        """What `others` ask of an element, as an expression; None where that is nothing."""
+        """The conditions of `others` on an element, as an expression; None where there are none."""
         parts = [_either(clause, subject, of, self.place) for clause in self.others]
         return _joined(Connective.AND, parts, self.place) if parts else None
 

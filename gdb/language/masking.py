@@ -68,7 +68,7 @@ Constant: TypeAlias = tuple[Fixed | None, TypeName]
 def masked(scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...]) -> Test | None:
     """All conditions as one test; None where one of them takes DuckDB.
 
-    names : the labels of the vertex (all that the conditions ask for are in or out alike), or the edge's one type.
+    names : the labels of the vertex (all that the conditions test are in or out alike), or the edge's one type.
 
     Raises
     ------

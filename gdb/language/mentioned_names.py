@@ -1,4 +1,4 @@
-"""Which names an expression mentions, wherever in it they stand."""
+"""The names that an expression mentions, wherever in it they occur."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from gdb.language.syntax import (
 
 def mentioned(expression: Expression) -> frozenset[str]:
     """The names of all variables in an expression, in the patterns and subqueries inside it too. Those that a
-    comprehension, a pattern or a subquery introduces are among them: who asks knows which names there are outside."""
+    comprehension, a pattern or a subquery introduces are among them: the caller knows which names there are outside."""
     return frozenset(_of_expression(expression))
 
 
@@ -55,7 +55,7 @@ def of_query(query: Query) -> frozenset[str]:
 
 
 def asks(expression: Expression) -> bool:
-    """Whether a pattern or a subquery stands in an expression."""
+    """Whether an expression contains a pattern or a subquery."""
     kinds = (PatternTest, PatternComprehension, Subquery)
     return any(isinstance(part, kinds) for part in walk(expression))
 
@@ -119,7 +119,7 @@ def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
 
 
 def expressions(clause: Clause) -> Iterator[Expression]:
-    """What a clause computes; not what stands in its patterns, or in a query inside it."""
+    """The expressions of a clause, without those in its patterns, or in a query inside it."""
     match clause:
         case Match(where=where) if where is not None:
             yield where

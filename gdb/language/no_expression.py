@@ -1,4 +1,4 @@
-"""What stands where an expression must be: operators and parameters as elsewhere, a comma too many."""
+"""Errors where an expression is missing: operators and parameters of other languages, a comma too many."""
 
 from __future__ import annotations
 

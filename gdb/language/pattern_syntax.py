@@ -1,4 +1,4 @@
-"""What a query says, as a tree: patterns. `gdb.language.syntax` has them too, beside the expressions."""
+"""The syntax tree of patterns. `gdb.language.syntax` exports them too, beside the expressions."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ PATH_WORDS = (
 @quick
 @dataclass(frozen=True, slots=True)
 class _Filling:
-    """What stands in the braces of a node or relationship, and the WHERE behind."""
+    """The property map of a node or relationship, and the WHERE after it."""
 
     properties: tuple[tuple[Name, Expression], ...] = ()
     given: Expression | None = None
@@ -192,7 +192,7 @@ class PatternReader(ExpressionReader):
         place = cursor.since(start)
         if length is None:
             cure = "Write how often behind it, as in ((x)-->(y)){1,3}."
-            raise cursor.error(place, "a pattern in parentheses stands beside another.", cure)
+            raise cursor.error(place, "a pattern in parentheses follows another.", cure)
         plain = all(replace(node, place=_NOWHERE) == _NOBODY for node in path.nodes)
         if len(path.relationships) == 1 and plain and where is None:
             (only,) = path.relationships
@@ -409,7 +409,7 @@ class PatternReader(ExpressionReader):
         return _Bracket(variable, types, length, filling)
 
     def _one_of(self, of_type: LabelExpression) -> tuple[Name, ...]:
-        """The types of which a relationship may have any; none for all."""
+        """The types that a relationship may have, any one of them; none for all."""
         if not of_type.terms:
             return ()
         first, *others = of_type.terms

@@ -1,5 +1,5 @@
 """The canonical text of a query: `parse(printed(query)) == query`, whatever the query; `expression_text` has the texts
-of what stands in its clauses."""
+of the expressions in its clauses."""
 
 from __future__ import annotations
 

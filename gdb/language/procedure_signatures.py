@@ -190,7 +190,7 @@ class _ProcedureReader:
         else:
             outputs = self.fields()
         if self.parts:
-            raise self.wrong(f"{self.parts[-1]!r} stands behind its end")
+            raise self.wrong(f"{self.parts[-1]!r} follows its end")
         for some in (arguments, outputs):
             names = [field.name for field in some]
             if len(set(names)) < len(names):

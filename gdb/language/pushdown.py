@@ -53,7 +53,7 @@ class ElementConditions:
     """What was found for one element: on its id, on its properties, and of a vertex on its edges.
 
     answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
-    among : the groups that a vertex may be in, and their id spaces, once they were asked for.
+    among : the groups that a vertex may be in, and their id spaces, once they were needed.
     """
 
     on_id: list[tuple[Expression, IdTerms]] = field(default_factory=list)
@@ -180,7 +180,7 @@ def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
         return _usable(held if isinstance(held, (list, tuple)) else ())
     if len(terms) == 1 and isinstance(only := terms[0], Parameter):
         value = values[only.name]
-        if type(value) is int:  # what most queries ask for
+        if type(value) is int:  # the usual case
             return (value,)
     return _usable([t.value if isinstance(t, Literal) else values[t.name] for t in terms])
 
@@ -316,7 +316,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
 def _edges_with_properties(
     scope: Scope, element: ElementReference, conditions: Sequence[Expression]
 ) -> I64:
-    """One evaluation for all types; one for each type where the conditions ask for the type."""
+    """One evaluation for all types; one for each type where the conditions test the type."""
     from gdb.executor.conditions.predicates import matching_edges, tested_edges
     from gdb.language.masking import masked
 

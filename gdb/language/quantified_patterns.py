@@ -1,7 +1,7 @@
 """Patterns that are repeated, `((x)-[:R]->(y) WHERE x.a < y.a){1,3}`, written out: a pattern of one relationship after
 the other for each number of repetitions.
 
-Their variables stand for lists outside (group variables), one item for each repetition. The end of one repetition is
+Their variables are lists outside (group variables), one item for each repetition. The end of one repetition is
 the start of the next, and the outer ends are the nodes around.
 """
 

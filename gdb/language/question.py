@@ -1,7 +1,7 @@
 """The query graph of a pattern and its conditions, for all clauses that match.
 
-Conditions are sorted by what they ask of the numbered vertices and edges: candidates of one element, edges that must be
-there or must not, vertices that differ, comparisons of two elements. What is none of these is left to the caller.
+Conditions are sorted by what they require of the numbered vertices and edges: candidates of one element, edges that
+must or must not exist, vertices that differ, comparisons of two elements. All others are left to the caller.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FEW = 64
 
 @dataclass(slots=True)
 class Asked:
-    """Conditions by what they ask.
+    """Conditions by what they require.
 
     pushed : of one element. between : edges that are there, or with `exists` false are not. apart : vertices that
         differ. compared : comparisons of two elements that the nest makes. rest : all others.
@@ -58,7 +58,7 @@ class Asked:
         edges: Iterable[QueryEdge],
         mode: MatchMode,
     ) -> QueryGraph:
-        """The query graph, with what is asked of several elements."""
+        """The query graph, with the conditions on several elements."""
         return QueryGraph(
             tuple(vertices),
             (*edges, *(edge for edge in self.between if edge.exists)),
@@ -70,7 +70,7 @@ class Asked:
 
 
 def asked(scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expression]) -> Asked:
-    """Sort conditions by what they ask; comparisons stay in `rest`, see `Asked.compare`.
+    """Sort conditions by what they require; comparisons stay in `rest`, see `Asked.compare`.
 
     tests : those that `existence.edge_test` made of conditions. conditions : the others, resolved, outermost ANDs taken
         apart. Label tests move into the scope's labels.
@@ -122,7 +122,7 @@ def vertex_of(
 def edge_of(
     scope: Scope, index: int, allowed: Candidates, wanted: bool, bound: I64 | None = None
 ) -> QueryEdge:
-    """A query edge. wanted : whether its id is a column of the embeddings. bound : as of `vertex_of`."""
+    """A query edge. wanted : whether its id is a column of the embeddings. bound : see `vertex_of`."""
     edge = scope.edges[index]
     eids, text = allowed.get(ElementReference("edge", index, edge.place), (None, ""))
     if bound is not None:

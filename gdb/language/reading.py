@@ -243,7 +243,7 @@ class ReadingClauses(PatternReader):
         return SortItem(expression, descending, nulls_first)
 
     def _count(self, clause: str) -> Expression:
-        """The number of SKIP or LIMIT: nothing of a row stands in it."""
+        """The number of SKIP or LIMIT, which may not depend on a row."""
         cursor = self.cursor
         cursor.take()
         start = cursor.at

@@ -36,8 +36,8 @@ from gdb.records import replace
 def rebuilt(
     expression: Expression, replaced: Callable[[Expression], Expression | None]
 ) -> Expression:
-    """The expression in which every part for which `replaced` gives another is that other, outer parts first; what
-    stands in patterns and subqueries stays."""
+    """The expression in which every part for which `replaced` gives another is that other, outer parts first;
+    patterns and subqueries stay."""
 
     def inner(part: Expression) -> Expression:
         return rebuilt(part, replaced)

@@ -1,4 +1,4 @@
-"""What `binder.bind` cannot make one pattern and one tail of, and how it says so, with the place."""
+"""Queries that `binder.bind` cannot make one pattern and one tail of, and the errors that say so, with the place."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def problem(
 
 
 def refused(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:
-    """A refused change, at the place in the query that asked for it."""
+    """A refused change, at its place in the query."""
     line, column = position(text, place.start)
     length = max(1, place.end - place.start)
     reason, cure = short(reason), short(cure)

@@ -65,7 +65,7 @@ class ScopeEdge:
 
 
 class Scope:
-    """The pattern of a query, numbered, beside the snapshot that it is asked of."""
+    """The pattern of a query, numbered, beside the snapshot that it is matched in."""
 
     def __init__(self, text: str, snapshot: Snapshot, parameters: Mapping[str, Value]) -> None:
         self.text = text
@@ -184,7 +184,7 @@ class Scope:
     # ---- names ------------------------------------------------------------------------------------
 
     def lookup(self, variable: Variable) -> Expression:
-        """What a variable stands for.
+        """The expression that a variable means.
 
         Raises
         ------

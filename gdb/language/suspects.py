@@ -1,4 +1,4 @@
-"""Where in a query an error may come from that knows no place: one of values in columns, in which no text stands."""
+"""Search for the place in the query of an error that has none: one of values in columns, which hold no query text."""
 
 from __future__ import annotations
 

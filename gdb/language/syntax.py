@@ -1,7 +1,7 @@
-"""What a query says, as a tree: expressions and patterns. `gdb.language.clauses` has the clauses around them.
+"""The syntax tree of expressions and patterns. `gdb.language.clauses` has the clauses around them.
 
-The tree holds names and values as they were written, and for each part its place in the text, so that every later
-error can point there. Chains of one operator (`a AND b AND c`, `1 + 2 - 3`) are one node, so that a long query is not
+The tree holds names and values as they were written, and for each part its place in the text, which every later error
+can point at. Chains of one operator (`a AND b AND c`, `1 + 2 - 3`) are one node, so that a long query is not
 a deep one.
 """
 
@@ -398,8 +398,8 @@ Expression: TypeAlias = (
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    """The operands of an expression, in the order of the text. What stands in a pattern or a subquery inside it is not
-    among them; what stands in the scope of a comprehension's variable is."""
+    """The operands of an expression, in the order of the text. Expressions in a pattern or a subquery inside it are not
+    among them; those in the scope of a comprehension's variable are."""
     match expression:
         case Property(subject=inner) | HasLabels(subject=inner):
             return (inner,)

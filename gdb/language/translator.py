@@ -93,7 +93,7 @@ _LARGEST = 10_000
 class Translator:
     """Translates resolved expressions over some columns.
 
-    names : columns that variables stand for.
+    names : columns that variables mean.
     before : what the rows that are gathered must have as well, each AS v0, v1, ...
     """
 
@@ -217,7 +217,7 @@ class Translator:
         items = [self.translate(item) for item in expression.items]
         kind = self._one_kind(items, expression.place)
         if kind not in (*SCALARS, TypeName.NULL):
-            raise self.refuse(expression.place, f"a list of which an item is {kind} is")
+            raise self.refuse(expression.place, f"a list with an item of type {kind} is")
         type_ = Type(TypeName.LIST, kind)
         return Typed(cast(exp.Array(expressions=[i.sql for i in items]), sql_type(type_)), type_)
 
@@ -486,6 +486,6 @@ class Translator:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    from gdb.base.values import regex  # what asks for it is rare
+    from gdb.base.values import regex  # it is rarely needed
 
     return regex.compiled(pattern).fits(text)

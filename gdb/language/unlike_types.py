@@ -1,4 +1,4 @@
-"""What is said of a comparison of values that can never be compared, as of an integer with a string."""
+"""Warnings of comparisons between values that can never be compared, such as an integer with a string."""
 
 from __future__ import annotations
 

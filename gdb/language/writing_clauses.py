@@ -43,7 +43,7 @@ class WritingClauses(ReadingClauses):
 
     @abstractmethod
     def writing_clause(self) -> Clause:
-        """A clause that may stand in FOREACH."""
+        """A clause that is allowed in FOREACH."""
 
     def create(self, start: int) -> Create:
         """CREATE, behind its word. start : the token that the clause begins with; and so in the others."""

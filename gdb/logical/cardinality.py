@@ -1,4 +1,4 @@
-"""How many rows each operator of a plan is expected to make, as far as that is known without looking at values.
+"""Cardinality estimates: the expected rows of each operator of a plan, as far as known without looking at values.
 
 Of conditions, groups and distinct rows nothing is known: they, and what follows them, have no estimate until an
 aggregate without keys makes one row.
@@ -34,7 +34,7 @@ from gdb.logical.operators import (
 OfMatch: TypeAlias = Callable[[Match], float | None]
 """The rows that a MATCH makes of one row before it, None where that is not known."""
 Values: TypeAlias = Mapping[str, object]
-"""Of parameters."""
+"""The values of parameters, by name."""
 
 _KEEPS = (Project, Sort, Create, Set, Remove, Delete, Foreach)
 

@@ -1,5 +1,5 @@
-"""What later operators need of the rows of an operator: which names, which properties, and whether they need each row
-or only how many there are."""
+"""Demand analysis: what later operators need of the rows of an operator: which names, which properties, and whether
+they need each row or only how many there are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Demand:
     """What later operators need of the rows of an operator.
 
     live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
-        are used, by name and key. told : what else of elements, by name: "id", "labels", "type".
+        are used, by name and key. told : what else of elements is used, by name: "id", "labels", "type".
     numbers : equal rows may be one row with their number. once : not even the number is needed.
     """
 
@@ -50,7 +50,7 @@ class Demand:
 
 
 def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
-    """For each operator what those behind it ask of its rows. names : that are asked for in the end."""
+    """For each operator what later ones need of its rows. names : the columns of the answer."""
     state = _Demands({*names}, {*names})
     found: list[Demand] = []
     for operator in reversed(operators):
@@ -61,7 +61,7 @@ def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]
 
 @dataclass(slots=True)
 class _Demands:
-    """What is asked at one place, read from the end. valued : the names of which the values are asked for."""
+    """The demand at one place, read from the end. valued : the names whose values are needed."""
 
     live: set[str]
     valued: set[str]
@@ -126,7 +126,7 @@ class _Demands:
         self.told |= {told for one in expressions for part in walk(one) for told in _told(part)}
 
     def _columns(self, columns: Sequence[Column], calls: Sequence[Call]) -> None:
-        """What columns and aggregates ask of the rows before, of which nothing else is left."""
+        """Replace the demand by what columns and aggregates need of the rows before; only these go on."""
         behind = self.live, self.valued, self.wishes, self.told
         self.live, self.valued, self.wishes, self.told = set(), set(), set(), set()
         for column in columns:
@@ -147,7 +147,7 @@ class _Demands:
 
 
 def _told(part: Expression) -> Iterator[tuple[str, Told]]:
-    """What a part of an expression asks of an element, but for its properties."""
+    """What a part of an expression uses of an element, except its properties."""
     match part:
         case HasLabels(subject=Variable(name=name)):
             yield from ((name, "labels"), (name, "type"))
@@ -158,7 +158,7 @@ def _told(part: Expression) -> Iterator[tuple[str, Told]]:
 
 
 def _counts(call: Call) -> bool:
-    """Whether an aggregate asks of its argument only whether it is null."""
+    """Whether an aggregate only tests whether its argument is null."""
     return is_count(call) and not call.distinct and len(call.arguments) == 1
 
 

@@ -1,4 +1,4 @@
-"""What leaves rows out comes before what is computed of each.
+"""LIMIT pushdown: LIMIT comes before the expressions that are computed for each row.
 
 Match (a)-->(b)   Project a.x + b.x AS sum   Limit 3
 Match (a)-->(b)   Limit 3   Project a.x + b.x AS sum

@@ -44,7 +44,7 @@ from gdb.language.syntax import (
 from gdb.records import dataclass, field
 
 MADE = f"{HIDDEN}#"
-"""What a name begins with that nobody wrote: of a key, an aggregate, what rows are sorted by."""
+"""The prefix of generated names: of a key, an aggregate, what rows are sorted by."""
 Names: TypeAlias = tuple[str, ...]
 """The names of rows, in the order in which they came."""
 
@@ -87,8 +87,8 @@ class Gathered:
 class Aggregate:
     """One row for each group of rows whose keys are equal; without keys one row, also of no rows.
 
-    rest : names of which each group keeps the value of its first row. Expressions behind it ask them only for what is
-        the same in all rows of a group.
+    rest : names whose value in the first row each group keeps. Later expressions use only what is the same in
+        all rows of a group.
     """
 
     keys: tuple[Column, ...]
@@ -176,7 +176,7 @@ class Plan:
 
     text : of the query, for errors. sides : of UNION; one where there is none. all : for each UNION whether it is UNION
     ALL. start : the names of the rows that it begins with. returns : whether its rows are an answer; else its last
-    operator has written, or is a CALL, or FINISH, and nobody takes its rows.
+    operator has written, or is a CALL, or FINISH, and its rows are unused.
     """
 
     text: str = field(compare=False)
@@ -187,12 +187,12 @@ class Plan:
 
     @property
     def names(self) -> Names:
-        """Of its answer."""
+        """The names of the answer's columns."""
         return behind(self.sides[0], self.start)
 
 
 def unless_same(before: Operators, found: list[Operator]) -> Operators:
-    """What a pass made of operators: `before` itself where it changed none, so that nobody looks at them again."""
+    """What a pass made of operators: `before` itself where it changed none, which `is` then shows."""
     if len(before) == len(found) and all(map(is_, before, found)):
         return before
     return tuple(found)

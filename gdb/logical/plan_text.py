@@ -27,7 +27,7 @@ _MADE = re.compile(f"`{MADE}([a-z]+[0-9]+)`")
 
 
 Note: TypeAlias = Callable[[Operator], tuple[str, Iterable[str]]]
-"""What stands behind the line of an operator, and the lines below it."""
+"""The note at the end of an operator's line, and the lines below it."""
 
 
 def _nothing(_: Operator) -> tuple[str, Iterable[str]]:

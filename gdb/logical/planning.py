@@ -24,9 +24,9 @@ PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
     prune_columns,
     drop_projects,
 )
-"""In the order in which they run. They are given the operators, and the names asked for in the end."""
+"""In the order in which they run. They take the operators, and the names of the answer's columns."""
 NAMES = tuple(function.__name__ for function in (*REWRITES, *PASSES))
-"""Of rewrites and passes."""
+"""The names of rewrites and passes."""
 
 
 def planned(

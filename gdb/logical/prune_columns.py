@@ -1,4 +1,4 @@
-"""What nobody asks for is not passed on.
+"""Projection pruning: columns that no later operator uses are dropped.
 
 Project a, a.x AS x, b   Match (a)-->(c)   Project c.y, x
 Project a, a.x AS x      Match (a)-->(c)   Project c.y, x
@@ -13,7 +13,7 @@ from gdb.records import replace
 
 
 def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
-    """See the module. What is computed stays: it may fail. The operators themselves where all is asked for."""
+    """See the module. Computed columns stay: they may fail. The operators themselves where all columns are used."""
     if not any(
         isinstance(one, Project) or (isinstance(one, Aggregate) and one.rest) for one in operators
     ):

@@ -1,4 +1,4 @@
-"""What holds for operators, whichever passes they went through."""
+"""The invariants of a logical plan, which hold after every pass."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def verify(operators: Operators, names: Names, asked: Names) -> None:
 
     Raises
     ------
-    InternalError : an operator asks for a name that the rows do not have there.
+    InternalError : an operator uses a name that the rows do not have there.
     """
     for operator in operators:
         known = {*names}
         for name in _names(operator):
             if name not in known:
                 raise InternalError(
-                    f"{type(operator).__name__} asks for {name!r}, and there is {names}."
+                    f"{type(operator).__name__} uses {name!r}, but the rows have {names}."
                 )
         names = names_after(operator, names)
     if not {*asked} <= {*names}:

@@ -1,1 +1,1 @@
-"""How operators run: over columns, over rows, and what both do alike."""
+"""Physical operators: over columns, over rows, and what both share."""

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 class OnePattern:
     """A plan that is one pattern and its tail.
 
-    text : of the query. matches : one or several MATCH, none optional. conditions : what a WITH asks of the rows
+    text : of the query. matches : one or several MATCH, none optional. conditions : those of a WITH on the rows
         that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
-    optional : OPTIONAL MATCHes behind the others, of whose rows no more is asked than a number.
+    optional : OPTIONAL MATCHes after the others, where only the number of rows is needed.
     demand : what is used of the embeddings.
     """
 
@@ -133,7 +133,7 @@ class BoundQuery:
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """Of the parameters."""
+        """The values of the parameters, by name."""
         return self.sources.scope.parameters
 
     @property
@@ -369,7 +369,7 @@ def conditions_of(
     scope: Scope, where: Sequence[Expression], default: MatchMode
 ) -> tuple[list[EdgeTest], list[Expression]]:
     """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
-    and parameters known; apart from these what is asked of edges."""
+    and parameters known; apart from these the conditions on edges."""
     written, scope.conditions = scope.conditions, []
     written += where
     tests: list[EdgeTest] = []

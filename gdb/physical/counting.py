@@ -1,5 +1,5 @@
-"""What is asked of embeddings that are not listed: how many there are, in all, of each data vertex of one query vertex,
-or of each of some rows; and whether there is one."""
+"""Counts of embeddings that are not listed: in all, for each data vertex of one query vertex, or for each of some rows;
+and tests whether there is one."""
 
 from __future__ import annotations
 

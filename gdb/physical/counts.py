@@ -1,7 +1,7 @@
 """Counts that operators begin with: of a pattern and OPTIONAL MATCHes, without rows.
 
-Each of them is a pattern whose number is asked (`gdb.physical.binder`); the operators behind get one row. Where there
-is but one, and nothing behind it, the whole query is such a pattern, and does not come here.
+Each of them is a pattern whose embeddings are only counted (`gdb.physical.binder`); later operators get one row. Where
+there is only one, and nothing after it, the whole query is such a pattern, and does not come here.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Counts:
 
 
 def counts_of(context: RowContext, plan: Plan) -> Counts | None:
-    """The counts that a plan begins with, behind OPTIONAL MATCHes; None where it does not, or where rows must be
-    asked."""
+    """The counts that a plan begins with, after OPTIONAL MATCHes; None where it does not, or where it must run over
+    rows."""
     if len(plan.sides) != 1 or plan.start:
         return None
     (operators,) = plan.sides

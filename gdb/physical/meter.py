@@ -1,4 +1,4 @@
-"""What the operators of a query did, for PROFILE: rows, time and memory of each, and the plans of their patterns.
+"""Measurements of a query's operators, for PROFILE: rows, time and memory of each, and the plans of their patterns.
 
 Operators are found by `id`, and the steps of a chain (`gdb.physical.columns.steps`) by name. Time is exclusive: while
 one works, none of those around it does.
@@ -63,11 +63,11 @@ class Meter:
         self._since = time.perf_counter()
 
     def operator(self, operator: object) -> Figures:
-        """Of an operator, which lives as long as the meter."""
+        """The figures of an operator, which lives as long as the meter."""
         return self.operators.setdefault(id(operator), Figures())
 
     def step(self, name: str) -> Figures:
-        """Of a step."""
+        """The figures of a step."""
         return self.steps.setdefault(name, Figures())
 
     @contextmanager

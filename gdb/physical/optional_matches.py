@@ -1,4 +1,4 @@
-"""OPTIONAL MATCH behind a pattern of whose rows only the number is asked.
+"""OPTIONAL MATCH after a pattern, where only the number of rows is needed.
 
 Each embedding of the pattern counts as often as the product of what its OPTIONAL MATCHes find beside it, each at least
 once. So they become optional graphs of the query graph, each with conditions and a mode of its own; one that uses names
@@ -57,7 +57,7 @@ def with_optional(
 
     Raises
     ------
-    GdbError : as `binder.bind`; NotSupported where more is asked of an OPTIONAL MATCH than its graph says.
+    GdbError : as `binder.bind`; NotSupported where an OPTIONAL MATCH has conditions beyond its graph.
     """
     if graph.mode.distinct or not tail.count_only:
         raise _refused(asked, asked.optional[0])

@@ -1,9 +1,9 @@
 """A graph in which rows that are given are vertices: where matching starts from rows, not from what their columns hold.
 
-Each row is a vertex behind those of the graph, joined by one edge to each data vertex that stands in it. A query vertex
+Each row is a vertex after those of the graph, joined by one edge to each data vertex that occurs in it. A query vertex
 for the rows with an edge to each query vertex that they bind (`from_rows`) then is part of the pattern like any other:
-the planner begins with it where that is best, pairs that stand in no row are never made, and what is counted, or asked
-to exist, for the query vertex is so for each row.
+the planner begins with it where that is best, pairs that occur in no row are never made, and a count, or a test for
+existence, for each value of the query vertex is one for each row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The type of the edges from rows to what stands in one of their columns."""
+    """The type of the edges from rows to the vertices in one of their columns."""
 
     name: str
     directed: bool = True
@@ -86,7 +86,7 @@ class RowGraph:
 
 
 def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryGraph:
-    """The query graph with one vertex more, the last, that stands for the rows. bound : the query vertices that the
+    """The query graph with one vertex more, the last, that represents the rows. bound : the query vertices that the
     columns bind, in their order."""
     last = len(graph.vertices)
     reached = {vertex for edge in graph.edges for vertex in (edge.source, edge.target)} | {*bound}
@@ -116,7 +116,7 @@ def started(
     *,
     few: bool = False,
 ) -> tuple[Plan, PlannerSource]:
-    """The plan that lists the embeddings of a query graph of which rows bind some vertices, and the graph that it is
+    """The plan that lists the embeddings of a query graph where rows bind some vertices, and the graph that it is
     for: from the rows, where several vertices are bound and their values alone would lead to more embeddings than
     there are rows.
 
@@ -151,7 +151,7 @@ def _to_columns(name: str, column: U32, first: int) -> Adjacency:
 
 
 def _to_rows(name: str, column: U32, first: int) -> Adjacency:
-    """The rows that each data vertex stands in."""
+    """The rows in which each data vertex occurs."""
     vids, lengths = np.unique(column, return_counts=True)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     order = np.argsort(column, kind="stable").astype(np.uint32)

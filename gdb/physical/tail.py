@@ -1,10 +1,10 @@
 """The relational tail of one pattern, from the operators behind its MATCH: one SELECT over the embeddings.
 
 The operators are compiled as those of a chain (`gdb.physical.columns`), over a relation whose columns are gathered from
-the embeddings as they are asked for. What needs another pattern, or values of the store that the rows have lost, is no
+the embeddings on demand. What needs another pattern, or values of the store that the rows have lost, is no
 tail; the query then runs operator by operator.
 
-Beside the SELECT stands what the executors are told, so that they make no more than is asked for: the number of
+Beside the SELECT a tail has instructions for the executors, so that they make no more than is needed: the number of
 embeddings, one of each value, the number for each value, the first rows.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.steps import Chain
 
 COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
-"""The operators that may stand in a tail."""
+"""The operators that a tail may consist of."""
 
 
 def demand_of(operators: Operators, names: Names) -> Demand:
@@ -81,8 +81,8 @@ def by_operator(
     """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
     and the columns of `embeddings`.
 
-    pattern : the operator that the rows of the pattern are noted of. weight : the column of how many embeddings each
-        row stands for. Others as `tail`, which has raised nothing.
+    pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
+        embeddings that each row represents. Others as `tail`, which has raised nothing.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def by_operator(
 
 @dataclass(slots=True)
 class _Tail:
-    """demand : what is asked of the embeddings."""
+    """demand : what the tail needs of the embeddings."""
 
     scope: Scope
     operators: Operators
@@ -130,7 +130,7 @@ class _Tail:
         return replace(found, numbered=lambda: self._compiled(NUMBER)[1])
 
     def _columns_alone(self) -> Tail | None:
-        """The tail of which no SELECT is ever run, so that none is written: its columns are the answer."""
+        """The tail whose columns are the answer: no SELECT is ever run, so that none is written."""
         from gdb.physical.columns.relation import Builder, outputs
 
         builder = Builder(self.scope, None)
@@ -151,7 +151,7 @@ class _Tail:
     # ---- SQL -------------------------------------------------------------------------------------
 
     def _compiled(self, weight: str | None) -> tuple[Builder, SqlText, tuple[Output, ...]]:
-        """The SELECT. weight : the column of how many embeddings each row stands for."""
+        """The SELECT. weight : the column with the number of embeddings that each row represents."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
         from gdb.base.sql import SqlText
         from gdb.functions.types import TypeName
@@ -163,7 +163,7 @@ class _Tail:
         begin = self._begin(builder, weight).only(self.demand.live)
         relation = over(builder, self.operators, self.names, begin)
         if builder.steps:
-            raise NotSupported("what is asked behind its rows takes more than one SELECT.")
+            raise NotSupported("the operators after its rows take more than one SELECT.")
         relation = settled(builder, relation, Demand(frozenset(self.names)))
         query, types = answer(relation, self.names)
         if any(type_.item in (TypeName.NODE, TypeName.RELATIONSHIP) for type_ in types):
@@ -185,7 +185,7 @@ class _Tail:
         begin = owned(builder, begin, pattern, self.demand)
         relation = over(builder, self.operators, self.names, begin)
         if not all(isinstance(step, Made) for step in builder.steps):
-            raise NotSupported("what is asked behind its rows takes more than their columns.")
+            raise NotSupported("the operators after its rows need more than their columns.")
         query, types = answer(relation, self.names)
         sql, made = written(query), outputs(self.names, types)
         used = builder.used(sql)
@@ -248,7 +248,7 @@ class _Tail:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         return builder.take(element, "element"), type_
 
-    # ---- what the executor is told ---------------------------------------------------------------
+    # ---- instructions for the executor -----------------------------------------------------------
 
     def _others(self) -> list[Operator]:
         """The operators that are no Project."""
@@ -310,8 +310,8 @@ class _Tail:
         return self.scope.names.get(expression.name) if isinstance(expression, Variable) else None
 
     def _once(self, refs: Sequence[ColumnRef]) -> int | None:
-        """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
-        occurs shows nowhere."""
+        """The query vertex whose distinct values are enough: nothing else is needed, and the answer does not depend on
+        how often a value occurs."""
         of = {(ref.element, ref.index) for ref in refs}
         if len(of) != 1 or not self.demand.once:
             return None
@@ -391,7 +391,7 @@ class _Tail:
         return others == limits[:1] and not self.conditions and not self._cuts(limits[0])[0]
 
     def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
-        """Whether all that is asked of the embeddings with one value of a query vertex is how many there are."""
+        """Whether of the embeddings with one value of a query vertex only their number is needed."""
         alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
         if not alone or once is not None or not self.demand.numbers:
             return False

@@ -28,9 +28,9 @@ Order = tuple[int, ...]
 
 
 def hanging_last(statistics: Statistics, order: Order) -> Order:
-    """A connected order of the same vertices, as near to the given one as can be, in which what hangs on a single bound
-    vertex and multiplies embeddings comes last: the rest hardly depends on it, and would be matched again for each of
-    its embeddings."""
+    """A connected order of the same vertices, as near to the given one as can be, in which what is joined to a single
+    bound vertex and multiplies embeddings comes last: the rest hardly depends on it, and would be matched again for
+    each of its embeddings."""
     near = statistics.near
     found, left = [order[0]], list(order[1:])
     bound = 1 << order[0]
@@ -118,7 +118,7 @@ def _climbed(
     source: random.Random,
     root: int | None,
 ) -> tuple[float, Order]:
-    """The cheapest order that changes lead to, each of which makes it cheaper."""
+    """The cheapest order that a sequence of changes leads to, each one making it cheaper."""
     n = len(order)
     for _ in range(tries):
         changed = list(order)

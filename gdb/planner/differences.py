@@ -151,7 +151,7 @@ class _Choice:
         self._partitions: dict[Pairs, Partitions] = {}
 
     def price(self, taken: Pairs) -> float:
-        """Of the pattern without some conditions."""
+        """The price of the pattern without some conditions."""
         found = self._prices.get(taken)
         if found is None:
             near = self.samples.statistics.near

@@ -1,4 +1,4 @@
-"""Which elements must be told apart, and how cheaply (design.md §3: the match modes).
+"""Checks that elements of an embedding differ, at the lowest cost (design.md §3: the match modes).
 
 Where at most one edge can join two vertices, "two relationships differ" is a comparison of
 vertices; only where parallel edges exist are edge ids bound and compared.
@@ -84,7 +84,7 @@ def clauses(query: Resolved) -> tuple[int, ...]:
 
 
 def may_repeat(query: Resolved) -> bool:
-    """Whether two query edges could be the same data edge, and may because they stand in different MATCH."""
+    """Whether two query edges could be the same data edge, and may because they are in different MATCH clauses."""
     if not query.graph.mode.edges_differ:
         return False
     known = [

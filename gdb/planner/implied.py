@@ -21,7 +21,7 @@ _LEAST = -(1 << 70)  # as good as any bound that cannot hold; contradictions mus
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A value that is compared: of which query vertex or edge, and from which array (its address)."""
+    """A compared value: its query vertex or edge, and the array that it comes from (its address)."""
 
     element: int
     is_edge: bool
@@ -40,7 +40,7 @@ class Bounds:
     """What some comparisons, taken together, say of the difference of every two values."""
 
     def __init__(self, compares: Iterable[Compare]) -> None:
-        """Of the values of these comparisons, none of which is held to yet."""
+        """Bounds of the values of these comparisons; none is applied before `hold`."""
         self.places: list[_Place] = []
         self.values: list[Compare] = []  # one with the place on its left or right
         self._at: dict[_Place, int] = {}
@@ -105,7 +105,7 @@ def bounds_of(compares: Sequence[Compare]) -> Bounds:
 
 
 class Implied:
-    """Finds the comparisons that follow from those of a query graph, and are not told by those that a plan has made
+    """Finds the comparisons that follow from those of a query graph, and are not covered by those that a plan has made
     so far."""
 
     def __init__(self, compares: Sequence[Compare]) -> None:
@@ -163,7 +163,7 @@ def again(
     compares: Sequence[Compare], bounds: Mapping[int, tuple[int, int]]
 ) -> dict[int, tuple[int, int]] | None:
     """Bounds of a plan's comparisons, by their number, when some that are not implied have others: with those of the
-    implied ones. None where with these other edges are told apart, so that the plan will not do."""
+    implied ones. None where these bounds make other pairs of edges differ, so that the plan does not fit."""
     if not bounds:
         return {}
     changed = [

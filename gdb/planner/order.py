@@ -69,7 +69,7 @@ def _from(
 
 def _next(query: Resolved, left: set[int], bound: set[int]) -> int:
     joined = [v for v in left if query.neighbours(v) & bound]
-    # a tree that hangs on nothing bound yet cannot occur: stages are peeled from the outside in
+    # a tree that is joined to nothing bound yet cannot occur: stages are peeled from the outside in
     choice = joined or sorted(left)
     return min(
         choice,

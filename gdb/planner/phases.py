@@ -108,7 +108,7 @@ class _PhaseBuilder:
                 self.bind_edge(e)
 
     def _compare(self) -> None:
-        """Compare the values of elements of which the second was just bound."""
+        """Compare the values of two elements as soon as the second one is bound."""
         for c in self.query.graph.compared:
             ready = c.vertices <= set(self.bound) and c.edges <= set(self.named)
             if ready and not any(c is known for known in self.compared):
@@ -166,7 +166,7 @@ def build(
     implied: bool,
 ) -> tuple[tuple[Phase, ...], tuple[ViewSpec, ...]]:
     """Phases and their views; without `patterns` every extension is matching pattern 0. implied : comparisons that
-    follow from others are made as well, where they tell more."""
+    follow from others are made as well, where they exclude more."""
     builder = _PhaseBuilder(query, conditions, parallel, _rules(order, conditions, restrictions))
     if implied and len(query.graph.compared) > 1:
         builder.implied = Implied(query.graph.compared)

@@ -1,4 +1,4 @@
-"""What a counting nest of a large pattern costs, priced from samples before there is a nest.
+"""The cost of a counting nest of a large pattern, priced from samples before there is a nest.
 
 A nest is priced as `executor.nest.branches` and `interface_caches` will make it of an order: what falls apart is
 counted apart, and a loop whose count is kept by some of the vertices around it runs as often as these are bound to

@@ -52,7 +52,7 @@ class Problem:
 
     def least_of(self, orbit: list[int], *, hubs_first: bool) -> Problem:
         """The embeddings in which the first vertex of an orbit has the smallest vid of it, or with not `hubs_first` the
-        largest: as many for each of its vertices, all of which differ."""
+        largest: as many for each of its vertices, which all differ."""
         first, others = orbit[0], orbit[1:]
         pairs = {(x, first) if hubs_first else (first, x) for x in others}
         known = {(min(p), max(p)) for p in pairs}
@@ -145,7 +145,7 @@ def _merged(partition: Partition, u: int, v: int) -> Partition:
 
 
 def _may_be_one(kept: Problem, block: Block) -> bool:
-    """Whether no condition that is kept, and nothing else, tells vertices of a block apart."""
+    """Whether no condition that is kept, and nothing else, makes vertices of a block differ."""
     return not any(different(kept, u, v) for u in block for v in block if u < v)
 
 

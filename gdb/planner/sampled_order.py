@@ -242,7 +242,7 @@ def _connected(query: Resolved, left: list[int]) -> tuple[int, ...]:
 def _greedy(
     query: Resolved, statistics: Statistics, parts: Decomposition, root: int | None
 ) -> tuple[int, ...]:
-    """Of the greedy orders from some vertices the one of the fewest expected partial embeddings."""
+    """The order with the fewest expected partial embeddings among the greedy orders from some vertices."""
     counts = statistics.counts()
 
     def selective(v: int) -> tuple[float, int]:

@@ -1,5 +1,5 @@
-"""What a nest can be of a query graph, as far as can be said before there is one: which vertices can be counted without
-loops, and what falls apart under others. Sets of query vertices are bit masks."""
+"""The shape of a nest, as far as the query graph determines it: which vertices can be counted without loops, and which
+parts become independent below others. Sets of query vertices are bit masks."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Shape:
         return 1
 
     def against(self, rest: int) -> int:
-        """Of some vertices those that keep them from being counted without loops: what lies on a cycle, else what has
-        to differ from others and is neither like them nor, with one of them, alone."""
+        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what
+        has to differ from others and is neither like them nor, with one of them, alone."""
         known = self._against.get(rest)
         if known is None:
             known = self._against[rest] = self._cycles(rest) or self._entangled(rest)

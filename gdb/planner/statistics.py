@@ -163,7 +163,7 @@ class Statistics:
         return int(self.vertices[v, space.COUNT])
 
     def counts(self) -> list[int]:
-        """Of all."""
+        """The numbers of candidates of all query vertices."""
         found: list[int] = self.vertices[:, space.COUNT].tolist()
         return found
 

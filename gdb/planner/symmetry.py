@@ -30,8 +30,8 @@ Signature = tuple[tuple[object, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand
-    behind each kept one; `fixed` are vertices whose orbit was left alone. moves : for each orbit that was broken, in
+    """The symmetry that was broken: `restrictions` (u, v) mean vid(u) > vid(v); each kept embedding represents
+    `multiplicity` embeddings; `fixed` are vertices whose orbit was left alone. moves : for each broken orbit, in
     their order, automorphisms that take its vertex to the others and leave the vertices of those before where they are.
     """
 
@@ -224,8 +224,8 @@ def break_symmetry(
     stabilizer of those before it; with `hubs_first` the smallest, which has the highest degree, so that
     a hub is not reached from below (in a clique, where all lists are cut, those of low degrees are the
     short ones). An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
-    instead): an embedding that maps two of them alike would satisfy no strict order. fixed : vertices of which
-    each embedding keeps its own, so that only the symmetry of the others is broken."""
+    instead): an embedding that maps two of them alike would satisfy no strict order. fixed : vertices that
+    every automorphism leaves in place, so that only the symmetry of the others is broken."""
     if group is None and _all_unlike(query):
         return Symmetry((), 1, fixed, ())
     group = group or Automorphisms(query)

@@ -1,1 +1,1 @@
-"""The life of one query: what was asked, what is kept of its text, which way it goes, who may end it."""
+"""The life of one query: the request, the caches of texts and plans, the choice of a way to run, cancellation."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Given: TypeAlias = object
 """The value of an option or a parameter."""
 
-_SHOWN = 10  # skipped lines that are told
+_SHOWN = 10  # skipped lines that are reported
 
 
 def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:

@@ -29,7 +29,7 @@ _SIGINT = int(_signal.SIGINT)
 
 class Cancel(threading.Event):
     """A cancel event that a signal handler may set at any moment: it has no lock, which the thread that the handler
-    interrupts might hold. Nobody waits for it; the work looks at it.
+    interrupts might hold. No thread waits for it; the work polls it.
 
     outer : the event of the work that this one's is a part of, which stops this one too.
     """
@@ -56,7 +56,7 @@ class _Noticed:
         self.over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        # put back by somebody who took it for the program's own, or in a child that another thread of the parent forked
+        # put back by code that took it for the program's own, or in a child that another thread of the parent forked
         if self.over or self.born != forks.generation():
             self.before(number, frame)
             return

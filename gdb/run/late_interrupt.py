@@ -1,5 +1,5 @@
-"""What is told of Ctrl-C that comes late: once a commit has begun it goes on to its end, and who pressed Ctrl-C must
-know that, or what was asked for is run again and done twice.
+"""The report of a Ctrl-C that comes late: a commit that has begun runs to its end, and the user must know that, or runs
+the same operation again and stores it twice.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from gdb.records import dataclass
 
 @dataclass(slots=True)
 class Outcome:
-    """What has become of one thing that was asked for.
+    """The outcome of one operation.
 
-    what : its name, for the message. kept : what is told of it when it is too late to cancel it.
-    committed : whether it is; set by whoever commits, before Ctrl-C can raise anything again.
+    what : its name, for the message. kept : what the message says when it is too late to cancel it.
+    committed : whether it is; set by the code that commits, before Ctrl-C can raise anything again.
     """
 
     what: str = "query"
@@ -21,7 +21,7 @@ class Outcome:
     committed: bool = False
 
     def cancelled(self) -> Cancelled:
-        """The error that tells Ctrl-C."""
+        """The error that reports the Ctrl-C."""
         if not self.committed:
             return Cancelled(f"the {self.what} was cancelled.")
         return Cancelled(

@@ -113,7 +113,7 @@ def answered(
         if made.choice.counts is not None and notes is not None:
             notes.keep(made.choice.counts)
     elif change is None:
-        raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+        raise ReadOnlyError("a query that writes was run on a graph that is opened read-only.")
     else:
         with change(request, clock) as changes:
             # all that can fail comes before the commit
@@ -310,7 +310,7 @@ def _without_columns(context: RowContext, choice: Choice, failed: GdbError) -> C
 
 
 def _meter(context: RowContext) -> None:
-    """Begin to measure, if that is asked for."""
+    """Begin to measure, where PROFILE needs it."""
     profile = context.options.profile
     if profile is not None:
         from gdb.physical.meter import Meter

@@ -34,7 +34,7 @@ class Shown:
 
 DUCKDB, ROWS = "DuckDB on cpu", "rows on cpu"
 """How operators run that match nothing."""
-MANY = 1e9  # rows, above which two digits tell enough
+MANY = 1e9  # rows, above which two digits are enough
 Show: TypeAlias = "Callable[[Operator], Shown]"
 
 

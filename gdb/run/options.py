@@ -1,4 +1,4 @@
-"""What a caller may pass to a query, checked: match modes, memory sizes, times, parameters."""
+"""Options of a query, and their checks: match modes, memory sizes, times, parameters."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class _Measured:
         return found
 
     def figures(self, summary: Summary) -> dict[int, Figures]:
-        """Of the operators, by `id`; none of those that ran as one with the next."""
+        """The figures of the operators, by `id`; none of those that ran as one with the next."""
         asked = self.statement.bound.sources.asked
         *_, last = asked.first
         held = max((run.budget.most for run in self.plans), default=0)

@@ -1,7 +1,7 @@
 """EXPLAIN and PROFILE of a query that runs operator by operator (`gdb.run.operator_tree`).
 
-Below a MATCH stands for each part of its pattern what is made of it, and its plan: under EXPLAIN as it is planned
-without rows before it, under PROFILE as it ran.
+Below a MATCH each part of its pattern has a line that says what is made of it, and its plan: under EXPLAIN as it is
+planned without rows before it, under PROFILE as it ran.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class _Tree:
             yield from self._nest(run.plan, run.graph)
 
     def after(self) -> Iterator[str]:
-        """What stands behind the operators, where all run over columns."""
+        """The lines that follow the operators, where all run over columns."""
         if self.meter is not None and self.chain is not None and self.over is None:
             yield f"Result   [{DUCKDB}]   {figures_text(self.meter.step(ANSWER))}"
 

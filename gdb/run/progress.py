@@ -21,7 +21,7 @@ _PERIOD_SECONDS = 0.1
 def shown(stream: TextIO | None) -> Iterator[Progress | None]:
     """A function to report progress to: name of the step, and the part of it done, 0 to 1.
 
-    None where the stream is not a terminal, so that nobody computes progress for nothing. The bar is wiped at the end.
+    None where the stream is not a terminal, so that progress is not computed needlessly. The bar is wiped at the end.
     """
     if stream is None or not stream.isatty():
         yield None
@@ -34,7 +34,7 @@ def shown(stream: TextIO | None) -> Iterator[Progress | None]:
 
 
 class ProgressCallback(Generic[T]):
-    """A function of the caller's that is told of progress; what it raises ends the work and is kept here."""
+    """A callback for progress, given by the caller; what it raises ends the work and is kept here."""
 
     def __init__(self, function: Callable[[T], object]) -> None:
         self._function = function

@@ -30,7 +30,7 @@ _Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
 class Texts:
-    """The queries of one database; any number of threads may ask."""
+    """The queries of one database; safe for any number of threads."""
 
     def __init__(self) -> None:
         self._lock = waiting.Lock()
@@ -239,7 +239,7 @@ class Texts:
 
 
 def _asked(request: Request) -> _Asked:
-    """What the meaning of a text depends on: its mode, of which a tuple is hashed sooner, and the names of the
+    """What the meaning of a text depends on: its mode, as a tuple, which is hashed faster, and the names of the
     parameters."""
     mode = request.mode
     flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced

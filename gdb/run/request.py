@@ -1,4 +1,4 @@
-"""A query as it was asked, and the clock that its steps are timed by."""
+"""The request: a query as it was called, and the clock that times its steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Load: TypeAlias = "Callable[..., LoadReport]"
 # not frozen: each query makes one, and a frozen one takes four times as long to make
 @dataclass(slots=True)
 class Request:
-    """One query as it was asked, its arguments checked (`gdb.run.options`).
+    """One query as it was called, its arguments checked (`gdb.run.options`).
 
     memory : bytes, None for no budget. gpu_memory : bytes of each GPU, None for a share of what is free.
     timeout : seconds from the start, None for none.
@@ -65,7 +65,7 @@ class Request:
         profile: executor.Profile | None = None,
         device: str | None = None,
     ) -> executor.Options:
-        """How its patterns are run. timeout : seconds that are left. device : the one chosen, None: as it was asked."""
+        """How its patterns are run. timeout : seconds left. device : the one chosen, None: that of the request."""
         from gdb.executor.run import Options  # `import gdb` stays light
 
         device = self.device if device is None else device

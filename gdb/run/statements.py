@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST = 256  # statements of one database
 MOST_BYTES = 512 << 20  # of what their stages keep
-_DRIFT = 8  # a candidate set this much larger or smaller than the planner saw asks for a new plan,
+_DRIFT = 8  # a candidate set this much larger or smaller than the planner saw needs a new plan,
 _SMALL = 1024  # unless both are below this
 _UNBOUNDED: Mapping[int, tuple[int, int]] = {}
 
@@ -44,7 +44,7 @@ class Statement:
     values : of the parameters. tail : as they have it.
     given : the candidates that they admit instead of the plan's, None for those.
     mentions : each query vertex and edge with conditions, the parameters in them, and these.
-    lasting : parameters that nothing but such conditions mentions, and of which the plan's symmetry does not depend.
+    lasting : parameters that only such conditions mention, and that the plan's symmetry does not depend on.
     """
 
     bound: BoundQuery
@@ -138,7 +138,7 @@ class Statement:
         return self._with(bound.values, bound.tail, given)
 
     def _with(self, values: Mapping[str, Value], tail: Tail, given: Given) -> Statement:
-        """`bound` stays the query that was planned: what changed is always told from that."""
+        """`bound` stays the query that was planned: changes are always measured against it."""
         return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
 
     def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
@@ -186,7 +186,7 @@ def _takes_others(plan: Plan, bound: BoundQuery) -> bool:
 
 
 def _same_tail(before: BoundQuery, after: BoundQuery) -> bool:
-    """Whether the executor is asked for the same."""
+    """Whether both need the same from the executor."""
     old, new = before.tail, after.tail
     return old is new or (
         (old.count_only, old.wanted, old.direct is None)
@@ -228,7 +228,7 @@ def key_of(request: Request) -> Hashable:
 
 
 class Statements:
-    """The statements of one database, for one snapshot at a time; any number of threads may ask.
+    """The statements of one database, for one snapshot at a time; safe for any number of threads.
 
     texts : what was parsed, which lasts beyond a snapshot.
     """

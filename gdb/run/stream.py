@@ -91,7 +91,7 @@ class Pipe:
 
         Raises
         ------
-        Cancelled : nobody wants it any more.
+        Cancelled : the stream was closed or cancelled.
         """
         with self._guard:
             while len(self._pieces) >= _MOST and not self.cancel.is_set():
@@ -101,7 +101,7 @@ class Pipe:
             self._give(piece)
 
     def give_all(self, answer: Answer) -> None:
-        """Give all rows at once, when nothing is left to be cancelled: what they tell of may be committed."""
+        """Give all rows at once, when nothing is left to be cancelled: what they describe may be committed."""
         with self._guard:
             self._give(answer)
 
@@ -177,7 +177,7 @@ class Stream(Closing):
         self._at_once = at_once
         self._closed = False
         self._end = weakref.finalize(self, pipe.stop)
-        # a daemon: a program that ends does not wait for a query whose rows nobody reads
+        # a daemon: a program that ends does not wait for a query whose rows are never read
         self._thread = threading.Thread(target=self._run, name="gdb-stream", daemon=True)
         begun = self._waited(self._begun)
         self.columns: list[str] = begun.columns
@@ -217,7 +217,7 @@ class Stream(Closing):
             yield piece
 
     def cancelled(self) -> Cancelled:
-        """What to raise for a Ctrl-C that came between two rows; it tells whether what the query wrote is committed."""
+        """What to raise for a Ctrl-C that came between two rows; it says whether what the query wrote is committed."""
         return self._outcome.cancelled()
 
     def close(self) -> None:
@@ -253,7 +253,7 @@ def streamed(
     pipe: Pipe,
 ) -> Summary:
     """Run a query over a snapshot and give its rows to a pipe: as they are found where it is one pattern whose rows are
-    told one by one; else, what sorts, groups or has several clauses, when it has all of them.
+    found one by one; else, what sorts, groups or has several clauses, when it has all of them.
 
     Raises
     ------

@@ -16,7 +16,7 @@ import pytest
 MOST_LINES = 500
 ROOMS = ("gdb", "storage", "executor", "repl")
 MADE_LATER = {"dataclass", "field", "replace"}
-PLAIN_ROOMS = ("storage", "executor")
+PLAIN_ROOMS = ("storage", "executor", "repl", "gdb")
 NO_PHRASES = (
     r"\b(?:is|are|was|were|be|been|being) told\b",
     r"\btells?\b",

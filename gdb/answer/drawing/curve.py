@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gdb.records import dataclass
 
 RADIUS = 16.0
-"""Of the circle of a node, in pixels."""
+"""The radius of a node's circle, in pixels."""
 
 _TIP = 7.0  # pixels from the base of a tip to its point
 _ASIDE = 4.0  # pixels from a line to its caption

@@ -47,7 +47,7 @@ class Drawing:
         target.write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """The SVG as a part of the notebook: as a picture it would tell nothing of what is pointed at, and be white."""
+        """The SVG as a part of the notebook: as an image it would show no tooltips, and be white."""
         return self.svg
 
     def _repr_svg_(self) -> str:

@@ -32,7 +32,7 @@ _WIDER = 1.5  # how much wider all of it gets at most for long captions
 
 
 def layout(count: int, ends: Sequence[tuple[int, int]], widths: F64 | float = APART) -> F64:
-    """Places in pixels, f64[count, 2]. O(count^2) a step, of which there are 100.
+    """Places in pixels, f64[count, 2]. O(count^2) for each of 100 steps.
 
     ends : of each relationship. widths : of the nodes with their captions, f64[count], in pixels.
     """

@@ -1,5 +1,5 @@
-"""A drawing as a page of HTML, in one file, whose nodes can be moved, that can be made larger, and that tells what is
-pointed at and what is joined to it."""
+"""A drawing as a page of HTML, in one file, whose nodes can be moved, that can be enlarged, and that shows the
+details and the neighbours of the element under the pointer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drawing shows: circles with captions, one for each node, and arrows between them."""
+"""The scene of a drawing: circles with captions, one for each node, and arrows between them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _caption(node: Node, telling: str | None) -> str:
 
 
 def _telling_keys(nodes: Iterable[Node]) -> dict[tuple[str, ...], str]:
-    """For each set of labels the property that tells its nodes from one another best, where there is one."""
+    """For each set of labels the property that distinguishes its nodes best, where there is one."""
     groups: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
         groups.setdefault(node.labels, []).append(node)

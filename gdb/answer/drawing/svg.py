@@ -1,9 +1,9 @@
 """A scene as SVG: text alone, without scripts, fonts or anything else from outside.
 
 Lines and their captions are beneath circles, and captions of circles above all. Each element has a `<title>`, which
-browsers show where it is pointed at. Colours are of Paul Tol's scheme "muted", which people who see few colours
-tell apart (https://personal.sron.nl/~pault/). The ground and the texts have the colours of the notebook they
-are in, dark or not (JupyterLab and Visual Studio Code tell them as variables of CSS), and are dark on white elsewhere.
+browsers show where it is pointed at. Colours are of Paul Tol's scheme "muted", which colour-blind people
+can distinguish (https://personal.sron.nl/~pault/). The ground and the texts have the colours of the notebook they
+are in, dark or not (JupyterLab and Visual Studio Code set them as CSS variables), and are dark on white elsewhere.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _circles(scene: Scene, points: Sequence[Point]) -> Iterator[str]:
 
 
 def _disc(place: int | None, x: float, y: float, radius: float) -> str:
-    """A circle of the kind at a place. A white disc in it tells it from the earlier kind of the same colour."""
+    """A circle of the kind at a place. A white disc in it distinguishes it from the earlier kind of the same colour."""
     colour = _NO_KIND if place is None else _COLOURS[place % len(_COLOURS)]
     disc = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{colour}"/>'
     within = (0, 0.4, 0.75)[(place or 0) // len(_COLOURS) % 3] * radius

@@ -1,6 +1,6 @@
 """Texts of a drawing: cut, escaped for XML, and how wide they are about.
 
-No font is asked: a drawing must be the same everywhere. The widths are those of a wide sans-serif font (DejaVu Sans),
+No font is read: a drawing must be the same everywhere. The widths are those of a wide sans-serif font (DejaVu Sans),
 so that they are too large rather than too small.
 """
 

@@ -1,7 +1,7 @@
 """Machine code in the user's cache folder, for the next process.
 
 It is run as it is. So it is kept where only the user can write (`gdb.base.private_folder`), and run only if this user
-wrote it: each file must be a plain one of theirs that nobody else may write to, and must begin with a code that
+wrote it: each file must be a plain one of theirs that no other user may write to, and must begin with a code that
 authenticates its name, what it depends on and the machine code (BLAKE2b with a key, RFC 7693, section 2.9). The key is
 32 random bytes in a file of mode 0600 in the same folder. Where anything is not so, nothing is cached.
 """

@@ -75,7 +75,7 @@ class _Object:
     def code(self, number: int) -> Callable[..., object]:
         """The machine code of one of them."""
         if not self._addresses:
-            with usage.compiling(), _compiling:  # whoever comes second waits for the first
+            with usage.compiling(), _compiling:  # a second thread waits for the first
                 self._addresses = self._addresses or waiting.aside(
                     waiting.LEAST, lambda: _machine_code(self._functions)
                 )
@@ -167,7 +167,7 @@ class _Engine:
 
 
 def _loaded(code: bytes, names: list[str]) -> tuple[int, ...]:
-    """Where the functions of an object file are, of which an engine knows one of each name."""
+    """Addresses of the functions of an object file; an engine knows one function of each name."""
     for engine in _engines:
         if engine.names.isdisjoint(names):
             return engine.addresses(code, names)

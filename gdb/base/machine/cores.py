@@ -1,4 +1,4 @@
-"""How many threads are worth having."""
+"""The number of CPU cores that this process may use."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ class Expressions:
             return self.builder.lshr(value, by[0])
         if function is ones:
             return self.builder.ctpop(value)
-        if function is bit_length:  # that of 0 is told as well
+        if function is bit_length:  # defined for 0 as well
             return self.builder.sub(I64(64), self.builder.ctlz(value, BOOL(0)))
         return self.builder.cttz(value, BOOL(0))
 
@@ -294,7 +294,7 @@ class Expressions:
         *,
         exact: bool = False,
     ) -> Value:
-        """One of two values (or tuples of as many), of which only that one is computed."""
+        """One of two values (or tuples of as many); the other one is not computed."""
         first, second, after = (self.made.append_basic_block(n) for n in ("yes", "no", "chosen"))
         self.branch(test, first, second, exact=exact)
         found: list[tuple[Value, ...]] = []

@@ -1,4 +1,4 @@
-"""What compiled functions read and write: loads and stores at addresses.
+"""Memory access of compiled functions: loads and stores at addresses.
 
 Everything that such a function touches is passed as an address, because code without objects is code without reference
 counts: counting them, atomically, made the inner loops of the kernel ten times slower.

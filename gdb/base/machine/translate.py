@@ -53,7 +53,7 @@ class _Module:
         if function not in self.known:
             arguments, result = signature(function)
             entry = function in self.entries
-            if entry and result is bool:  # of which C reads eight bits, and LLVM sets one
+            if entry and result is bool:  # C reads eight bits of it, and LLVM sets one
                 raise InternalError(
                     f"the entry {function.__name__} returns a bool.", "Return an int: 0 or 1."
                 )

@@ -1,4 +1,4 @@
-"""How a function takes its arguments: each of its type, or a problem that names the function."""
+"""Type checks of function arguments: each has its type, or the problem names the function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When values are equal, which comes first, and which are the same for grouping.
+"""Equality, order and grouping of values.
 
 These are three questions in the language. `equal` and `less` and so on are those of expressions: they know null
 (None), which is neither equal nor different. `sort_key` puts all values into one order, for ORDER BY, min and max.
@@ -70,7 +70,7 @@ def _equal_maps(a: dict[str, Value], b: dict[str, Value]) -> bool | None:
 
 def compare(a: Value, b: Value) -> float | None:
     """Below 0 where a < b, 0 where they are equal, above 0 where a > b; None where they cannot be compared; NaN where
-    every comparison is false because a NaN stands in it."""
+    every comparison is false because it involves a NaN."""
     if type(a) is int and type(b) is int:  # the usual case first
         return a - b
     if isinstance(a, bool) or isinstance(b, bool):
@@ -135,7 +135,7 @@ def greater_equal(a: Value, b: Value) -> bool | None:
 # ---- order ---------------------------------------------------------------------------------------
 
 
-# The types as ORDER BY puts them; NaN and null stand behind all others.
+# The types as ORDER BY puts them; NaN and null come after all others.
 _MAP, _NODE, _RELATIONSHIP, _LIST, _PATH, _TEMPORAL, _STRING, _BOOLEAN, _NUMBER, _NAN, _NULL = (
     range(11)
 )

@@ -1,7 +1,7 @@
 """Days of the Gregorian calendar as numbers since 1970-01-01, also of years that Python's own dates do not reach.
 
-The calendar repeats every 400 years, weekdays included, so that a day is asked of Python in the cycle that begins with
-the year 2000.
+The calendar repeats every 400 years, weekdays included, so that Python's `datetime` computes a day in the cycle that
+begins with the year 2000.
 """
 
 from __future__ import annotations

@@ -90,14 +90,14 @@ def type_of(value: Value) -> Value:
 
 
 def relationship(name: str, value: Value) -> RelationshipValue:
-    """The value, where it is a relationship. name : of the function that asks, for the error."""
+    """The value, where it is a relationship. name : of the calling function, for the error."""
     if isinstance(value, RelationshipValue):
         return value
     raise refusal(f"{name}()", "a relationship", value)
 
 
 def path_of(name: str, value: Value) -> PathValue:
-    """The value, where it is a path. name : of the function that asks, for the error."""
+    """The value, where it is a path. name : of the calling function, for the error."""
     if isinstance(value, PathValue):
         return value
     raise refusal(f"{name}()", "a path", value)

@@ -1,4 +1,4 @@
-"""What a value of the language may be, while a query runs row by row (openCypher's dynamic types).
+"""The types of values in the language, while a query runs row by row (openCypher's dynamic types).
 
 A value is None (null), bool, int (64 bits), float, str, a list, a map (dict with str keys), a temporal value
 (`gdb.base.values.temporal`), or an element (`gdb.base.values.elements`). bool is never taken for a number.

@@ -1,4 +1,4 @@
-"""How messages and `valueType` name the type of a value."""
+"""Names of value types, in messages and for `valueType`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kind(value: Value) -> str:
     match value:
         case None:
             return "NULL"
-        case bool():  # before int, of which Python makes it a part
+        case bool():  # before int, its base class in Python
             return "BOOLEAN"
         case int():
             return "INTEGER"

@@ -1,4 +1,4 @@
-"""What temporal values of one type have in common: they are compared by a key."""
+"""The base class of temporal values: those of one type are compared by a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a value refuses, before anybody knows where in a query it stood."""
+"""Errors of operations on values, raised before their place in the query is known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ValueProblem(Exception):
 
 
 class EntityDeleted(ValueProblem):
-    """A node or relationship that this statement has deleted was asked for more than its identity."""
+    """A query read more than the identity of a node or relationship that this statement has deleted."""
 
     def __init__(self, what: str) -> None:
         super().__init__(

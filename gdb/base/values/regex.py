@@ -117,4 +117,4 @@ def _cut(told: str) -> str:
 def _cure(told: str) -> str:
     if "too large" in told or "repetition size" in told:
         return "A repetition counts up to 1000, also where one stands inside another: write + or *."
-    return r"Write \\ before a character that stands for itself, as in '\\('."
+    return r"Write \\ before a special character that is meant literally, as in '\\('."

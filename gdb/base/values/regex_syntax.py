@@ -175,7 +175,7 @@ class _RegexReader:
     # ---- escapes -----------------------------------------------------------------------------------
 
     def escape(self) -> str:
-        """A backslash and what it stands before, outside of a set."""
+        """A backslash and what it escapes, outside of a set."""
         letter = self.pattern[self.at + 1 : self.at + 2]
         if letter == "Q":
             return self.quoted()
@@ -208,7 +208,7 @@ class _RegexReader:
         return "".join(self.literal(ord(one)) for one in self.pattern[start:end])
 
     def code(self) -> int:
-        """The character that an escape stands for."""
+        """The character that an escape denotes."""
         begin, letter = self.at, self.pattern[self.at + 1 : self.at + 2]
         found = _CODE.match(self.pattern, begin)
         if found is not None:
@@ -229,7 +229,7 @@ class _RegexReader:
         if not letter or (letter.isascii() and letter.isalpha()):
             self.wrong(
                 rf"has the escape \{letter}, which is none",
-                r"Write \\ before a character that stands for itself, as in '\\('.",
+                r"Write \\ before a special character that is meant literally, as in '\\('.",
             )
         return ord(letter)
 

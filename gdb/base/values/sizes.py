@@ -1,4 +1,4 @@
-"""How many bytes a value takes: estimates, exact for what is small, sampled for what is long.
+"""Sizes of values in bytes: exact for small values, estimated from a sample for long ones.
 
 A node or relationship is counted where it is read (`gdb.physical.rows.object_graph`), not where a value mentions it.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
 
 LARGE = 1024
-"""Bytes from which on a value that stands in several places is looked for, so that it counts once."""
+"""Bytes from which on a value that occurs in several places is recognised, so that it counts once."""
 POINTER = 8
 
 
@@ -40,7 +40,7 @@ _TURNS = 64  # after which the clock is looked at
 
 
 def size_of(value: Value | Sequence[object]) -> int:
-    """Bytes of a value and of what is in it. Of a long list or map some items are looked at; what stands in several
+    """Bytes of a value and of what is in it. Of a long list or map some items are sampled; what occurs in several
     places counts once.
 
     Examples
@@ -190,7 +190,7 @@ class Pile:
             self.count(small * count // len(some) + large + POINTER * count)
 
     def several(self, values: Iterable[Value], more: int) -> None:
-        """Count some values, and `more` for what they stand in. Raises OutOfBudget."""
+        """Count some values, and `more` for their container. Raises OutOfBudget."""
         size = more
         for value in values:
             one = _FLAT[type(value)]

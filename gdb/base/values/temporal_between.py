@@ -1,4 +1,4 @@
-"""How far it is from one temporal value to another, and arithmetic with durations."""
+"""Durations between temporal values, and arithmetic with durations."""
 
 from __future__ import annotations
 

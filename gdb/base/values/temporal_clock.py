@@ -1,6 +1,6 @@
 """The present, as the functions without arguments see it: one instant for a whole statement or transaction.
 
-Whoever runs a statement enters `clock_at`; outside of it each call sees the present of its own. Instants are
+The code that runs a statement enters `clock_at`; outside of it each call sees the present of its own. Instants are
 nanoseconds since 1970-01-01T00:00Z.
 """
 

@@ -84,7 +84,7 @@ _TABLES = (
     _OF_LENGTH,
 )
 PARTS = frozenset(name for table in _TABLES for name in table) | {"timezone", "offset"}
-"""What may stand behind the dot of a value of some temporal type."""
+"""Names of components, after the dot of a value of some temporal type."""
 
 
 def component(value: Temporal, key: str) -> int | str:
@@ -104,7 +104,7 @@ def component(value: Temporal, key: str) -> int | str:
 
 
 def _tables(value: Temporal) -> list[tuple[int, _Numbers]]:
-    """The numbers that a value consists of, each with what can be asked of it."""
+    """The numbers that a value consists of, each with its components."""
     if isinstance(value, Duration):
         return [
             (value.months, _OF_MONTHS),

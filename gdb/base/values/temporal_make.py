@@ -238,7 +238,7 @@ def _source_names(kind: TemporalType) -> tuple[str, ...]:
 
 
 def _sources(kind: TemporalType, given: Mapping[str, Value]) -> dict[str, Value]:
-    """The other values that a map names, none of which may say what another one says."""
+    """The other values that a map names; no two of them may give the same part."""
     found = {name: given[name] for name in _source_names(kind) if name in given}
     if len(found) > 1 and set(found) != {"date", "time"}:
         raise ValueProblem("argument", f"A {kind.name} cannot have {' and '.join(found)}.")

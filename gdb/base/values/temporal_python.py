@@ -64,8 +64,8 @@ def from_python(value: object) -> Value:
 
 def to_python(value: Value) -> object:
     """The value of Python, also within lists and maps, where Python has one that is exactly the same: of microseconds
-    and the years 1 to 9999, and of a Duration seconds alone, for a timedelta tells them from neither days nor months.
-    Otherwise the value itself."""
+    and the years 1 to 9999, and of a Duration seconds alone, for a timedelta distinguishes them from neither days nor
+    months. Otherwise the value itself."""
     match value:
         case list():
             return [to_python(item) for item in value]

@@ -125,7 +125,7 @@ def _united(
 
 
 def over(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
-    """The relation that some operators make of one. names : that are asked for in the end.
+    """The relation that some operators make of one. names : the columns of the answer.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
 
 
 def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
-    """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    """UNWIND of the integers of a range(), which are made one after the other and never form a list."""
     builder.rows = max(builder.rows, len(span))
     column, series = builder.fresh("u"), builder.fresh("g")
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)

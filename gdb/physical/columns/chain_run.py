@@ -198,7 +198,7 @@ class _ColumnsRun:
             step.columns.keys(),
         )
         if left:
-            raise NotSupported("a condition of a pattern asks for values of any type.")
+            raise NotSupported("a condition of a pattern needs values of any type.")
         if step.number is None and not step.once:
             self.session.taken(step.name, self._embeddings(step, graph, most))
         else:
@@ -243,7 +243,7 @@ class _ColumnsRun:
         return self._numbered(step, some, numbers)
 
     def _numbered(self, step: Found, some: Embeddings, numbers: I64) -> Array:
-        """The table of a step, with the number of each row where that is asked for."""
+        """The table of a step, with the number of each row where that is needed."""
         refs = self._refs(step)
         found = gather(refs, some, self.snapshot)
         if step.number is None:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
-    """The rows that MATCH makes of a relation. demand : what is asked of them.
+    """The rows that MATCH makes of a relation. demand : what later operators need of them.
 
     Raises
     ------
@@ -140,8 +140,8 @@ class _ColumnMatching:
         needed: Collection[str],
         present: Collection[str],
     ) -> list[Part]:
-        """The tables of the components, and of the relationships of variable length. needed : names of which columns
-        are; present : those of them of which no more is asked than whether they are null."""
+        """The tables of the components, and of the relationships of variable length. needed : names whose columns
+        are needed; present : those of them that are only tested for null."""
         pattern, long = self.pattern, self.pattern.long
         others = {other.name for edge in long for other in rivals(pattern, edge)}
         needed = {*needed, *(others - {edge.name for edge in long})}
@@ -283,16 +283,16 @@ class _ColumnMatching:
         return Part(table, columns, stored, number=number, present=told)
 
     def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
-        """Whether the embeddings of a component are to be counted, and not listed, for each vertex that is asked for,
-        or for what each row binds."""
+        """Whether the embeddings of a component are to be counted, and not listed, for each needed vertex, or for what
+        each row binds."""
         more = set(component.vertices) - set(valued) or component.edges or not valued
         keys = len(valued) <= 1 or all(name in bound for name in valued)
         keys = keys and all(name in component.vertices for name in valued)
         return self.demand.numbers and keys and bool(more)
 
     def _stored(self, name: str, element: ElementReference) -> list[ColumnRef]:
-        """The properties of a new element that are taken from the store at once: those of which nearly as many values
-        are asked for as there are rows, or short ones."""
+        """The properties of a new element that are taken from the store at once: those for which nearly as many values
+        are needed as there are rows, or short ones."""
         found = []
         for key in sorted(key for wished, key in self.wishes if wished == name):
             try:
@@ -355,7 +355,7 @@ class _ColumnMatching:
         fresh: dict[str, ElementReference],
         owner: Mapping[str, Part],
     ) -> dict[str, Held]:
-        """What the names of the rows and of the new elements stand for."""
+        """The columns of the names of the rows and of the new elements."""
         names = dict(relation.names)
         for name, element in fresh.items():
             type_ = NODE if element.kind == "vertex" else RELATIONSHIP
@@ -374,7 +374,7 @@ class _ColumnMatching:
         return names
 
     def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, exp.Expr]]:
-        """A column for the length of each path that is asked for, and its SQL."""
+        """A column for each path length that is needed, and its SQL."""
         found: dict[str, tuple[str, exp.Expr]] = {}
         for route in self.pattern.routes:
             if route.name in self.asked:
@@ -425,7 +425,7 @@ class _ColumnMatching:
         return everything(left_joined(part.table, found)) if found else part.table
 
     def _numbered_optional(self, relation: Relation, wanted: Collection[str]) -> Relation:
-        """OPTIONAL MATCH with conditions that ask for patterns: matched as MATCH, and joined by the rows' numbers."""
+        """OPTIONAL MATCH with conditions that contain patterns: matched as MATCH, and joined by the rows' numbers."""
         builder, number = self.builder, self.builder.fresh("n")
         columns: list[SqlPart] = [*relation.columns, aliased(row_number(), number)]
         counted = replace(

@@ -93,7 +93,7 @@ def _check_measured(builder: Builder, held: Held, place: Place) -> None:
 def _stored(
     builder: Builder, relation: Relation, expression: Expression, name: str, demand: Demand
 ) -> dict[tuple[What, str | None], str]:
-    """Columns of what is asked of an element behind the operator, where they are there."""
+    """Columns of an element that later operators need, where they exist."""
     if not isinstance(expression, Variable):
         return {}
     return stored(builder, relation.names[expression.name], name, demand)
@@ -106,7 +106,7 @@ def _answered(
     if not any(map(asks, expressions)):
         return relation, expressions
     from gdb.physical.columns.pattern_columns import (
-        PatternColumns,  # a tail asks no pattern, and need not wait for it
+        PatternColumns,  # a tail has no such pattern, and need not wait for it
     )
 
     asked = PatternColumns(builder, relation)
@@ -115,7 +115,7 @@ def _answered(
 
 
 def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
-    """What a name for an expression stands for, and its SQL."""
+    """The column of a name for an expression, and its SQL."""
     builder, typed = translator.builder, translator.typed(expression)
     column = builder.fresh("e")
     if typed.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
@@ -198,8 +198,8 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
 def ordered(
     builder: Builder, relation: Relation, operator: Sort, limit: Limit | None, last: bool
 ) -> Relation:
-    """The rows in their order, numbered. limit : what of them is left out at once. last : nothing behind asks for the
-    order but the answer, and they need no numbers."""
+    """The rows in their order, numbered. limit : what of them is left out at once. last : only the answer needs
+    the order, no later operator, and the rows need no numbers."""
     relation = relation if limit is None else builder.expanded(relation)
     relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
     asked = RelationColumns(builder, relation.names)

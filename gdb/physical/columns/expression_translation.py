@@ -131,7 +131,7 @@ class ChainTranslator(Translator):
     # ---- aggregates ------------------------------------------------------------------------------
 
     def weighs(self, expression: Call) -> bool:
-        """Whether an aggregate takes rows that stand for several (`aggregated`, weight)."""
+        """Whether an aggregate takes rows that represent several (`aggregated`, weight)."""
         name = expression.function.text.lower()
         if expression.star or expression.distinct or name in ("count", "min", "max"):
             return True
@@ -141,8 +141,8 @@ class ChainTranslator(Translator):
         return argument.is_null or argument.kind is TypeName.INTEGER
 
     def aggregated(self, expression: Call, order: str | None, weight: str | None = None) -> Typed:
-        """SQL of an aggregate. order : the column by which collect() is to gather. weight : that of how many rows
-        each stands for, where the aggregate takes that (`weighs`)."""
+        """SQL of an aggregate. order : the column by which collect() is to gather. weight : that with the number of
+        rows each represents, where the aggregate takes that (`weighs`)."""
         name = expression.function.text.lower()
         prepared = self._prepared(expression)
         assert isinstance(prepared, Call)
@@ -158,7 +158,7 @@ class ChainTranslator(Translator):
 
 
 def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
-    """count() or sum() of rows that stand for `weight` each."""
+    """count() or sum() of rows that represent `weight` rows each."""
     times: exp.Expr = column_of(weight)
     if argument is not None and argument.is_null:
         return Typed(number(0), INTEGER)

@@ -1,4 +1,4 @@
-"""What expressions ask of elements, as columns that are looked up in the store by vid or edge id."""
+"""Properties, ids, labels and types of elements, as columns that are looked up in the store by vid or edge id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Joined: TypeAlias = "tuple[Rows, exp.Expr]"
 
 
 class RelationColumns:
-    """Columns of a relation, and those that its elements get from the store, made as they are asked for.
+    """Columns of a relation, and those that its elements get from the store, made on demand.
 
     names : what an expression may name.
     """
@@ -104,18 +104,18 @@ class RelationColumns:
         return exp.EQ(this=self.type(element).sql, expression=asked)
 
     def asks(self) -> bool:
-        """Whether anything was asked for."""
+        """Whether any column was needed."""
         return bool(self._refs)
 
     # ---- where they come from --------------------------------------------------------------------
 
     def asked_of(self, relation: Relation) -> bool:
-        """Whether an element of the relation was asked for something that has no origin to be looked up from."""
+        """Whether a needed column belongs to an element of the relation that has no origin to be looked up from."""
         held = {h.element: h for h in relation.names.values() if h.element is not None}
         return any(e in held and held[e].origin is None for e in self._refs)
 
     def joins(self, relation: Relation) -> list[Joined]:
-        """The LEFT JOINs that give the relation what its elements were asked for."""
+        """The LEFT JOINs that give the relation the needed columns of its elements."""
         found: list[Joined] = []
         known = {(h.column, h.element): h for h in relation.names.values() if h.element}
         for held in known.values():
@@ -128,7 +128,7 @@ class RelationColumns:
     def join_of(
         self, element: ElementReference, column: str, origin: tuple[str, str]
     ) -> Joined | None:
-        """The LEFT JOIN for one element; None where nothing was asked of it."""
+        """The LEFT JOIN for one element; None where none of its columns is needed."""
         refs = self._refs.get(element)
         return self.join(column, origin, tuple(refs.values())) if refs else None
 
@@ -141,7 +141,7 @@ class RelationColumns:
 def looked_up(
     builder: Builder, relation: Relation, columns: RelationColumns
 ) -> tuple[Relation, exp.Expr]:
-    """The relation (as a table, where that must be) and it behind FROM with all that its elements were asked for."""
+    """The relation (as a table, where that must be) and its FROM with the needed columns of all its elements."""
     if columns.asked_of(relation):
         relation = builder.made(relation)
     return relation, left_joined(relation.from_, columns.joins(relation))
@@ -153,7 +153,7 @@ def looked_up(
 def stored(
     builder: Builder, held: Held, name: str, demand: Demand
 ) -> dict[tuple[What, str | None], str]:
-    """Columns of what is asked of an element behind an operator. name : as it is called there."""
+    """Columns of an element that operators after this one need. name : as it is called there."""
     if not held.gathered or held.element is None:
         wished: set[tuple[What, str | None]] = {
             ("property", key) for of, key in demand.wishes if of == name
@@ -178,7 +178,7 @@ def stored(
 
 
 def settled(builder: Builder, relation: Relation, demand: Demand) -> Relation:
-    """The embeddings with columns for their elements, and for what later operators ask of these."""
+    """The embeddings with columns for their elements, and for what later operators need of these."""
     names = {
         name: replace(
             held,

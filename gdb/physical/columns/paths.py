@@ -1,6 +1,6 @@
 """Relationships of variable length in a chain: each becomes a table of its ends, which is joined as components are.
 
-A vertex that stands alone in the pattern, an end of such a relationship and nothing else, gets no table of its own: its
+A vertex that is alone in the pattern, an end of such a relationship and nothing else, gets no table of its own: its
 labels and conditions say where paths may begin or end. Of the relationships on a path only their number is known.
 """
 
@@ -24,8 +24,8 @@ class Part:
 
     columns : of the elements that are wanted. stored : what is taken from the store for new elements.
     lengths : of relationships of variable length, how long they are.
-    number : the column of how many embeddings or paths a row stands for; None where each is one.
-    present : names of which no more is asked than whether they are null, and a column that tells.
+    number : the column with the number of embeddings or paths that a row represents; None where each is one.
+    present : names that are only tested for null, and a column that is null where they are.
     """
 
     table: str
@@ -73,8 +73,8 @@ def rivals(pattern: Pattern, edge: RowEdge) -> list[RowEdge]:
 class Paths:
     """The tables of a pattern's relationships of variable length.
 
-    conditions : of new vertices, which say where paths may begin and end. wanted : names of which columns are needed.
-    present : those of them of which no more is asked than whether they are null. demand : what is asked of the rows.
+    conditions : of new vertices, which say where paths may begin and end. wanted : names whose columns are needed.
+    present : those of them that are only tested for null. demand : what later operators need of the rows.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Patterns inside expressions: pattern predicates, EXISTS { } and COUNT { } become columns of the relation.
 
-What they ask is matched for all rows at once, and counted for each row.
+The patterns are matched for all rows at once, and counted for each row.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class PatternColumns:
-    """A relation that gets a column for every pattern that some expressions ask for."""
+    """A relation that gets a column for every pattern in some expressions."""
 
     def __init__(self, builder: Builder, relation: Relation) -> None:
         self.builder, self.relation = builder, relation

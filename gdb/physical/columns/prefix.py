@@ -1,6 +1,7 @@
-"""Which operators of a plan run over columns: all of them, or the first ones, whose rows the others go on from.
+"""The choice of the operators of a plan that run over columns: all of them, or the first ones; the others continue
+with their rows.
 
-What nothing but rows can do (a function without SQL, a write, FOREACH) mostly comes behind a MATCH and an aggregate,
+What only rows can do (a function without SQL, a write, FOREACH) mostly comes after a MATCH and an aggregate,
 DISTINCT or LIMIT, which leave few rows of many. Up to the last of these that columns can do, the plan is a chain.
 """
 

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a name stands for: a column.
+    """The meaning of a name: a column.
 
     element : the query vertex or edge of the scope that it is; None for other values.
     origin : a table, and the column in it, that has all its values; None where there is none yet.
     stored : columns of what was taken from the store for it when it was matched, by what and key.
-    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships, of
-        which nothing else is known.
-    gathered : it is an element of the one pattern whose embeddings the rows are, and has no column yet: what is asked
+    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships;
+        nothing else is known of them.
+    gathered : it is an element of the one pattern whose embeddings the rows are, and has no column yet: what is needed
         of it becomes a column of the embeddings (`Builder.take`).
     """
 
@@ -69,8 +69,8 @@ class Relation:
     source : a table's name, or a SELECT; None is one row without names. names : in the order in which they came.
     hidden : columns that every row keeps through all clauses: numbers of rows. order : the one of them that says in
         which order the rows are.
-    sorted : how ORDER BY says it of others of them, where nothing behind asks for the order but the answer.
-    weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
+    sorted : how ORDER BY says it of others of them, where only the answer needs the order.
+    weight : the one of them with the number of equal rows that a row represents, 1 or more; None where each is one.
     """
 
     source: str | exp.Query | None
@@ -82,7 +82,7 @@ class Relation:
 
     @property
     def from_(self) -> exp.Expr:
-        """As it stands behind FROM."""
+        """The relation as an operand of FROM."""
         return rows_of(selected(()) if self.source is None else self.source)
 
     @property
@@ -115,12 +115,12 @@ class Builder:
     """What all parts of the compilation share.
 
     alone : the rows are the embeddings of one pattern that was bound to the scope before, and all must be one SELECT.
-    scope : every element that any clause names is numbered in it, whichever clause it stands in.
-    whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    scope : every element that any clause names is numbered in it, whichever clause it is in.
+    whole : how many of the steps make tables whose every row is needed, whatever LIMIT follows.
     rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
-    partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
-    ownership : which steps are of which operator, where the plan is asked for.
+    partly : what is compiled now makes rows of rows, so that some make some; not what tests that there is none.
+    ownership : which steps belong to which operator, where the plan is needed.
     """
 
     def __init__(self, scope: Scope, context: RowContext | None) -> None:
@@ -141,7 +141,7 @@ class Builder:
 
     @property
     def context(self) -> RowContext:
-        """Of the run that may follow. Raises NotSupported: there is none, `alone`."""
+        """The context of the run that may follow. Raises NotSupported: there is none, `alone`."""
         if self._context is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
         return self._context
@@ -196,7 +196,7 @@ class Builder:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """While what is compiled asks how many there are, or whether there is none."""
+        """While what is compiled counts rows, or tests that there is none."""
         before, self.partly = self.partly, False
         try:
             yield

@@ -48,7 +48,7 @@ class Found:
     conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
     values : what is taken from the store for them.
-    once : nothing but the distinct values of the wanted vertices are asked for; the rows bind all of these.
+    once : only the distinct values of the wanted vertices are needed; the rows bind all of these.
     number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
         the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
     part : some of its rows lead to some of the rows that the chain makes of all of them.
@@ -70,7 +70,7 @@ class Found:
 
     @property
     def how(self) -> str:
-        """What is asked of its embeddings, and which vertices are looked up by values of the rows."""
+        """What is needed of its embeddings, and which vertices are looked up by values of the rows."""
         keys = [f"{name} by {one.key or 'id'}" for name, one in self.sought.items()]
         return ", ".join([self._asked, *(f"looked up {key}" for key in keys)])
 
@@ -84,7 +84,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Properties, ids, labels or types of the elements that stand in a column of a table become a table, one row for
+    """Properties, ids, labels or types of the elements in a column of a table become a table, one row for
     each element, with the element in the column `key`."""
 
     name: str
@@ -96,8 +96,8 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What a vertex at an end of a relationship of variable length may be: what stands in a column of a table, or where
-    there is none what satisfies its labels and conditions."""
+    """The vertices allowed at an end of a relationship of variable length: those in a column of a table, or where there
+    is none those that satisfy its labels and conditions."""
 
     name: str
     place: tuple[str, str] | None = None
@@ -111,10 +111,10 @@ class Walked:
 
     left, right : its ends. columns : the wanted vertices and their columns in the table. values : what is taken from
         the store for them; vertex 0 is the left one.
-    once : all paths with the same ends are as one, and one row where how long they are is not asked for.
+    once : all paths with the same ends are as one, and one row where their length is not needed.
     used : columns of relationships that the paths may not use, in `used_table`, which has an end as well, and as they
         are called here.
-    length, number : columns for how long a path is, and for how many there are; None where they are not asked for.
+    length, number : columns for the length of a path, and for the number of paths; None where they are not needed.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """Steps of which the last makes a table of at most `enough` rows, whichever: they run over the first rows that are
+    """Steps whose last one makes a table of at most `enough` rows, whichever: they run over the first rows that are
     found, and over more of them as long as these are too few."""
 
     steps: tuple[Step, ...]
@@ -156,7 +156,7 @@ class FirstRows:
 
     @property
     def name(self) -> str:
-        """Of the table."""
+        """The name of the table."""
         last = self.steps[-1]
         return last.name
 
@@ -170,8 +170,8 @@ class Ownership:
 
     apart : whether each operator makes a table of its own, so that it can be measured; else DuckDB runs several as one
         statement.
-    owners : of steps, by name. tables : the table of each operator's rows, and the column of how many rows each row of
-        it stands for, None for one.
+    owners : of steps, by name. tables : the table of each operator's rows, and the column with the number of rows that
+        each row of it represents, None for one.
     """
 
     apart: bool = False
@@ -187,7 +187,7 @@ class Ownership:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
-    ownership : where its plan is asked for."""
+    ownership : where its plan is needed."""
 
     steps: tuple[Step, ...]
     sql: str

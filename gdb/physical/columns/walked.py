@@ -48,9 +48,9 @@ class Members:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """What was found: vids of the left and the right ends, i64[n] each, None where they are not told; `used` by column.
+    """The ends found: vids of the left and the right ends, i64[n] each, None where not needed; `used` by column.
 
-    numbers : how long a path is, or how many there are; None where neither is told. rows : n.
+    numbers : lengths of paths, or their numbers; None where neither is needed. rows : n.
     """
 
     left: I64 | None
@@ -108,7 +108,7 @@ class _Walking:
         self.wants_right = step.right.name in step.columns
         allowed, left = admitted_edges(context, step.pattern, step.edge)
         if left:
-            raise NotSupported("a condition of a path asks for values of any type.")
+            raise NotSupported("a condition of a path needs values of any type.")
         self.steps = steps(self.snapshot, step.edge.types, step.edge.direction, allowed)
 
     def ends(self) -> Ends:
@@ -133,7 +133,7 @@ class _Walking:
         )
         if self.wants_left is self.wants_right:
             return many <= other
-        # one search from all ends that nobody asks for finds the others, unless these are very few
+        # one search from all ends that are not needed finds the others, unless these are very few
         if self.step.once:
             wanted, rest = (many, other) if self.wants_left else (other, many)
             return self.wants_left is (wanted * FEW < rest)
@@ -224,7 +224,7 @@ class _Walking:
         return found if from_left else found.flipped
 
     def _beside(self, end: End) -> bool:
-        """Whether an end stands in the table of the relationships that are used."""
+        """Whether an end is in the table of the relationships that are used."""
         return end.place is not None and end.place[0] == self.step.used_table
 
     def _with_used(self, question: Question, used: list[I64]) -> Question:
@@ -249,7 +249,7 @@ class _Walking:
         return Ends(starts[rows], goals[rows], len(rows), lengths, columns)
 
     def _pairs(self) -> tuple[I64, I64, list[I64]]:
-        """The ends of the paths that are asked for, with the relationships that these may not use."""
+        """The ends of the needed paths, with the relationships that these may not use."""
         step = self.step
         left, right = step.left.place, step.right.place
         if left is not None and right is not None and left[0] == right[0]:

@@ -40,7 +40,7 @@ def found(call: Call, context: Context) -> Function:
             text,
             call.place,
             f"{name}() cannot stand here.",
-            "Aggregates stand in RETURN and WITH, and not inside one another.",
+            "Aggregates are allowed in RETURN and WITH, and not inside one another.",
         )
     function = FUNCTIONS.get(name.lower())
     if function is None:

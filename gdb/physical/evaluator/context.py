@@ -1,4 +1,4 @@
-"""What every part of the evaluator shares: the query's text, its parameters, and how an error finds its place."""
+"""The context that all parts of the evaluator share: the query's text, its parameters, and the places of errors."""
 
 from __future__ import annotations
 

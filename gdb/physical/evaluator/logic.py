@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def connected(connective: Connective, operands: Sequence[Condition]) -> Condition:
-    """The operands from left to right; what stands behind the one that decides is not evaluated."""
+    """The operands from left to right; those after the one that decides are not evaluated."""
     match connective:
         case Connective.AND:
             return _decided_by(False, operands)
@@ -84,8 +84,8 @@ def contained(item: Value, values: Value) -> bool | None:
 
 
 def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None:
-    """item IN values for a list that is the same for all rows, by looking up; None where a list or an element stands
-    in it."""
+    """item IN values for a list that is the same for all rows, by look-up; None where the list contains a list
+    or an element."""
     if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
         return None
     if not values:
@@ -105,7 +105,7 @@ def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None
 def quantified(
     quantifier: OneOf["all", "any", "none", "single"], answers: Iterable[bool | None]
 ) -> bool | None:
-    """What the answers for the single items make of the whole; asks no more of them than it needs."""
+    """The result for the list from those for the single items; evaluates no more of them than it needs."""
     match quantifier:
         case "any":
             return _any(answers)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdb.physical.evaluator.context import Compiled, Condition, Context
 
 ListOf: TypeAlias = "Callable[[Row], Sequence[Value] | None]"
-"""What a loop runs over: a list, or the integers of range(), of which no list is made; None for null."""
+"""What a loop runs over: a list, or the integers of range(), without making a list of them; None for null."""
 
 
 def items(values: Compiled, context: Context, place: Place) -> ListOf:
@@ -115,7 +115,7 @@ def reduction(
 
 
 def first_there(values: Sequence[Compiled]) -> Compiled:
-    """coalesce(): what stands behind the first value that is not null is not evaluated."""
+    """coalesce(): arguments after the first value that is not null are not evaluated."""
 
     def evaluate(row: Row) -> Value:
         for value in values:

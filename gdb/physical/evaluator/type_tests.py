@@ -1,4 +1,4 @@
-"""Whether a value is of a type that a query names."""
+"""Type tests: whether a value is of a type that a query names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Plans that begin with a few rows: one of nothing, the items of a short list, or nodes of the first MATCH that a value
-names; each further pattern hangs on what is there already. Over rows they are answered before columns would begin."""
+names; each further pattern is joined to what is bound already. Rows answer them before columns would begin."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ def _short(context: RowContext, values: Expression) -> bool:
 
 
 def _asks_for_each(expression: Expression) -> bool:
-    """Whether a subquery stands in an expression: it may be run for each row."""
+    """Whether an expression contains a subquery: it may be run for each row."""
     return any(isinstance(part, Subquery) for part in walk(expression))

@@ -63,10 +63,10 @@ def matched(
     """All embeddings of a component, or at most so many.
 
     conditions : that mention nothing but one element of it, and parameters.
-    later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
+    later : conditions that are tested on the embeddings; they distinguish what a symmetry would merge.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
     together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
-    wanted : the edges whose ids are asked for, None for all.
+    wanted : the edges whose ids are needed, None for all.
     """
     run = _ComponentRun(context, pattern, component)
     edges = [e for e in component.edges if wanted is None or e in wanted]
@@ -80,7 +80,7 @@ def pushable(
     conditions: Sequence[Condition],
     bound: Collection[str] = (),
 ) -> tuple[Condition, ...]:
-    """Those of some conditions on elements of a component that its query graph takes, as far as their texts tell.
+    """Those of some conditions on elements of a component that its query graph takes, as far as their texts show.
 
     bound : the elements that rows bind. What compares with them is left: it would read columns of all elements, and the
         rows may be few.
@@ -98,7 +98,7 @@ def _pushable(
     run = _ComponentRun(context, pattern, component)
     found = run.distributed([condition])
     if found.left or (found.asked.between and not component.edges):
-        return False  # a vertex by itself may be but the end of a path, of which `candidates` are asked
+        return False  # a single vertex may be only the end of a path, which `candidates` handles
     if found.of_several:
         return not (condition.names & {*bound}) and not found.compared(run.scope)
     return all(run.typed(known.all()) for known in found.asked.pushed.values())
@@ -114,8 +114,9 @@ def question(
     wanted: Collection[str] = (),
     sure: bool = True,
 ) -> tuple[QueryGraph, tuple[Condition, ...]]:
-    """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
-    in it. wanted : the edges whose ids are asked for. sure : comparisons are in it, however few candidates there are.
+    """The query graph that `matched` gives to the executors, vertices and edges in the component's order, and the
+    conditions that are not in it. wanted : the edges whose ids are needed. sure : comparisons are in it, however few
+    candidates there are.
     """
     run = _ComponentRun(context, pattern, component)
     return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=sure)
@@ -136,7 +137,7 @@ def admitted_edges(
 
 
 def admissible(context: RowContext, pattern: Pattern, edge: RowEdge) -> bool:
-    """Whether `admitted_edges` leaves no condition, as far as their texts tell."""
+    """Whether `admitted_edges` leaves no condition, as far as their texts show."""
     mine = [Condition(c, mentioned(c)) for c in edge.conditions]
     own = [c for c in mine if c.names == {edge.name}]
     return len(pushable(context, *_of_one(pattern, edge), own)) == len(mine)
@@ -162,7 +163,7 @@ def candidates(
     """
     graph, left = question(context, pattern, Component((vertex,), ()), conditions, {}, {})
     if left or graph.edges or graph.negated:
-        raise NotSupported("a condition of a pattern asks for values of any type.")
+        raise NotSupported("a condition of a pattern needs values of any type.")
     (found,) = graph.vertices
     vids = None if found.allowed is None else found.allowed.astype(np.int64)
     if not found.labels:
@@ -179,7 +180,7 @@ def candidates(
 
 @dataclass(slots=True)
 class _Distributed:
-    """Conditions by what they ask.
+    """Conditions by what they require.
 
     of : those on one element, by element. of_several : those that compare two; their expressions are `asked.rest`.
     left : all that are for none of it.
@@ -191,7 +192,7 @@ class _Distributed:
     left: list[Condition] = field(default_factory=list)
 
     def take(self, condition: Condition, one: Asked) -> None:
-        """Add what one condition asks."""
+        """Add what one condition requires."""
         for element, known in one.pushed.items():
             self.of.setdefault(element, []).append(condition)
             several = self.asked.pushed.setdefault(element, ElementConditions())
@@ -292,8 +293,8 @@ class _ComponentRun:
         return graph, tuple(left)
 
     def _compared(self, graph: QueryGraph, conditions: Sequence[Condition]) -> QueryGraph:
-        """The query graph that has only those symmetries which conditions keep. What no text tells, such as EXISTS, is
-        kept only where every element that it mentions stays."""
+        """The query graph that has only those symmetries which conditions keep. A condition whose text does not show
+        it, such as EXISTS, is kept only where every element that it mentions stays."""
         names = self.scope.names
 
         def found(variable: Variable) -> Expression:
@@ -321,7 +322,7 @@ class _ComponentRun:
         return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
 
     def distributed(self, conditions: Sequence[Condition]) -> _Distributed:
-        """Conditions by what they ask of the component; label tests move into the scope's labels."""
+        """Conditions by the parts of the component that they test; label tests move into the scope's labels."""
         found = _Distributed()
         for condition in conditions:
             try:

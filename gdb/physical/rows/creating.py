@@ -174,7 +174,7 @@ class _Properties:
 
 
 def map_of(context: RowContext, value: Value, place: Place) -> Mapping[str, Value]:
-    """The properties that a value stands for: a map, or those of an element."""
+    """The properties in a value: a map, or those of an element."""
     match value:
         case None:
             return {}

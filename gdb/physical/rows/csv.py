@@ -21,7 +21,7 @@ _LONGEST = 1 << 24
 
 
 def loaded(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
-    """The lines of the file that a row names. An empty field is null in a map, as the header's names tell it apart.
+    """The lines of the file that a row names. An empty field is null in a map, where the header's names identify it.
 
     Raises
     ------

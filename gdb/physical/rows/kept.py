@@ -1,5 +1,5 @@
-"""What is known of the operators of a plan whatever the graph and the values of parameters: kept with the plan, so that
-a statement that comes again, over another snapshot, makes no pattern anew."""
+"""Facts about the operators of a plan that do not depend on the graph or the values of parameters: kept with the plan,
+so that a statement that runs again, over another snapshot, builds no pattern anew."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LIMIT without an order: which operators before it need not run over all of their rows.
 
 Each row of MATCH, UNWIND, Project and Filter comes from one row before it. So some rows of the first such operator lead
-to some rows of the last, and where these are enough, nobody asks for the others.
+to some rows of the last, and where these are enough, the others are not computed.
 """
 
 from __future__ import annotations

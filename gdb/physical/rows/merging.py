@@ -119,7 +119,7 @@ class _Merge:
         return pattern_of(self.context.text, [changed], None, self.context.mode)
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
-        """What tells each row from others that find something else."""
+        """The key of each row: rows with equal keys find the same."""
         if len(prepared) == 1:
             return [()]
         bound = [name for name in self.bound if not prepared or name in prepared[0]]

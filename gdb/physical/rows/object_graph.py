@@ -279,7 +279,7 @@ class Graph:
             self._relabelled.setdefault(node, before)
 
     def delete(self, element: NodeValue | RelationshipValue, place: Place) -> None:
-        """Delete an element; once is enough. place : in the query, where that is asked."""
+        """Delete an element; once is enough. place : in the query, for an error."""
         if element.deleted:
             return
         element.deleted = True
@@ -291,7 +291,7 @@ class Graph:
             self._dead_edges.append(element)
 
     def detach(self, nodes: Iterable[NodeValue], place: Place) -> None:
-        """Delete the relationships of nodes that are about to be deleted. Those of which there are no objects get
+        """Delete the relationships of nodes that are about to be deleted. Those without objects get
         none."""
         several = {node for node in nodes if not node.deleted}
         for new in self._new_edges.values():
@@ -491,7 +491,7 @@ def space_of_new(spaces: Mapping[str, Kind]) -> str:
     """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
 
     spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
-    number stands behind the name.
+    number follows the name.
     """
     names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
     return next(name for name in names if spaces.get(name, "int64") == "int64")

@@ -86,7 +86,7 @@ class RowVertex:
 class RowEdge:
     """A query edge between the vertices left and right of it, or with a length a path of them.
 
-    alone : it stands for one relationship, although it has a length. clause : the number of its MATCH among those that
+    alone : it means one relationship, although it has a length. clause : the number of its MATCH among those that
         the pattern is made of; relationships differ within one.
     """
 
@@ -257,7 +257,7 @@ class Pattern:
 class Variant:
     """A pattern in which repeated ones are written out (`gdb.language.quantified_patterns`).
 
-    groups : for each group variable the names of its items. same : names that stand for the node of another one.
+    groups : for each group variable the names of its items. same : names that mean the node of another one.
     later : conditions that mention these.
     """
 
@@ -315,8 +315,8 @@ def _pattern(
 def _varied(
     text: str, patterns: Sequence[PathPattern], where: Expression | None, mode: MatchMode
 ) -> Pattern:
-    """The pattern of which each number of repetitions is a variant. What WHERE says of group variables, and of nodes
-    that may be another one's, is asked later."""
+    """The pattern with a variant for each number of repetitions. Conditions of WHERE on group variables, and on nodes
+    that may be another one's, are tested later."""
     several = unrolled(text, patterns)
     own = {name for one in several for name in (*one.groups, *one.same)}
     parts = [] if where is None else list(conjuncts(where))

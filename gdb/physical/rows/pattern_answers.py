@@ -1,4 +1,4 @@
-"""What a pattern inside an expression asks of all rows at once, answered without its embeddings: for which rows there
+"""Answers of a pattern inside an expression for all rows at once, without listing its embeddings: for which rows there
 is one, or how many there are."""
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Equality:
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """What rows ask and what is found: rows and the codes of their values, i64[m] each; the codes of vertices, and
+    """Look-ups of rows and their results: rows and the codes of their values, i64[m] each; the codes of vertices, and
     these, i64[n] and u32[n], no vertex twice. pairs : how many of a row and a vertex there are."""
 
     equality: Equality
@@ -233,7 +233,7 @@ class _Seeking:
         try:
             value = self.context.evaluator.compiled(one.value)
             values = list(map(value, self.rows))
-        except GdbError:  # where nothing is matched nobody evaluates it
+        except GdbError:  # where nothing is matched it is never evaluated
             return None
         if len(values) == 1 and not one.within:
             return self._of_one(one, values[0])

@@ -336,7 +336,7 @@ class _RowMatching:
     def _equalities(
         self, component: Component, found: Table, table: list[Numbered]
     ) -> list[tuple[I64, I64]]:
-        """Columns to join on that come from conditions `x = y`, of which one side is the component's and the other the
+        """Columns to join on that come from conditions `x = y`, where one side is the component's and the other the
         rows'."""
         if len(table) < 2 or found.count < 2:
             return []
@@ -384,7 +384,7 @@ class _RowMatching:
             yield self._filtered(some)
 
     def _differ(self, row: Row) -> bool:
-        """Whether no relationship stands for two of the pattern; a walk may have one twice."""
+        """Whether no relationship matches two of the pattern; a walk may have one twice."""
         seen: set[tuple[int, int]] = set()  # by clause
         for name, edge in self.pattern.edges.items():
             value = row.get(name)

@@ -113,7 +113,7 @@ class _Aggregation:
         allowance.kept -= kept
 
     def _begun(self, row: Row, values: Sequence[Value]) -> tuple[Row, list[Gathering]]:
-        """A group of which this is the first row."""
+        """A group whose first row is this one."""
         group = dict(zip([name for name, _ in self.keys], values, strict=True))
         group |= {name: row[name] for name in self.operator.rest}
         return group, [_gathering(call) for call in self.calls]

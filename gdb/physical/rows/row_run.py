@@ -140,7 +140,7 @@ def answered(
                 rows = _answer(allowance, found)
             else:
                 for _ in found.parts:
-                    pass  # it has written, and its rows are not asked for
+                    pass  # it has written, and its rows are unused
         context.graph.flush()
     finally:
         del (
@@ -166,7 +166,7 @@ def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
 
 @dataclass(slots=True)
 class Runner:
-    """Runs plans; also what expressions ask for patterns and subqueries inside them.
+    """Runs plans; also evaluates patterns and subqueries inside expressions.
 
     bound : on what each MATCH finds, where the run is bounded.
     """
@@ -177,7 +177,7 @@ class Runner:
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
 
-    # ---- what expressions ask ----------------------------------------------------------------------
+    # ---- patterns and subqueries in expressions ----------------------------------------------------
 
     def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
         """The row extended by every way to match a pattern."""
@@ -242,7 +242,7 @@ class Runner:
         return rows
 
     def _filled(self, operators: Operators, start: Batches) -> Batches:
-        """The rows of some operators of which the last is a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
+        """The rows of operators that end with a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
         each MATCH before it finds some embeddings, and more of them as long as that leads to too few rows."""
         *before, last = operators
         assert isinstance(last, Limit)
@@ -352,9 +352,7 @@ class Runner:
                 if bound is not None and bound.cut:
                     raise TooMany
                 allowance.make(ROW * len(some), "rows")
-                extended = [
-                    row for _, row in some
-                ]  # made for this pattern, of which nobody has any
+                extended = [row for _, row in some]  # made for this pattern and exclusively owned
                 yield list(map(visible, extended)) if pattern.variants else shown(extended)
                 allowance.made = level
             if bound is not None and bound.cut:

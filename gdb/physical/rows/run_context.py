@@ -1,4 +1,4 @@
-"""What all clauses of one run share."""
+"""The context that all clauses of one run share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RowContext:
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
-    shown : whether its plan is asked for, by EXPLAIN or PROFILE. meter : what measures it, under PROFILE.
+    shown : whether its plan is needed, by EXPLAIN or PROFILE. meter : what measures it, under PROFILE.
     kept : what is known of its operators from earlier runs.
     """
 

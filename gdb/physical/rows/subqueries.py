@@ -2,8 +2,8 @@
 
 Row by row each pattern predicate, pattern comprehension and EXISTS { } would be planned and run again. So before some
 expressions are evaluated over rows, every such part that depends on the row alone is matched for all of them, and its
-values stand in the rows under hidden names. What depends on the variable of a comprehension around it, and what is more
-than one MATCH, is asked for row by row (`gdb.physical.evaluator.Subqueries`).
+values are in the rows under hidden names. What depends on the variable of a comprehension around it, and what is more
+than one MATCH, is evaluated row by row (`gdb.physical.evaluator.Subqueries`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Prepared:
             case PatternTest() | PatternComprehension() | Subquery():
                 return self._asked(part)
             case ListComprehension() | Quantified() | Reduce():
-                return part  # what stands in it may depend on its variable
+                return part  # its parts may depend on its variable
         return None
 
     def _asked(self, part: Asked) -> Expression:
@@ -74,7 +74,7 @@ class Prepared:
         return Variable(name, part.place)
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Answer what the expressions ask, for rows that have the same names."""
+        """Answer the patterns of the expressions, for rows that have the same names."""
         if not rows or not self.questions:
             return
         from gdb.physical.rows.pattern_answers import numbers
@@ -106,7 +106,7 @@ def compiled(
 
 
 def _pattern(context: RowContext, part: Asked) -> Pattern | None:
-    """The pattern that a part asks for; None where it is more than a pattern."""
+    """The pattern of a part; None where it is more than a pattern."""
     if isinstance(part, Subquery):
         (first, *rest) = one_pattern(part.query.parts[0], context.mode)
         if rest or len(part.query.parts) > 1 or not isinstance(first, Match) or first.optional:

@@ -55,7 +55,7 @@ def walked(
     others: Sequence[str],
     bound: frozenset[str],
 ) -> Iterator[Numbered]:
-    """The rows extended by every path of an edge, of which one end is bound; made when they are wanted.
+    """The rows extended by every path of an edge with one bound end; made on demand.
 
     others : names of relationships that the path may not use.
     """
