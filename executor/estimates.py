@@ -1,4 +1,4 @@
-"""What a plan is expected to take: its work, and the seconds of that work in the kernels of a GPU.
+"""Estimates for a plan: its work, and the seconds of that work in the kernels of a GPU.
 
 The figures were fitted to an H200 (docs/performance.md, "The choice of a device").
 """

@@ -52,7 +52,7 @@ else:
 
 
 def quick(cls: Class) -> Class:
-    """A frozen dataclass with slots that only the type checker keeps frozen: one of which a query has very many.
+    """A frozen dataclass with slots that only the type checker keeps frozen: for nodes that a query has very many of.
 
     The `__init__` of a frozen dataclass calls, for each field, what sets it, which is most of the time that it takes
     to read a long query. This one assigns.

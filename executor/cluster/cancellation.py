@@ -1,7 +1,7 @@
-"""How tasks that other processes are running learn that their query was stopped: cancelled, out of time, or failed.
+"""Cancellation of tasks that other processes run: their query was cancelled, is out of time, or failed.
 
-A future that runs cannot be cancelled, so each task carries the `Stop` of its query, and asks it between launches as a
-run in this process asks its event. Two ways lead to it, by what the executor can do:
+A future that runs cannot be cancelled, so each task carries the `Stop` of its query, and reads it between launches as a
+run in this process reads its event. Two ways lead to it, by what the executor can do:
 
 - Dask runs a function on all workers at once, beside their tasks: it notes the name of the query in each process.
 - Every other executor gets a file. It appears in the caller's temporary folder when the query stops, and each task

@@ -28,7 +28,6 @@ from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, state_of
 
-from .cancellation import Stop, send, stop_for
 from ..choose_device import STEP, gpu_seconds
 from ..device_names import checked_device
 from ..estimates import expected
@@ -37,6 +36,7 @@ from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted
 from ..plan.plan import Plan, Runs
 from ..work.scheduler import Watch
+from .cancellation import Stop, send, stop_for
 from .task import Answer, Range, Task, work
 
 if TYPE_CHECKING:

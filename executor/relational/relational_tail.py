@@ -126,7 +126,7 @@ class Tail:
     tally: tuple[bool, ...] | None = None
     numbered: Callable[[], SqlText] | None = field(default=None, compare=False)
     by_part: bool = False
-    wanted: Wanted = field(init=False, compare=False)  # what the executor is asked for
+    wanted: Wanted = field(init=False, compare=False)  # the columns that the executor has to return
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "wanted", self._wanted())

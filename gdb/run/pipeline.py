@@ -118,7 +118,7 @@ def _first(
     clock: Clock,
     run: Run,
 ) -> Result:
-    """The answer to a text of which no statement is kept."""
+    """The answer to a text without a kept statement."""
     query = clock.step("parse", lambda: _parsed(request, clock, statements))
     if query.copying is not None:
         return _copied(request, query, snapshot, statements, clock)

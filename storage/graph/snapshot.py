@@ -139,7 +139,7 @@ class Snapshot:
 
     @property
     def schema(self) -> Hashable:
-        """What tells the graph's labels, types, properties and their kinds from those of another snapshot."""
+        """A key of the labels, types, properties and their kinds: equal where two snapshots have the same."""
         kinds = self._vertices.spaces
         groups = [
             (one.labels, kinds[one.id_space], *one.keys.items()) for one in self._vertices.groups

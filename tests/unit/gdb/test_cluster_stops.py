@@ -13,8 +13,7 @@ import pytest
 
 import gdb
 from gdb import Cluster, ClusterError
-from gdb.executor.cluster import cancellation
-from gdb.executor.cluster import cluster
+from gdb.executor.cluster import cancellation, cluster
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 from gdb.storage.graph.snapshot_state import State
