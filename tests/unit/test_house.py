@@ -8,7 +8,8 @@ import re
 import subprocess
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,34 @@ def test_module_docstrings_begin_with_a_noun(repository: Path) -> None:
         and re.match(NO_OPENINGS, text, re.IGNORECASE)
     ]
     assert not found, "begin with a noun phrase that says what the module is:\n" + "\n".join(found)
+
+
+MIRRORED = {
+    "launch"
+}  # the door of each backend: gdb.executor.cpu.launch and gdb.executor.gpu.launch
+
+
+def ambiguous(found: Iterable[tuple[str, Path]]) -> list[str]:
+    """Names that more than one place of a folder at the top gives a meaning."""
+    places = defaultdict[tuple[str, str], list[Path]](list)
+    for name, path in found:
+        places[path.parts[0], name].append(path)
+    return [f"{name}: {', '.join(map(str, of))}" for (_, name), of in places.items() if len(of) > 1]
+
+
+def test_a_name_has_one_meaning_in_a_folder(repository: Path) -> None:
+    """Neither two modules nor two classes of `gdb/`, `storage/`, `executor/` or `repl/` share a name."""
+    ours = [p.relative_to(repository) for p in sources(repository)]
+    ours = [path for path in ours if path.parts[0] in ROOMS]
+    modules = [(path.stem, path) for path in ours if path.stem not in {"__init__", *MIRRORED}]
+    classes = [
+        (node.name, path)
+        for path in ours
+        for node in ast.parse((repository / path).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert len(classes) > 500
+    assert not ambiguous(modules)
+    assert not ambiguous(classes)
+    assert ambiguous([("Edge", Path("gdb/a.py")), ("Edge", Path("gdb/b.py"))])
+    assert not ambiguous([("Edge", Path("gdb/a.py")), ("Edge", Path("storage/b.py"))])
