@@ -29,9 +29,8 @@ from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, state_of
 
 from ..cancellation import Stop, send, stop_for
-from ..choose_device import STEP, gpu_seconds
+from ..choose_device import STEP, expected, gpu_seconds
 from ..device_names import checked_device
-from ..estimates import expected
 from ..nest.bindings import Given
 from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted
