@@ -20,7 +20,6 @@ from gdb.base.machine.cores import cores
 from gdb.records import dataclass, quick
 
 from .device_names import AUTO, CPU, checked_device, ordinals
-from .estimates import WARPS, Work, expected, kernel_seconds
 from .nest.prepare import Prepared, stage
 from .work.scheduler import Guard
 
@@ -38,10 +37,16 @@ LAUNCH = (
 )
 PLACE = 1e-3  # seconds to place a stage that is not there
 LINK = 1e10  # bytes a second, from pageable memory
+WARP_STEP = 6e-7  # seconds of one step of a warp, and
+WARP_BOUND = 7.5e-5  # of one binding of a loop by a warp of the generic kernel, whose set operations are short;
+OWN_BOUND = 1.7e-5  # by a kernel of its own
+COMPILED = 3.0  # seconds of a run after which it has one
 BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
 SURE = 0.02  # seconds of a run before what is done of it says anything
 TRIED = 8.0  # times as long as a try of the other device is expected to take must have gone by
 CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
+WARPS = 32  # of a multiprocessor
+UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
 
 
 @quick
@@ -168,6 +173,27 @@ def cuda_begun() -> bool:
     return begun()
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a plan and its terms are expected to take: steps of the kernel, and how often loops are bound."""
+
+    steps: float
+    bound: float
+
+    def times(self, factor: float) -> Work:
+        """So many times as much."""
+        return Work(factor * self.steps, factor * self.bound)
+
+
+def expected(plan: Plan, prepared: Prepared) -> Work:
+    """By sampled walks where the plan was sampled, else by mean degrees."""
+    notes, loops = plan.notes, prepared.tables.loops
+    steps = notes.steps
+    if steps is None:
+        steps = max(sum(notes.estimates), float(prepared.work))
+    return Work(steps, sum(notes.bound or notes.estimates[:loops]))
+
+
 def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
     """Of a run on the CPU."""
     threads = _threads(prepared, work)
@@ -183,7 +209,14 @@ def _threads(prepared: Prepared, work: Work) -> int:
 
 def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
     """Of a run on a GPU with `most` warps that holds the graph."""
-    return LAUNCH * (1 + len(plan.terms)) + kernel_seconds(prepared, work, most)
+    busy = most
+    if prepared.nest.around:  # warps do not share what is multiplied
+        busy = max(1, min(most, len(prepared.roots) + prepared.work // UNIT))
+    seconds = (WARP_STEP * work.steps + WARP_BOUND * work.bound) / busy
+    if seconds > COMPILED and not prepared.nest.around:
+        own = (WARP_STEP * work.steps + OWN_BOUND * work.bound) / busy
+        seconds = COMPILED + (1.0 - COMPILED / seconds) * own
+    return LAUNCH * (1 + len(plan.terms)) + seconds
 
 
 def _first_gpu(plan: Plan, graph: GraphSource, work: Work, gpu_memory: int | None) -> float:

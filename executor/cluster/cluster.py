@@ -28,9 +28,8 @@ from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, state_of
 
-from ..choose_device import STEP, gpu_seconds
+from ..choose_device import STEP, expected, gpu_seconds
 from ..device_names import checked_device
-from ..estimates import expected
 from ..nest.bindings import Given
 from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted

@@ -1,5 +1,5 @@
 """Run a prepared stage on GPUs: warps are the workers, launches are short; of several devices each holds the whole
-graph and has its share of the work units (`gdb.executor.gpu.sharing`).
+graph and has its share of the work units.
 
 A running kernel cannot be stopped from outside, so each launch ends after `LAUNCH_NANOSECONDS`, or when its buffer of
 rows is full, with every warp's state saved; between launches the host checks `Watch` whether to go on, and begins to
@@ -30,7 +30,6 @@ from . import device, layout, memory, residency, rows
 from .memory import DeviceArray
 from .residency import Room
 from .rows import Drain, Gathered, Pick, Sink
-from .sharing import shares, sharing
 from .stage import Share, Stage, check_size
 
 Part = TypeVar("Part")
@@ -76,7 +75,7 @@ def counts(
         _keep(stage, done)
         return total, seconds
 
-    return [sum(some) for some in _on_each(stages, watch, devices, gpu_memory, one, NO_COLUMNS)]
+    return [sum(some) for some in _on_each(stages, watch, devices, gpu_memory, one)]
 
 
 def tallies(
@@ -102,7 +101,7 @@ def tallies(
         return found, seconds
 
     total = np.zeros(prepared.vids, np.int64)
-    for some in _on_each([prepared], watch, devices, gpu_memory, one, NO_COLUMNS, tallied=True)[0]:
+    for some in _on_each([prepared], watch, devices, gpu_memory, one)[0]:
         total += some
     if len(devices) > 1 and (total < 0).any():
         raise _too_many()
@@ -139,7 +138,7 @@ def deliver_rows(
             _keep(stage, done)
         return None, seconds
 
-    _on_each([prepared], watch, devices, gpu_memory, one, wanted)
+    _on_each([prepared], watch, devices, gpu_memory, one)
 
 
 def distinct(
@@ -164,7 +163,7 @@ def distinct(
         _keep(stage, done)
         return np.flatnonzero(seen).astype(np.uint32), seconds
 
-    (found,) = _on_each([prepared], watch, devices, gpu_memory, one, wanted)
+    (found,) = _on_each([prepared], watch, devices, gpu_memory, one)
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
 
@@ -234,27 +233,22 @@ def _on_each(
     devices: tuple[int, ...],
     gpu_memory: int | None,
     one: Callable[[Prepared, Share, Room], tuple[Part, float]],
-    wanted: Wanted,
-    *,
-    tallied: bool = False,
 ) -> list[list[Part]]:
     """What `one` makes of each stage on each device, at the same time, of its share of the work; with it come its
-    seconds in kernels: those of the device that takes longest count. An error on one device stops the others. The first
-    device has all of it where that is quicker."""
+    seconds in kernels: those of the device that takes longest count. An error on one device stops the others."""
     live = [k for k, prepared in enumerate(stages) if _runs(prepared)]
     if not live:
         watch.check()
         return [[] for _ in stages]
-    devices = sharing([stages[k] for k in live], devices, wanted, tallied=tallied)
-    parts = [shares(devices, number) for number in range(len(live))]
 
     def run(index: int) -> tuple[dict[int, Part], float]:
         ordinal, made, spent = devices[index], dict[int, Part](), 0.0
         try:
             with device.on(ordinal), device.PRESENCE.query(ordinal):
-                for k, of_all in zip(live, parts, strict=True):
-                    room = room_on(ordinal, gpu_memory)
-                    made[k], seconds = one(stages[k], of_all[index], room)
+                for k in live:
+                    # the first units are the heaviest: each device begins with those of some stages
+                    share = Share(ordinal, (index + k) % len(devices), len(devices))
+                    made[k], seconds = one(stages[k], share, room_on(ordinal, gpu_memory))
                     spent += seconds
                     if watch.stopped.is_set():
                         break

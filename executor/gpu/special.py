@@ -98,12 +98,6 @@ class Race:
             self._runs[key] = min(self._seconds, self._runs.get(key, self._seconds))
 
 
-def quickest(runs: dict[object, float], key: object) -> float | None:
-    """Seconds of the quickest run of a key, with whichever kernel; None where none ended. As `Race` has them."""
-    found = [runs[key, own] for own in (False, True) if (key, own) in runs]
-    return min(found, default=None)
-
-
 _log = logging.getLogger("gdb")
 
 

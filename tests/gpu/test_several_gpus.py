@@ -20,12 +20,6 @@ from tests.gpu.test_gpu_executor import bag, count_both, hub_graph, pattern, sta
 pytestmark = pytest.mark.gpu
 
 
-@pytest.fixture(autouse=True)
-def _all_take_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in queries that are too short to be worth it."""
-    monkeypatch.setattr(launch, "sharing", lambda stages, devices, wanted, tallied: devices)
-
-
 def devices() -> list[tuple[int, ...]]:
     """The same one two and three times, and all that there are."""
     import cupy

@@ -150,7 +150,7 @@ def test_a_forked_child_leaves_the_folders_of_its_parent(tmp_path: Path) -> None
     program = """
 import os, sys
 from pathlib import Path
-from gdb.storage import scratch_folder
+from gdb.storage.disk import scratch_folder
 held = scratch_folder.ScratchFolder(Path(sys.argv[1]))
 mine = scratch_folder.of_process()
 child = os.fork()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gdb.executor import choose_device, estimates
+from gdb.executor import choose_device
 from gdb.executor.gpu import device
 
 
@@ -19,8 +19,6 @@ def some_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_gpu(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is quicker with everything that it may do."""
-    for name in ("LAUNCH", "PLACE"):
+    for name in ("LAUNCH", "PLACE", "WARP_STEP", "WARP_BOUND"):
         monkeypatch.setattr(choose_device, name, 0.0)
-    for name in ("WARP_STEP", "WARP_BOUND"):
-        monkeypatch.setattr(estimates, name, 0.0)
     monkeypatch.setattr(choose_device, "LINK", 1e30)

@@ -11,9 +11,8 @@ import pytest
 from gdb import planner
 from gdb.errors import DeviceError, LimitExceeded, QueryTimeout
 from gdb.executor import choose_device, reference, run
-from gdb.executor.choose_device import choose, gpu_seconds, shown
+from gdb.executor.choose_device import Work, choose, gpu_seconds, shown
 from gdb.executor.cpu import launch
-from gdb.executor.estimates import Work
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
 from gdb.executor.nest.prepare import Prepared, stage

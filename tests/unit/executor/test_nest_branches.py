@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.errors import CountOverflow
 from gdb.executor import reference
-from gdb.executor.choose_device import gpu_seconds
+from gdb.executor.choose_device import Work, gpu_seconds
 from gdb.executor.cpu import launch
-from gdb.executor.estimates import Work
 from gdb.executor.nest.nest import LoopNest, VertexLevel
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.run import Options, tallies
