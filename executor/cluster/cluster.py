@@ -9,13 +9,12 @@ go on with what is left, also below one root. The tasks are sized by the planner
 from __future__ import annotations
 
 import os
-import pickle
 import time
+import uuid
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import closing
-from hashlib import blake2b
 from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
@@ -145,9 +144,7 @@ class _Part:
     ) -> None:
         prepared = stage(plan, graph, given)
         self.number, self.seconds = number, seconds
-        self.plan = replace(plan, stages={}, runs=Runs(), terms=())
-        # by what is in it: a worker that has prepared the plan for an earlier query need not do so again
-        self.name = blake2b(pickle.dumps(self.plan), digest_size=16).hexdigest()
+        self.plan, self.name = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
         self.weights = prepared.weights
         self._upto = np.concatenate([[0], np.cumsum(prepared.weights)])
 
@@ -236,7 +233,7 @@ def ask(
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
         task = task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
-        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{stop.query}-{next(names)}"
+        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
         pending.add(_submitted(cluster, task, name))
 
     try:

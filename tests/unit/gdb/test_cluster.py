@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Iterator
@@ -23,8 +22,6 @@ from gdb.base import version
 from gdb.executor.cluster import cluster, task
 from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
-from gdb.executor.nest import prepare
-from gdb.executor.nest.prepare import Prepared
 from gdb.executor.plan.plan import Plan
 from gdb.records import replace
 from tests.clustered import Inline, people
@@ -96,32 +93,6 @@ def test_rows_are_streamed(store: Path) -> None:
         with db.stream(query, on=Cluster(tasks, 3, least=0.0)) as stream:
             assert sorted(tuple(row) for row in stream) == known
     assert tasks.tasks
-
-
-def test_a_worker_prepares_a_plan_once(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also for a query that comes again, whose tasks have other names: Dask has one result for a name."""
-    tasks, names, prepared = Inline(), list[str](), list[int]()
-    honest, submitted = prepare.prepare, cluster._submitted
-
-    def noted(*arguments: Any, **options: Any) -> Prepared:
-        prepared.append(1)
-        return honest(*arguments, **options)
-
-    def named(on: Cluster, one: Task, name: str) -> Future[Answer]:
-        names.append(name)
-        sent = replace(one, plan=pickle.loads(pickle.dumps(one.plan)))  # as another process has it
-        return submitted(on, sent, name)
-
-    monkeypatch.setattr(cluster, "_submitted", named)
-    query = "MATCH (a)-->(b)-->(c)-->(d) RETURN count(*)"
-    with gdb.connect(store, read_only=True) as db:
-        known = db.execute(query, device="cpu").scalar()
-        on = Cluster(tasks, 3, least=0.0)
-        assert db.execute(query, on=on).scalar() == known
-        monkeypatch.setattr(prepare, "prepare", noted)
-        assert db.execute(query, on=on).scalar() == known
-    assert not prepared
-    assert len(set(names)) == len(names) >= 6
 
 
 def test_every_root_is_in_one_task(store: Path) -> None:
