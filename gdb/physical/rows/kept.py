@@ -84,9 +84,8 @@ class KeptPatterns:
 def _steps(operators: Operators, names: Names) -> Sequence[Step]:
     found = []
     used: list[Demand] | None = None
-    filled = (
-        -1
-    )  # the place of the last LIMIT that rows from an earlier operator on fill: they run as one
+    # the place of the last LIMIT that rows from an earlier operator on fill: they run as one
+    filled = -1
     begin = names
     for place, (operator, last) in enumerate(zip(operators, stops(operators), strict=True)):
         names, kept = names_after(operator, names), None
