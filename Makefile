@@ -50,7 +50,7 @@ cycle: $(STAMP) ## eight reading processes beside a writing one for a minute (RE
 	$(BIN)/python -m tests.crash.cycle --seconds $(RUN_SECONDS) --readers $(READERS)
 
 model: $(STAMP) ## transactions in any order, against a model of dicts, for ten minutes
-	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.test_transaction_model --seconds 600
+	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.api.test_transaction_model --seconds 600
 
 unique: $(STAMP) ## 10,000 random patterns in every match mode, then paths, clauses and writes, against brute force
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz --way $(WAY)

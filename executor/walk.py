@@ -1,7 +1,7 @@
 """Questions to the walkers, paths of variable length from given vertices, and their answers.
 
 `gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.shortest_paths` finds shortest ones. What they
-mean is defined by the plain walk in tests/walks.py, against which they are tested.
+mean is defined by the plain walk in tests/oracles/walks.py, against which they are tested.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ fi
 PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONPATH
 
-GDB_TEST_BACKENDS=cpu,gpu "$PYTHON" -m pytest -q tests/gpu tests/unit/executor tests/unit/gdb/test_compared.py "$@"
+GDB_TEST_BACKENDS=cpu,gpu "$PYTHON" -m pytest -q tests/gpu tests/unit/executor tests/unit/gdb/language/test_element_comparisons.py "$@"
 if [ -n "$truth" ]; then
     "$PYTHON" benchmarks/truth.py --device cuda
 fi

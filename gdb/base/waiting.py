@@ -2,8 +2,8 @@
 
 CPython looks for signals between two bytecodes, then waits inside C. A signal whose C handler ran after that look and
 before the wait began does not end the wait: it is noticed when the wait ends, which may be never. So nothing here or
-elsewhere in the library waits without a bound (tests/unit/test_waits.py compares the source). A wait still ends at once
-when what it waits for happens, for each step waits on the same primitive.
+elsewhere in the library waits without a bound (tests/unit/gdb/base/test_waits.py compares the source). A wait still
+ends at once when what it waits for happens, for each step waits on the same primitive.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.crash.disk import SECTOR, Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
-from tests.loading import load
-from tests.unit.storage.naive import Key, Naive
+from tests.oracles.dict_graph import Key, Naive
+from tests.support.loading import load
 
 # folders in the root; that of the store is made with its parent
 STORE, COPY, EXPORT = "new/store", "copy", "export"

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from gdb.executor.gpu import compiler, device, memory, pinned, placing, render, special
-from tests.kept import kept
+from tests.support.compiler_results import kept
 
 HERE = Path(__file__).parent
 ALIGNED = 256  # bytes, as CuPy's pool does

@@ -38,9 +38,9 @@ from gdb.query_graph import (
 )
 from gdb.records import replace
 from tests.emulated.emulator import Clock, Function, absence, emulated, library
-from tests.small_graph import SmallGraph
-from tests.unit.executor.test_gpu_bits import OUTSIDE
-from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
+from tests.support.small_graph import SmallGraph
+from tests.unit.executor.gpu.test_bits import OUTSIDE
+from tests.unit.executor.nest.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
 HOUSE: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4))

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import gdb
 from gdb import Node
-from tests.fuzz.model import Edge, Model, Properties
+from tests.oracles.written_graph import Edge, Model, Properties
 
 Id = tuple[str, int | str]
 """Id space and id."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import gdb
-from tests.ways import WAYS, forced
+from tests.support.ways import WAYS, forced
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from tests.fuzz.cases import Failure, ask
 from tests.fuzz.graphs import Graph, database, random_graph
-from tests.fuzz.matching import Bound, Embedding, TooMany, compared, embeddings, value
 from tests.fuzz.patterns import Chain, Pattern, random_conditions, random_link, random_node
 from tests.fuzz.patterns import random_pattern as free_pattern
+from tests.oracles.pattern_matching import Bound, Embedding, TooMany, compared, embeddings, value
 
 QUERIES = 25
 MOST_ROWS = 300

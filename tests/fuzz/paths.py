@@ -10,7 +10,6 @@ from dataclasses import replace
 import gdb
 from tests.fuzz.cases import Failure, ask
 from tests.fuzz.graphs import Graph, database, random_graph
-from tests.fuzz.matching import Bound, Embedding, TooMany, embeddings
 from tests.fuzz.patterns import (
     Chain,
     Link,
@@ -20,6 +19,7 @@ from tests.fuzz.patterns import (
     random_node,
     random_pattern,
 )
+from tests.oracles.pattern_matching import Bound, Embedding, TooMany, embeddings
 
 PATTERNS = 20
 MOST_ROWS = 2000

@@ -8,7 +8,7 @@ from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.row_matching import _RowMatching
 from tests.fuzz.__main__ import SUITES
 from tests.fuzz.cases import run
-from tests.ways import WAYS, Way, forced
+from tests.support.ways import WAYS, Way, forced
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import gdb
 from tests.fuzz.cases import Failure, ask
 from tests.fuzz.graphs import Graph, database, random_graph
-from tests.fuzz.matching import MODES, Embedding, TooMany, classes, embeddings
 from tests.fuzz.patterns import Pattern, named, random_pattern
+from tests.oracles.pattern_matching import MODES, Embedding, TooMany, classes, embeddings
 
 PATTERNS = 12
 MOST_ROWS = 3000

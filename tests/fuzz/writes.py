@@ -15,7 +15,7 @@ from pathlib import Path
 import gdb
 from tests.fuzz.beginnings import BEGINNINGS, Id, begin, ids_of
 from tests.fuzz.cases import Failure
-from tests.fuzz.model import Edge, Model, Refused, content, ends_of
+from tests.oracles.written_graph import Edge, Model, Refused, content, ends_of
 
 STEPS = 12
 MOST_NODES = 9

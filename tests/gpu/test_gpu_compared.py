@@ -21,9 +21,9 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, REPEATABLE_ELEMENTS, MatchMode, QueryGraph
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64
-from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import bag, has_its_own_kernel, hub_graph, pattern
-from tests.small_graph import SmallGraph
+from tests.support.backends import rows_on_cpu, rows_on_gpu
+from tests.support.small_graph import SmallGraph
 
 pytestmark = pytest.mark.gpu
 

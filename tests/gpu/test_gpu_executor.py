@@ -35,10 +35,10 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
-from tests.backends import rows_on_cpu, rows_on_gpu
-from tests.small_graph import SmallGraph
-from tests.unit.executor.test_gpu_bits import OUTSIDE
-from tests.unit.executor.test_neighbourhood import NEAR_CLIQUES, dense, question
+from tests.support.backends import rows_on_cpu, rows_on_gpu
+from tests.support.small_graph import SmallGraph
+from tests.unit.executor.gpu.test_bits import OUTSIDE
+from tests.unit.executor.nest.test_neighbourhood import NEAR_CLIQUES, dense, question
 
 pytestmark = pytest.mark.gpu
 

@@ -21,8 +21,8 @@ from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.run import Options
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, MatchMode
-from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import bag, hub_graph, pattern, staged
+from tests.support.backends import rows_on_cpu, rows_on_gpu
 
 pytestmark = pytest.mark.gpu
 

@@ -18,8 +18,8 @@ from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.plan.plan import Compare
 from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
-from tests.kept import kept
-from tests.small_graph import SmallGraph
+from tests.support.compiler_results import kept
+from tests.support.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 90)  # those between them have the instructions of the one below
 # bytes; more would mean that a change has put the interpreter's loop into local memory

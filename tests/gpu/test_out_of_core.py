@@ -21,8 +21,8 @@ from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, SUBGRAPHS, MatchMode
 from gdb.storage.format.direction import Direction
-from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.gpu.test_gpu_executor import MODES, SHAPES, bag, count_both, hub_graph, pattern, staged
+from tests.support.backends import rows_on_cpu, rows_on_gpu
 
 pytestmark = pytest.mark.gpu
 WIKI = Path(__file__).resolve().parents[3] / "shared" / "data" / "wiki-vote"

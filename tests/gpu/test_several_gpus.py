@@ -14,8 +14,8 @@ from gdb.executor.plan.embeddings import Deliver, Wanted
 from gdb.executor.run import choose
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES
-from tests.backends import rows_on_cpu, whole_table
 from tests.gpu.test_gpu_executor import bag, count_both, hub_graph, pattern, staged
+from tests.support.backends import rows_on_cpu, whole_table
 
 pytestmark = pytest.mark.gpu
 

@@ -1,7 +1,7 @@
 """The scenarios of the openCypher TCK, run on gdb, and the list of those that do not pass.
 
     make tck                                     prints a table, and what differs from the list
-    make tck WAY=rows                            the same, forced to go one way (`tests.ways`)
+    make tck WAY=rows                            the same, forced to go one way (`tests.support.ways`)
     UPDATE_TCK=1 make tck                        writes the list anew; reasons that stand there are kept
 
 The TCK and its runner lie beside the repository (`../shared/tck`). A scenario's name is its folder and file, the number
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.ways import WAYS, Way, forced
+from tests.support.ways import WAYS, Way, forced
 
 FOLDER = Path(__file__).parents[3] / "shared" / "tck"
 KNOWN = Path(__file__).with_name("known.txt")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ways import Way
 from tests.tck import scenarios
 from tests.tck.scenarios import Outcome
-from tests.ways import Way
 
 PASSED = Outcome("a", "a/One#0 [1] x", "pass", "")
 FAILED = Outcome("a", "a/One#1 [2] y", "fail", "rows [], expected [[1]]")

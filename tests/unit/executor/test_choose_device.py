@@ -21,7 +21,7 @@ from gdb.executor.run import Options
 from gdb.executor.work.scheduler import Budget, Elsewhere, Guard, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
-from tests.small_graph import SmallGraph
+from tests.support.small_graph import SmallGraph
 
 TRIANGLE = ((0, 1), (1, 2), (0, 2))
 

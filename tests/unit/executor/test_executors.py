@@ -16,10 +16,10 @@ from gdb.executor.plan.embeddings import Embeddings
 from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from tests import brute
-from tests.backends import BACKENDS, Backend
-from tests.small_graph import SmallGraph
-from tests.strategies import cases
+from tests.oracles import brute_force
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+from tests.support.strategies import cases
 
 PASS_SETS = [frozenset(), *(frozenset({p}) for p in planner.PASSES), frozenset(planner.PASSES)]
 
@@ -36,7 +36,7 @@ def expected(
     query: QueryGraph, graph: SmallGraph, plan: Plan
 ) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
     bound = sorted(plan.bound_edges)
-    return Counter((v, tuple(e[k] for k in bound)) for v, e in brute.embeddings(query, graph))
+    return Counter((v, tuple(e[k] for k in bound)) for v, e in brute_force.embeddings(query, graph))
 
 
 def orbits(
@@ -44,7 +44,7 @@ def orbits(
 ) -> Counter[object]:
     """Rows up to automorphism: SUBGRAPHS may return any one of an automorphism class."""
     bound = sorted(plan.bound_edges)
-    group = brute.automorphisms(query)
+    group = brute_force.automorphisms(query)
     if any(edges[e] not in bound for _, edges in group for e in bound):
         # a twin's bound edge is not bound here, so rows of one class cannot be told by their edges
         found, bound = _vids_only(found), []

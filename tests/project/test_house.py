@@ -1,0 +1,219 @@
+"""The habits of the house that a program can check (rooms small, names telling, packages complete)."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+MOST_LINES = 500
+ROOMS = ("gdb", "storage", "executor", "repl")
+MADE_LATER = {"dataclass", "field", "replace"}
+PLAIN_ROOMS = ("storage", "executor", "repl", "gdb")
+NO_PHRASES = (
+    r"\b(?:is|are|was|were|be|been|being) told\b",
+    r"\btells?\b",
+    r"\bnobody\b",
+    r"\b(?:some|any)body\b",
+    r"\bno say\b",
+    r"(?<!`)\basks?\b",
+    r"\b(?:is|are|was|were|be|been|being) asked\b",
+    r"\basked (?:for|of)\b",
+    r"\bst(?:ands?|ood) (?:for|in|at|before|behind|beside)\b",
+    r"\bh[au]ngs? on\b",
+    r"\bfor ever\b",
+    r"\bwho(?:ever\b| asks\b| only\b)",
+    r"\bof which\b",
+    r"\bas of `",
+)
+"""Phrases that read as translated; no comment or docstring of `PLAIN_ROOMS` has one."""
+NO_OPENINGS = r"(?:what|which|whose|where|how|who|is|of)\b"
+
+
+def sources(repository: Path) -> list[Path]:
+    """Every Python file that is ours: what git tracks or would track, or the folders' own files without git."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+    )
+    if listing.returncode == 0 and listing.stdout:
+        found = {repository / line for line in listing.stdout.splitlines()}
+    else:
+        found = {
+            path
+            for room in (*ROOMS, "tests", "benchmarks")
+            for path in (repository / room).rglob("*.py")
+        }
+    return sorted(path for path in found if path.is_file())
+
+
+def test_no_module_is_long(repository: Path) -> None:
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines()) for path in sources(repository)
+    }
+    assert len(lengths) > 20
+    long = [f"{path.relative_to(repository)}: {n}" for path, n in lengths.items() if n > MOST_LINES]
+    assert not long, f"over {MOST_LINES} lines; is there a second idea in it? {long}"
+
+
+def test_no_module_is_a_drawer(repository: Path) -> None:
+    drawers = {"utils", "util", "helpers", "misc", "common"}
+    found = [
+        path for path in sources(repository) if path.stem in drawers or "_fast_path" in path.stem
+    ]
+    assert not found, "name a module by what it does"
+
+
+def test_no_room_compiles_methods_before_they_are_called(repository: Path) -> None:
+    """`gdb.records` says what the decorator of the standard library costs each process."""
+    costly = []
+    for path in sources(repository):
+        if path.relative_to(repository).parts[0] in ROOMS and path.stem != "records":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
+                    costly += [path for name in node.names if name.name in MADE_LATER]
+    assert not costly, "import it from gdb.records"
+
+
+def test_every_module_says_what_it_is(repository: Path) -> None:
+    silent = []
+    for path in sources(repository):
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        if tree.body and ast.get_docstring(tree) is None:
+            silent.append(str(path.relative_to(repository)))
+    assert not silent
+
+
+@pytest.mark.parametrize("room", ["storage", "executor", "repl"])
+def test_the_symlink_of_each_room_is_there(repository: Path, room: str) -> None:
+    link = repository / "gdb" / room
+    assert link.is_symlink()
+    assert link.readlink() == Path("..") / room
+
+
+def test_every_package_is_listed(repository: Path) -> None:
+    """Packages are listed by hand (pyproject.toml says why), so one may be forgotten."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = set(project["tool"]["setuptools"]["packages"])
+    present = set()
+    for room in ROOMS:
+        for init in (repository / room).rglob("__init__.py"):
+            parts = init.parent.relative_to(repository).parts
+            present.add(".".join(parts if room == "gdb" else ("gdb", *parts)))
+    assert listed == present
+
+
+def prose_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The comments and docstrings of a source file, each with the number of its first line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        for found in re.finditer(r"//.*(?:\n[ \t]*//.*)*", text):
+            yield text.count("\n", 0, found.start()) + 1, found[0].replace("//", "  ")
+        return
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(docstring))):
+                yield node.lineno, docstring
+    block: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            if block and token.start[0] != block[-1].start[0] + 1:
+                yield block[0].start[0], "\n".join(each.string[1:] for each in block)
+                block = []
+            block.append(token)
+    if block:
+        yield block[0].start[0], "\n".join(each.string[1:] for each in block)
+
+
+def plain_files(repository: Path) -> list[Path]:
+    return sorted(
+        path
+        for room in PLAIN_ROOMS
+        for path in (repository / room).rglob("*")
+        if path.suffix in {".py", ".cu", ".cuh"}
+    )
+
+
+def test_no_phrase_of_the_translated_register_comes_back(repository: Path) -> None:
+    banned = re.compile("|".join(NO_PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+    found = [
+        f"{path.relative_to(repository)}:{line + text.count(chr(10), 0, hit.start())}: {hit[0]!r}"
+        for path in plain_files(repository)
+        for line, text in prose_of(path)
+        for hit in banned.finditer(text)
+    ]
+    assert not found, "write it in plain technical English:\n" + "\n".join(found)
+
+
+def test_module_docstrings_begin_with_a_noun(repository: Path) -> None:
+    found = [
+        f"{path.relative_to(repository)}:1: {text.splitlines()[0]}"
+        for path in plain_files(repository)
+        if path.suffix == ".py"
+        and (text := ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
+        and re.match(NO_OPENINGS, text, re.IGNORECASE)
+    ]
+    assert not found, "begin with a noun phrase that says what the module is:\n" + "\n".join(found)
+
+
+MIRRORED = {
+    "launch"
+}  # the door of each backend: gdb.executor.cpu.launch and gdb.executor.gpu.launch
+
+
+def ambiguous(found: Iterable[tuple[str, Path]]) -> list[str]:
+    """Names that more than one place of a folder at the top gives a meaning."""
+    places = defaultdict[tuple[str, str], list[Path]](list)
+    for name, path in found:
+        places[path.parts[0], name].append(path)
+    return [f"{name}: {', '.join(map(str, of))}" for (_, name), of in places.items() if len(of) > 1]
+
+
+def test_a_name_has_one_meaning_in_a_folder(repository: Path) -> None:
+    """Neither two modules nor two classes of `gdb/`, `storage/`, `executor/` or `repl/` share a name."""
+    ours = [p.relative_to(repository) for p in sources(repository)]
+    ours = [path for path in ours if path.parts[0] in ROOMS]
+    modules = [(path.stem, path) for path in ours if path.stem not in {"__init__", *MIRRORED}]
+    classes = [
+        (node.name, path)
+        for path in ours
+        for node in ast.parse((repository / path).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert len(classes) > 500
+    assert not ambiguous(modules)
+    assert not ambiguous(classes)
+    assert ambiguous([("Edge", Path("gdb/a.py")), ("Edge", Path("gdb/b.py"))])
+    assert not ambiguous([("Edge", Path("gdb/a.py")), ("Edge", Path("storage/b.py"))])
+
+
+def test_unit_tests_mirror_the_rooms(repository: Path) -> None:
+    """A folder of tests/unit is named as the room whose modules it tests, and each room with modules has one."""
+    tests = repository / "tests" / "unit"
+    for top in ("gdb", "storage", "executor", "repl"):
+        folders = {
+            path.parent.relative_to(tests / top) for path in (tests / top).rglob("test_*.py")
+        }
+        rooms = {
+            path.parent.relative_to(repository / top) for path in (repository / top).rglob("*.py")
+        }
+        assert folders <= rooms, f"no room of {top}/ has this name: {folders - rooms}"
+        first = {room.parts[0] for room in rooms if room.parts}
+        tested = {folder.parts[0] for folder in folders if folder.parts}
+        assert tested >= first - {"plan"}  # records, which all tests of the executors make
+
+
+def test_only_oracles_and_support_are_shared(repository: Path) -> None:
+    """What tests share lies in a room that says so, not beside the tests."""
+    loose = {path.name for path in (repository / "tests").glob("*.py")}
+    assert loose == {"__init__.py", "conftest.py"}

@@ -1,0 +1,95 @@
+"""docs/LANGUAGE.md is true: every query and call in it gives what stands there, and every function stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from gdb.errors import SyntaxProblem
+from gdb.functions.library import AGGREGATES, FUNCTIONS
+from gdb.language.parser import CLAUSE_WORDS, parse
+from gdb.language.printer import printed
+from gdb.language.reading import MODES
+from tests.support import language_doc as doc
+from tests.support.language_doc import Call, Example
+
+TEXT = doc.LANGUAGE.read_text(encoding="utf-8")
+EXAMPLES = doc.examples(TEXT)
+CALLS = list(doc.calls(TEXT))
+
+
+@pytest.mark.skipif("UPDATE_DOCS" not in os.environ, reason="UPDATE_DOCS=1 writes the results anew")
+def test_update() -> None:
+    found: list[tuple[tuple[int, int], str]] = []
+    for example in EXAMPLES:
+        if example.shown and not example.is_graph:
+            with doc.opened(TEXT) as db:
+                found.append((example.at, doc.answer(db, example)))
+    with doc.opened(TEXT) as db:
+        found += [
+            (call.at, f" `{doc.escaped(doc.value(db, call))}` ")
+            for call in CALLS
+            if call.value is not None
+        ]
+    text = TEXT
+    for (start, end), shown in sorted(found, reverse=True):
+        text = text[:start] + shown + text[end:]
+    text = doc.ALL_FUNCTIONS.sub(lambda _: doc.all_functions(), text)
+    doc.LANGUAGE.write_text(text, encoding="utf-8")
+
+
+def test_the_functions_are_those_of_the_registry() -> None:
+    found = doc.ALL_FUNCTIONS.search(TEXT)
+    assert found is not None
+    assert found.group() == doc.all_functions()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_an_example_gives_what_stands_there(example: Example) -> None:
+    with doc.opened(TEXT) as db:
+        if example.shown:
+            assert doc.answer(db, example) == example.shown
+        elif not example.is_graph:
+            db.execute(example.query, example.parameters)
+
+
+def test_calls_give_what_stands_there() -> None:
+    with doc.opened(TEXT) as db:
+        found = {call: doc.value(db, call) for call in CALLS}
+    wrong = {
+        f"{call}: {call.query}": value
+        for call, value in found.items()
+        if call.value not in (None, value)
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("one", [*EXAMPLES, *CALLS], ids=str)
+def test_what_stands_there_prints_back(one: Example | Call) -> None:
+    try:
+        query = parse(one.query)
+    except SyntaxProblem:  # one that shows an error
+        assert isinstance(one, Example)
+        assert one.shown.startswith("SyntaxProblem")
+        return
+    assert parse(printed(query)) == query
+
+
+def test_there_are_many() -> None:
+    assert len(EXAMPLES) > 50
+    assert len(CALLS) > 90
+
+
+@pytest.mark.parametrize(
+    "name", [function.name for function in (*FUNCTIONS.values(), *AGGREGATES.values())]
+)
+def test_every_function_stands_there(name: str) -> None:
+    called = [one.query for one in (*EXAMPLES, *CALLS)]
+    assert any(re.search(rf"(?<![\w.]){re.escape(name)}\(", query) for query in called)
+
+
+@pytest.mark.parametrize("word", [*CLAUSE_WORDS, *MODES, "UNION", "EXPLAIN", "PROFILE"])
+def test_every_clause_and_mode_stands_there(word: str) -> None:
+    assert word in TEXT.upper()

@@ -1,0 +1,101 @@
+"""Lists of very different lengths: whether they are merged, searched or looked up, the count is the same."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.executor.cpu import launch
+from gdb.executor.nest import prepare as preparation
+from gdb.executor.nest.nest import LoopNest, Node, Order
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.nest.verifier import verify
+from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.source import GraphSource
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.format.direction import Direction
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+
+VERTICES = 400
+PATTERNS = {
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "clique": [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+    "diamond": [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3)],
+}
+
+
+def hub_pairs(hub: int) -> list[tuple[int, int]]:
+    """A vertex with an edge to every other, few others, and one clique among them."""
+    draw = random.Random(hub)
+    pairs = {(min(hub, v), max(hub, v)) for v in range(VERTICES) if v != hub}
+    for _ in range(150):
+        a, b = sorted(draw.sample(range(VERTICES), 2))
+        pairs.add((a, b))
+    few = sorted(draw.sample(range(VERTICES), 6))
+    return sorted(pairs | {(a, b) for a in few for b in few if a < b})
+
+
+def subgraphs(pairs: list[tuple[int, int]]) -> dict[str, int]:
+    """How often each pattern is there, by linear algebra."""
+    near = np.zeros((VERTICES, VERTICES), np.int64)
+    for a, b in pairs:
+        near[a, b] = near[b, a] = 1
+    both = (near @ near)[tuple(np.array(pairs).T)]  # common neighbours of the ends of each edge
+    cliques = 0
+    for a, b in pairs:
+        shared = np.flatnonzero(near[a] & near[b])
+        cliques += int(near[np.ix_(shared, shared)].sum()) // 2
+    return {
+        "triangle": int(both.sum()) // 3,
+        "clique": cliques // 6,
+        "diamond": int((both * (both - 1) // 2).sum()),
+    }
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+@pytest.mark.parametrize("hub", [0, 200, VERTICES - 1])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_hub_counts(backend: Backend, pattern: str, hub: int) -> None:
+    edges = tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in PATTERNS[pattern])
+    vertices = tuple(QueryVertex() for _ in range(1 + max(e.target for e in edges)))
+    pairs = hub_pairs(hub)
+    graph = SmallGraph([()] * VERTICES, [("R", a, b) for a, b in pairs], frozenset("R"))
+    for off in (frozenset[str](), frozenset({"trees"}), frozenset({"count_last"})):
+        query = QueryGraph(vertices, edges, SUBGRAPHS)
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        prepared = prepare(plan, graph)
+        found = backend.count(prepared, Watch(None, None, None), Budget())
+        assert found * plan.multiplicity == subgraphs(pairs)[pattern]
+
+
+@pytest.mark.parametrize("hub", [0, 200, VERTICES - 1])
+def test_a_tree_counts_the_same_from_its_other_end(
+    hub: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planner puts the smaller vid below; a tail may have it above as well."""
+    turned: list[LoopNest] = []
+
+    def other_end(plan: Plan, graph: GraphSource, *, windows: bool) -> LoopNest:
+        nest = straight(plan, graph, windows=windows)
+        leaf, root = nest.tail
+        assert leaf.order is Order.BELOW
+        above = Node(root.levels, parent=1, view=leaf.back, back=leaf.view, order=Order.ABOVE)
+        turned.append(verify(replace(nest, tail=(above, Node(leaf.levels)))))
+        return turned[-1]
+
+    straight = preparation.loop_nest
+    monkeypatch.setattr(preparation, "loop_nest", other_end)
+    edges = tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in PATTERNS["triangle"])
+    query = QueryGraph((QueryVertex(),) * 3, edges, SUBGRAPHS)
+    pairs = hub_pairs(hub)
+    graph = SmallGraph([()] * VERTICES, [("R", a, b) for a, b in pairs], frozenset("R"))
+    prepared = prepare(planner.plan(query, graph, counting=True), graph)
+    found = launch.count(prepared, Watch(None, None, None), Budget())
+    assert turned
+    assert found == subgraphs(pairs)["triangle"]

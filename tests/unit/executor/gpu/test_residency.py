@@ -1,0 +1,246 @@
+"""What of a graph lies in device memory, and the account of a query there; none of it needs a device."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.errors import OutOfBudget, QueryError, TypeProblem
+from gdb.executor.gpu import memory, orientation, residency
+from gdb.executor.gpu.residency import Room
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from gdb.records import replace
+from gdb.run import options
+from gdb.storage.format.direction import Direction
+from tests.support.small_graph import SmallGraph
+
+SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
+
+
+def prepared(*types: str) -> Prepared:
+    """A wedge of relationships of these types, on a star of each."""
+    edges = [(t, 0, x) for t in ("U", "V") for x in range(1, 30 if t == "U" else 10)]
+    graph = SmallGraph([()] * 30, sorted(edges), frozenset("UV"))
+    asked = tuple(QueryEdge(0, k + 1, (t,), Direction.ANY) for k, t in enumerate(types))
+    query = QueryGraph((QueryVertex(),) * (1 + len(types)), asked, SUBGRAPHS)
+    return prepare(planner.plan(query, graph, counting=True), graph)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("valued", [False, True])
+def test_an_extent_fits_and_is_worth_most(split: bool, valued: bool) -> None:
+    view = prepared("U").views[0]
+    value = np.random.default_rng(3).random(view.rows) if valued else None
+    for room in range(residency.view_bytes(view, split=split) + 50):
+        found = residency.extent(view, room, value, split=split)
+        assert found.start == view.offsets[found.first]
+        assert found.end == view.offsets[found.last]
+        assert residency.extent_bytes(view, found, split=split) <= room
+        assert value is not None or found.first == 0
+        assert found.all_offsets == (16 * (view.rows + 1) <= room)
+        longer = residency.Extent(found.first, found.last + 1, found.start, 0, found.all_offsets)
+        if found.last < view.rows and found.rows:
+            longer = replace(longer, end=int(view.offsets[found.last + 1]))
+            assert residency.extent_bytes(view, longer, split=split) > room
+        if value is not None:
+            best = value[found.first : found.last].sum()
+            for first in range(view.rows):
+                ends = view.offsets[first:] - view.offsets[first]
+                each = 8 * split + 8 * (not found.all_offsets)
+                own = 8 * (view.rows + 1) if found.all_offsets else 8
+                n = int((own + 4 * ends + each * np.arange(len(ends)) <= room).sum()) - 1
+                assert n <= 0 or value[first : first + n].sum() <= best + 1e-9
+    assert (found.first, found.last) == (0, view.rows)
+
+
+def test_lower_sides() -> None:
+    rng = np.random.default_rng(5)
+    pairs = {tuple(sorted(p)) for p in rng.integers(0, 60, (300, 2)).tolist() if p[0] != p[1]}
+    graph = SmallGraph([()] * 60, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
+    view = graph.adjacency(("U",), Direction.ANY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orientation, "_BLOCK", 50)  # several blocks
+        degrees, side = orientation.lower_degrees(view), orientation.lower_side(view)
+    assert len(side.neighbours) == len(pairs) == degrees.sum()
+    for vid in range(60):
+        row = view.neighbours_of(vid)
+        assert side.neighbours_of(vid).tolist() == row[row < vid].tolist()
+    assert orientation.lower_side(view) is side
+
+
+SHAPES = {
+    "triangle": (((0, 1), (1, 2), (0, 2)), True),
+    "clique4": (tuple((a, b) for b in range(4) for a in range(b)), True),
+    "clique5": (tuple((a, b) for b in range(5) for a in range(b)), True),
+    "square": (SQUARE, False),
+    "diamond": ((*SQUARE, (0, 2)), False),
+    "tailed": (((0, 1), (1, 2), (0, 2), (2, 3)), False),
+    "edge": (((0, 1),), True),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_which_patterns_read_lower_sides(name: str) -> None:
+    """Every list of a clique is cut below the vertex whose row it is."""
+    pairs, wanted = SHAPES[name]
+    rng = np.random.default_rng(5)
+    found = {tuple(sorted(p)) for p in rng.integers(0, 60, (300, 2)).tolist() if p[0] != p[1]}
+    graph = SmallGraph([()] * 60, [("U", a, b) for a, b in sorted(found)], frozenset("U"))
+    asked = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in pairs)
+    query = QueryGraph((QueryVertex(),) * (1 + max(map(max, pairs))), asked, SUBGRAPHS)
+    stage = prepare(planner.plan(query, graph, counting=True), graph)
+    assert orientation.reads_lower_sides(stage) == wanted
+    tight = residency.split(stage, residency.view_bytes(stage.views[0], split=False) // 4)
+    assert tight.cold
+    assert tight.lower == wanted
+
+
+def with_hubs(pairs: tuple[tuple[int, int], ...], n: int = 80, edges: int = 4000) -> Prepared:
+    """A pattern to be counted on a graph with hubs."""
+    rng = np.random.default_rng(7)
+    ends = (rng.pareto(1.1, (edges, 2)) * 4).astype(int) % n
+    found = sorted({(int(min(p)), int(max(p))) for p in ends if p[0] != p[1]})
+    graph = SmallGraph([()] * n, [("U", a, b) for a, b in found], frozenset("U"))
+    asked = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in pairs)
+    query = QueryGraph((QueryVertex(),) * (1 + max(map(max, pairs))), asked, SUBGRAPHS)
+    return prepare(planner.plan(query, graph, counting=True), graph)
+
+
+@pytest.mark.parametrize("part", [3, 6, 12, 40])
+def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    stage = with_hubs((*SQUARE, (0, 2)))
+    view = stage.views[0]
+    room = residency.view_bytes(view, split=True) // part
+    found = residency.split(stage, room)
+    assert found.level == 1
+    assert found.passes[0].lo == 0
+    assert found.passes[-1].hi == stage.vids
+    rows, places = view.vids(), np.zeros(view.rows, int)
+    for one, after in zip(found.passes, (*found.passes[1:], None), strict=True):
+        assert after is None or one.hi == after.lo
+        inside = (rows >= one.lo) & (rows < one.hi)
+        places += inside
+        if one.extent.rows:
+            assert rows[inside].tolist() == rows[one.extent.first : one.extent.last].tolist()
+            assert one.extent.start == view.offsets[one.extent.first]
+            assert one.extent.end == view.offsets[one.extent.last]
+            assert residency.extent_bytes(view, one.extent, split=True) <= room
+        else:  # a row that is too large
+            assert inside.sum() == 1
+    assert (places == 1).all()
+
+
+def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not there counts one, once."""
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    stage = with_hubs((*SQUARE, (0, 2)))
+    room = residency.view_bytes(stage.views[0], split=True) // 6
+    assert residency.split(stage, room).passes
+    stage.nest = replace(stage.nest, parts=(0,))
+    assert not residency.split(stage, room).passes
+
+
+def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where roots are dear to come to again, and never where a sum counts vids of the level together."""
+    diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
+    room = residency.view_bytes(diamond.views[0], split=True) // 2
+    for root, wanted in ((0.0, True), (1e9, False)):
+        monkeypatch.setattr(residency, "ROOT", root)
+        assert bool(residency.split(diamond, room).passes) == wanted
+        assert ("passes, each over a part of" in residency.described(diamond, room)[1]) == wanted
+        assert not residency.split(square, room).passes
+
+
+def test_a_graph_that_fits_is_whole() -> None:
+    stage = prepared("U", "V")
+    found = residency.split(stage, sys.maxsize)
+    assert not found.cold
+    assert found.streamed == 0
+    sizes = [residency.view_bytes(v, split=stage.restricted) for v in stage.views]
+    assert found.resident == sum(sizes)
+    less = residency.split(stage, found.resident - 1)
+    assert less.cold
+    assert less.resident < found.resident == less.resident + less.streamed
+    assert residency.split(stage, 0).resident == 0
+
+
+def test_only_the_types_of_the_pattern_are_placed() -> None:
+    large, small = (residency.split(prepared(name), sys.maxsize) for name in "UV")
+    assert small.resident < large.resident
+
+
+def test_explain_says_what_is_resident() -> None:
+    stage = prepared("U")
+    size = residency.split(stage, sys.maxsize).resident
+    assert "all of it resident" in residency.described(stage, size)[0]
+    lines = residency.described(stage, size // 2)
+    assert "read in place through the link" in lines[0]
+    extent = residency.split(stage, size // 2).extents[0]
+    assert extent is not None
+    assert f"rows {extent.first} to {extent.last} of 30" in lines[1]
+
+
+def test_an_account_holds_what_it_may() -> None:
+    room = Room(100, 100)
+    room.take(60, "its graph")
+    assert room.left == 40
+    with pytest.raises(
+        OutOfBudget, match="101 bytes of GPU memory with its rows, over its gpu_memory of 100"
+    ):
+        room.take(41, "its rows")
+    assert room.used == 60
+    room.take(40, "its rows")
+    assert room.left == 0
+
+
+@pytest.mark.parametrize("asked", [0, 1, -5, "63MiB", residency.LEAST - 1])
+def test_too_little_names_the_least(asked: int | str) -> None:
+    with pytest.raises(QueryError, match="gpu_memory="):
+        options.gpu_memory_bytes(asked, None)
+
+
+def test_budgets_of_a_gpu() -> None:
+    assert options.gpu_memory_bytes(None, None) is None
+    assert options.gpu_memory_bytes(None, 1 << 30) == 1 << 30
+    assert options.gpu_memory_bytes("64MiB", 1 << 30) == residency.LEAST
+    with pytest.raises(QueryError, match="67,108,864"):
+        options.gpu_memory_bytes("63MiB", None)
+    with pytest.raises(TypeProblem):
+        options.gpu_memory_bytes(1.5, None)  # type: ignore[arg-type]
+
+
+def test_stages_of_one_device_never_put_out_those_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two devices that share a query leave a stage each, run after run."""
+    monkeypatch.setattr(memory, "MOST_KEPT", 100)
+    kept = memory.Kept()
+    idle: list[object] = []
+    stages = [np.zeros(1), np.zeros(1)]
+    for ordinal, stage in enumerate(stages):
+        kept.keep(idle, stage, 60, ordinal)
+    assert kept.bytes(0) == kept.bytes(1) == 60
+    assert kept.take(idle, lambda one: one is stages[0]) is stages[0]
+    assert kept.take(idle, lambda one: one is stages[1]) is stages[1]
+
+
+def test_stages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads that ask one query leave eight stages; the oldest of them go."""
+    monkeypatch.setattr(memory, "MOST_KEPT", 100)
+    kept, lists = memory.Kept(), ([], [])  # type: tuple[memory.Kept, tuple[list[object], list[object]]]
+    stages = [np.zeros(1) for _ in range(4)]
+    for k, stage in enumerate(stages):
+        kept.keep(lists[k % 2], stage, 40)
+    assert kept.bytes(0) == 80
+    assert kept.take(lists[0], lambda _: True) is stages[2]
+    assert kept.take(lists[0], lambda _: True) is None
+    large = np.zeros(2)
+    kept.keep(lists[0], large, 1000)  # the last stays in any case
+    assert kept.bytes(0) == 1000
+    assert kept.take(lists[1], lambda _: True) is None
+    assert kept.take(lists[0], lambda _: True) is large

@@ -1,0 +1,197 @@
+"""The tail: which levels are counted without loops, and that the count stays the same."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.cpu import launch
+from gdb.executor.nest.nest import Formula, LoopNest, Order, VertexLevel
+from gdb.executor.nest.prepare import loop_nest, prepare
+from gdb.executor.nest.tables import NodeField
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.query_graph import (
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.format.direction import Direction
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+
+PATTERNS = {
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "4-cycle": [(0, 1), (1, 2), (2, 3), (3, 0)],
+    "diamond": [(0, 1), (1, 2), (0, 2), (1, 3), (0, 3)],
+    "4-clique": list(itertools.combinations(range(4), 2)),
+    "5-path": [(0, 1), (1, 2), (2, 3), (3, 4)],
+    "bowtie": [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)],
+}
+
+
+def pattern(name: str, mode: MatchMode = SUBGRAPHS) -> QueryGraph:
+    edges = PATTERNS[name]
+    n = max(map(max, edges)) + 1
+    return QueryGraph(
+        tuple(QueryVertex() for _ in range(n)),
+        tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in edges),
+        mode,
+    )
+
+
+def dense_graph(n: int = 30, seed: int = 4) -> SmallGraph:
+    draw = random.Random(seed)
+    pairs = [p for p in itertools.combinations(range(n), 2) if draw.random() < 0.3]
+    return SmallGraph([()] * n, [("U", a, b) for a, b in pairs], frozenset({"U"}))
+
+
+def nest_of(name: str) -> LoopNest:
+    graph = dense_graph()
+    return loop_nest(planner.plan(pattern(name), graph, counting=True), graph)
+
+
+def count(plan: Plan, graph: SmallGraph) -> int:
+    return launch.count(prepare(plan, graph), Watch(None, None, None), Budget(), 1)
+
+
+def test_a_triangle_loops_over_one_vertex() -> None:
+    nest = nest_of("triangle")
+    assert nest.loops == 1
+    assert [n.parent for n in nest.tail] == [1, -1]
+    assert nest.tail[0].order is Order.BELOW
+
+
+def test_the_far_vertex_of_a_4_cycle_is_reached_from_its_twins() -> None:
+    twins, far = nest_of("4-cycle").tail
+    assert (len(twins.levels), twins.formula) == (2, Formula.BINOMIAL)
+    assert far.free
+    assert far.parent == -1
+
+
+def test_a_clique_keeps_all_but_two_loops() -> None:
+    assert nest_of("4-clique").loops == 2
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("off", [(), ("trees",), ("formulas",), ("count_last",), ("symmetry",)])
+def test_every_way_counts_alike(name: str, off: tuple[str, ...]) -> None:
+    graph = dense_graph()
+    plan = planner.plan(pattern(name), graph, counting=True)
+    other = planner.plan(pattern(name), graph, counting=True, switched_off=frozenset(off))
+    found = launch.count(prepare(other, graph), Watch(None, None, None), Budget(), 1)
+    assert found * other.multiplicity == reference.count(plan, graph)
+
+
+def test_threads_that_meet_a_view_first_at_once_share_what_is_derived_of_it() -> None:
+    """Two split arrays were once made, and one freed under the worker that used it."""
+    for seed in range(20):
+        graph = dense_graph(60, seed)
+        plan = planner.plan(pattern("triangle"), graph, counting=True)
+        with ThreadPoolExecutor(4) as pool:
+            found = {
+                future.result() for future in [pool.submit(count, plan, graph) for _ in range(8)]
+            }
+        assert len(found) == 1
+
+
+SPREADING = {
+    "house": [(0, 1), (0, 3), (0, 4), (1, 4), (1, 2), (2, 3)],
+    "three ways": [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)],
+    "with a tail": [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (1, 5)],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.parametrize("name", SPREADING)
+def test_children_that_add_to_what_is_reached(name: str, backend: Backend) -> None:
+    """Lists with and without labels, which reach a vertex more than once."""
+    spread = 0
+    for seed in range(4):
+        draw = random.Random(seed)
+        n = 12
+        labels = sorted((draw.choice("AB"),) for _ in range(n))
+        pairs = {tuple(sorted((draw.randrange(n), draw.randrange(n)))) for _ in range(36)}
+        edges = [("U", a, b) for a, b in sorted(pairs)]
+        graph = SmallGraph(labels, edges, frozenset("U"))
+        ends = SPREADING[name]
+        named = [draw.choice(((), (("A",),))) for _ in range(1 + max(map(max, ends)))]
+        query = QueryGraph(
+            tuple(QueryVertex(labels=some) for some in named),
+            tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ends),
+            REPEATABLE_ELEMENTS,
+        )
+        plan = planner.plan(query, graph, counting=True, switched_off=frozenset({"order"}))
+        expected = reference.count(plan, graph)
+        for tail in (0, len(named) - 1):
+            prepared = prepare(replace(plan, tail=tail), graph)
+            spread += int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
+            found = backend.count(prepared, Watch(None, None, None), Budget())
+            assert found * plan.multiplicity == expected
+    assert spread
+
+
+@pytest.mark.parametrize("mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_a_pair_of_rows_that_stay_while_others_are_bound(mode: MatchMode, backend: Backend) -> None:
+    """Leaves of 0 and 1, which both have to differ from what is bound after these two, or from a part of it."""
+    ends = [(0, 1), (0, 2), (1, 2), (2, 3), (0, 3), (0, 4), (1, 5)]
+    pairs = 0
+    for seed in range(6):
+        draw = random.Random(seed)
+        labels = sorted((draw.choice("AB"),) for _ in range(14))
+        edges = [
+            ("U", a, b) for a, b in itertools.combinations(range(14), 2) if draw.random() < 0.5
+        ]
+        graph = SmallGraph(labels, edges, frozenset("U"))
+        named = [draw.choice(((), (("A",),))) for _ in range(6)]
+        query = QueryGraph(
+            tuple(QueryVertex(labels=some) for some in named),
+            tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ends),
+            mode,
+        )
+        off = frozenset({"order", "symmetry", "structure", "orientation"})
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        nest = loop_nest(plan, graph)
+        pairs += sum(node.formula is Formula.PAIR for node in nest.tail)
+        found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        assert found * plan.multiplicity == reference.count(plan, graph) * plan.divisor
+    assert bool(pairs) == (mode is not REPEATABLE_ELEMENTS)
+
+
+def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
+    """Of two leaves below it the one of the rare label, of which there is often none."""
+    labels = [("A",)] * 2 + [("B",)] * 12
+    edges = [("U", a, b) for a, b in itertools.combinations(range(14), 2)]
+    graph = SmallGraph(labels, edges, frozenset("U"))
+    query = QueryGraph(
+        tuple(QueryVertex(labels=((label,),) if label else ()) for label in ("", "B", "B", "A")),
+        tuple(
+            QueryEdge(a, b, ("U",), Direction.ANY)
+            for a, b in ((0, 1), (0, 2), (1, 2), (1, 3), (0, 3))
+        ),
+        REPEATABLE_ELEMENTS,
+    )
+    off = frozenset({"order", "structure"})
+    plan = planner.plan(query, graph, counting=True, switched_off=off)
+    prepared = prepare(plan, graph)
+    nodes = prepared.tables.nodes
+    root = int(np.flatnonzero(nodes[:, NodeField.PARENT] < 0)[0])
+    child, found = int(nodes[root, NodeField.CHILD]), []
+    while child >= 0:
+        level = prepared.nest.levels[int(nodes[child, NodeField.LEVEL])]
+        assert isinstance(level, VertexLevel)
+        found.append(level.cut.hi - level.cut.lo)
+        child = int(nodes[child, NodeField.NEXT])
+    assert found == [2, 12]

@@ -1,0 +1,215 @@
+"""Counts that are kept for when they come again are those that would have been counted."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.cpu import address, launch, workers
+from gdb.executor.nest.nest import LoopNest
+from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.run import Options, tallies
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.planner.explain import explain
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.format.direction import Direction
+from tests.support.small_graph import SmallGraph
+
+LABELS = "ABCD"
+PATH = tuple((k, k + 1) for k in range(7))
+RINGS = ((0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (5, 6))
+OFF = frozenset({"symmetry", "decompose"})
+
+
+def random_graph(seed: int, n: int = 40, m: int = 110) -> SmallGraph:
+    random = Random(seed)
+    labels = sorted((random.choice(LABELS),) for _ in range(n))
+    pairs = {tuple(sorted(random.sample(range(n), 2))) for _ in range(m)}
+    return SmallGraph(labels, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
+
+
+def query_of(
+    edges: tuple[tuple[int, int], ...], mode: MatchMode, seed: int, labelled: float = 0.7
+) -> QueryGraph:
+    random = Random(seed)
+    size = 1 + max(max(pair) for pair in edges)
+    vertices = tuple(
+        QueryVertex(None, ((random.choice(LABELS),),) if random.random() < labelled else ())
+        for _ in range(size)
+    )
+    found = tuple(QueryEdge(a, b, (), Direction.ANY) for a, b in edges)
+    return QueryGraph(vertices, found, mode)
+
+
+def counted(prepared: Prepared, slots: int | None, steps: int) -> tuple[int, int]:
+    """The count, and how often a cache knew, of one worker."""
+    worker = workers.Worker(prepared, 1, slots=slots)
+    for start, end in prepared.cut(1):
+        worker.begin(start, end)
+        while worker.run(steps) != address.DONE:
+            pass
+    known = worker.caches[:, address.K_KNOWN].sum()
+    return int(worker.control[address.TOTAL]), int(known)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 64, None])
+@pytest.mark.parametrize("mode", [DIFFERENT_NODES, DIFFERENT_EDGES, REPEATABLE_ELEMENTS])
+@pytest.mark.parametrize("edges", [PATH, RINGS])
+def test_counts_are_those_without_caches(
+    edges: tuple[tuple[int, int], ...], mode: MatchMode, slots: int | None
+) -> None:
+    knew = 0
+    for seed in range(6):
+        graph = random_graph(seed)
+        query = query_of(edges, mode, seed)
+        plans = [
+            planner.plan(query, graph, counting=True, switched_off=OFF | {"trees"} | off)
+            for off in (frozenset[str](), frozenset({"caches"}))
+        ]
+        cached, plain = (prepare(plan, graph, windows=True) for plan in plans)
+        assert plain.nest.caches == ()
+        expected, none = counted(plain, slots, 1 << 20)
+        assert none == 0
+        for steps in (1 << 20, 3):  # the kernel leaves off and goes on everywhere
+            found, known = counted(cached, slots, steps)
+            assert found == expected
+            knew += known
+    assert knew > 0 or slots in (1, 2) or mode == DIFFERENT_EDGES
+
+
+def test_counts_are_those_of_the_reference() -> None:
+    for seed in range(8):
+        graph = random_graph(seed, n=14, m=24)
+        plan = planner.plan(
+            query_of(RINGS, DIFFERENT_NODES, seed, 0.3), graph, counting=True, switched_off=OFF
+        )
+        found = launch.count(prepare(plan, graph, windows=True), Watch(None, None, None), Budget())
+        assert plan.multiplicity * found == reference.count(plan, graph)
+
+
+@pytest.mark.parametrize("steps", [1 << 20, 3])
+def test_trees_in_one_loop_are_kept_apart(steps: int) -> None:
+    """In the loop of a vertex are a tree of it, a leaf of it, and a tree of it and the vertex before: each tree is kept
+    by what it reads, the leaf with that which reads its vertex."""
+    edges = ((0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4), (4, 5), (3, 5), (3, 6), (6, 7), (3, 8))
+    knew = 0
+    for seed in range(6):
+        graph = random_graph(seed)
+        query = query_of(edges, REPEATABLE_ELEMENTS, seed, 0.2)
+        off = OFF | {"order", "structure"}
+        plans = [
+            planner.plan(query, graph, counting=True, switched_off=off | more)
+            for more in (frozenset[str](), frozenset({"caches"}))
+        ]
+        cached, plain = (prepare(plan, graph, windows=True) for plan in plans)
+        trees = [one for one in cached.nest.caches if one.tail]
+        assert [one.level for one in trees] == [3, 3]
+        assert {one.keys for one in trees} == {(3,), (2, 3)}
+        assert sorted(one.until for one in trees)[-1] == len(cached.nest.tail)
+        found, known = counted(cached, None, steps)
+        assert found == counted(plain, None, steps)[0]
+        knew += known
+        assert "[kept by _3]" in explain(plans[0], graph, Options(device="cpu"))
+    assert knew > 0
+
+
+def test_a_worker_that_is_used_again_knows_nothing_of_the_run_before() -> None:
+    graph = random_graph(3)
+    plan = planner.plan(query_of(PATH, DIFFERENT_NODES, 3), graph, counting=True, switched_off=OFF)
+    prepared = prepare(plan, graph, windows=True)
+    worker = workers.Worker(prepared, 1)
+    totals = []
+    for _ in range(3):
+        for start, end in prepared.cut(1):
+            worker.begin(start, end)
+            assert worker.run(1 << 30) == address.DONE
+        totals.append((int(worker.control[address.TOTAL]), worker.bound.tolist()))
+        worker.reset()
+    assert totals[0] == totals[1] == totals[2]
+
+
+def test_caches_grow_and_what_does_not_pay_is_asked_no_more() -> None:
+    random = Random(1)
+    n = 400
+    pairs = {tuple(sorted(random.sample(range(n), 2))) for _ in range(3000)}
+    labels = sorted((random.choice(LABELS),) for _ in range(n))
+    graph = SmallGraph(labels, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
+    query = query_of(PATH, DIFFERENT_NODES, 1, 1.0)
+    found = {}
+    grown = off = 0
+    for name, switched_off in (("on", OFF | {"trees"}), ("off", OFF | {"caches"})):
+        plan = planner.plan(query, graph, counting=True, switched_off=switched_off | {"order"})
+        prepared = prepare(plan, graph, windows=True)
+        worker = workers.Worker(prepared, 1)
+        for start, end in prepared.cut(1):
+            worker.begin(start, end)
+            while worker.run(1 << 24) != address.DONE:
+                pass
+        found[name] = int(worker.control[address.TOTAL])
+        grown += int((worker.caches[:, address.K_MASK] >= 1024 - 1).sum())
+        off += int((worker.caches[:, address.K_OFF] == 1).sum())
+    assert found["on"] == found["off"] > 0
+    assert grown > 0
+    assert off > 0
+
+
+def test_counts_for_each_vertex_of_the_first_loop() -> None:
+    graph = random_graph(5)
+    query = query_of(PATH, DIFFERENT_NODES, 5, 0.3)
+    numbers = []
+    for off in (OFF, OFF | {"caches"}):
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        _, counts = tallies(plan, graph, Options())
+        numbers.append(counts)
+    assert np.array_equal(numbers[0], numbers[1])
+    assert numbers[0].sum() > 0
+
+
+def path_nest(mode: MatchMode = REPEATABLE_ELEMENTS) -> LoopNest:
+    graph = random_graph(1)
+    off = OFF | {"trees", "count_last", "order"}
+    plan = planner.plan(query_of(PATH, mode, 1), graph, counting=True, switched_off=off)
+    return prepare(plan, graph, windows=True).nest
+
+
+def test_a_loop_is_kept_by_what_it_reads() -> None:
+    """Of a path whose vertices may be the same, each loop by the vertex before it alone."""
+    nest = path_nest()
+    assert [(one.level, one.keys, one.strangers) for one in nest.caches] == [
+        (k, (k - 1,), ()) for k in range(2, nest.loops)
+    ]
+
+
+def test_a_vertex_that_may_not_be_among_the_candidates_is_no_key() -> None:
+    nest = path_nest(DIFFERENT_NODES)
+    for one in nest.caches:
+        assert one.level - 1 in one.keys
+        for stranger in one.strangers:
+            assert stranger.level not in one.keys
+            assert all(test.target == stranger.level for test in stranger.tests)
+
+
+def test_explain_says_by_what_a_count_is_kept() -> None:
+    graph = random_graph(1)
+    off = OFF | {"trees", "count_last", "order"}
+    plan = planner.plan(
+        query_of(PATH, REPEATABLE_ELEMENTS, 1), graph, counting=True, switched_off=off
+    )
+    text = explain(plan, graph, Options(device="cpu"))
+    assert f"[kept by {plan.names[1]}]" in text
+    plain = planner.plan(
+        query_of(PATH, REPEATABLE_ELEMENTS, 1), graph, counting=True, switched_off=off | {"caches"}
+    )
+    assert "kept by" not in explain(plain, graph, Options(device="cpu"))

@@ -1,0 +1,152 @@
+"""Queries that begin with few rows run over rows, and when these become many, again as without that: one answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+import gdb
+from gdb import Database, errors
+from gdb.physical.rows import row_run as run
+from gdb.run import operator_run as by_operators
+from gdb.run import pipeline
+from tests.support.chain_queries import Queries, graph_queries, normal
+
+SEEDS, QUERIES = 4, 40
+LEAVES = 3_000
+VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
+
+
+@pytest.fixture
+def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    monkeypatch.setattr(by_operators, "SMALL", 0)
+    with gdb.connect() as made:
+        made.execute(
+            "CREATE (:Hub {id: 0}) WITH 1 AS one UNWIND range(1, 30) AS i CREATE (:P {id: i})"
+        )
+        made.execute(
+            "MATCH (a:P), (b:P) WHERE b.id = a.id + 1 OR b.id = a.id + 7 CREATE (a)-[:K]->(b)"
+        )
+        made.execute(
+            f"MATCH (h:Hub) UNWIND range(1, {LEAVES}) AS i CREATE (h)-[:S]->(:Leaf {{id: 100 + i}})"
+        )
+        yield made
+
+
+FEW = {
+    "MATCH (a:P {id: 3}) OPTIONAL MATCH (a)-->(b) RETURN collect(b.id) AS l": True,
+    "MATCH (a:P) WHERE a.id IN [3, 4] WITH a, a.id AS k MATCH (a)-->(b) RETURN k, b.id": True,
+    "UNWIND [1, 2] AS i MATCH (a:P {id: i}) RETURN a.id": True,
+    "UNWIND $ids AS i MATCH (a:P {id: i}) RETURN a.id": True,
+    "UNWIND $rows AS r MATCH (a:P {id: r.id}), (b:P {id: r.to}) RETURN a.id, b.id": True,
+    "MATCH (a:P {id: 3}) WITH a LIMIT 1 MATCH (a)-->(b), (c:P {id: b.id}) RETURN c.id": False,  # on the other
+    "MATCH (a:P {id: 3}) WITH DISTINCT a MATCH (b:P) RETURN a.id, count(b)": False,
+    "MATCH (a:P {id: 3}) OPTIONAL MATCH (a)-[*1..3]->(b) RETURN count(b)": False,
+    "MATCH (a:P) WITH a, count(*) AS n RETURN a.id, n ORDER BY n, a.id": False,
+    "UNWIND range(1, 2) AS i MATCH (a:P {id: i}) RETURN a.id": False,
+    "MATCH (a:P {id: 3}) WITH a, COUNT { MATCH (b:P) } AS n RETURN n": False,
+    "MATCH (a:P {id: 3}) CALL (a) { MATCH (a)-->(b) RETURN b } RETURN b.id": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FEW)
+def test_which_queries_begin_with_few_rows(db: Database, text: str) -> None:
+    values = {"ids": [1, 2], "rows": [{"id": 1, "to": 2}]}
+    values = {name: of for name, of in values.items() if f"${name}" in text}
+    assert ("begins with few rows" in db.explain(text, values)) == FEW[text]
+    found = sorted(map(repr, db.execute(text, values)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_operators, "WAY", "rows")
+        assert sorted(map(repr, db.execute(text, values))) == found
+
+
+def test_a_hub_goes_over_columns(db: Database) -> None:
+    text = "MATCH (h:Hub {id: 0}) OPTIONAL MATCH (h)-[:S]->(x) RETURN h.id, count(x) AS n"
+    found = db.execute(text)
+    assert found.fetchall() == [(0, LEAVES)]
+    assert found.summary.evaluator == "duckdb"
+    assert db.execute(text.replace(":Hub {id: 0}", ":P {id: 30}")).summary.evaluator == "rows"
+
+
+def test_many_rows_of_a_list(db: Database) -> None:
+    text = "MATCH (a:P {id: 3}) UNWIND range(1, 5000) AS i RETURN sum(i) AS s"
+    found = db.execute(text)
+    assert (found.scalar(), found.summary.evaluator) == (5000 * 5001 // 2, "duckdb")
+
+
+@pytest.mark.parametrize("most", [1, 10, 100, 10**6])
+def test_what_is_written_is_written_once(
+    db: Database, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "MOST_ROWS", most)
+    text = "MATCH (h:Hub {id: 0})-[:S]->(x) SET x.n = coalesce(x.n, 0) + 1"
+    text += " WITH x CREATE (x)-[:T]->(:New) RETURN count(*)"
+    found = db.execute(text)
+    assert found.scalar() == LEAVES
+    effects = found.summary.effects
+    assert effects is not None
+    assert (effects.properties_set, effects.nodes_created) == (LEAVES, LEAVES)
+    assert db.execute("MATCH (x:Leaf) RETURN sum(x.n)").scalar() == LEAVES
+    assert db.execute("MATCH (x:New) RETURN count(*)").scalar() == LEAVES
+
+
+class Anchored(Queries):
+    """Queries that begin at nodes that a value names."""
+
+    def text(self) -> str:
+        self.names = {"s": "node"}
+        begin = self.chance.choice(["MATCH (s:A {k: 1})", "MATCH (s) WHERE s.i IN [1, 2]"])
+        return f"{begin} {super().text()}"
+
+
+@pytest.mark.parametrize("most", [2, 20, 2_000])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_queries(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(run, "MOST_ROWS", most)
+    monkeypatch.setattr(run, "MOST_FOUND", most)
+    with gdb.connect() as db:
+        for text, values in graph_queries(random.Random(seed)):
+            db.execute(text, values)
+        few = 0
+        for number in range(QUERIES):
+            query = Anchored(random.Random(1000 * seed + number))
+            text = query.text()
+            few += "begins with few rows" in db.explain(text, VALUES)
+            found = answer(db, text, query.sorted)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(by_operators, "WAY", "rows")
+                assert answer(db, text, query.sorted) == found, text
+        assert few > QUERIES // 8
+
+
+def answer(db: Database, text: str, sorted_: bool) -> list[str] | type[Exception]:
+    try:
+        return normal(db.execute(text, VALUES).fetchall(), sorted_, "collect" in text)
+    except errors.QueryError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a:P {id: $i}) RETURN keys(a) AS k",  # not for SQL
+        "MATCH (a:P {id: $i}) OPTIONAL MATCH (a)-->(b) RETURN count(b) AS n",
+    ],
+)
+def test_what_is_not_one_pattern_is_found_out_once(
+    db: Database, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    understood = pipeline._understood
+
+    def counted(*given: object) -> object:
+        seen.append(1)
+        return understood(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "_understood", counted)
+    for i in (3, 4, 5):
+        assert len(db.execute(text, {"i": i}).fetchall()) == 1
+    assert len(seen) == 1

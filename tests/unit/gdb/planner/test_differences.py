@@ -1,0 +1,192 @@
+"""Large patterns counted without some conditions, less what these leave out: the same counts, in all modes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan.plan import Plan
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.planner.distinct import conditions
+from gdb.planner.pricing import Prices
+from gdb.planner.problem import Problem, problem_of
+from gdb.planner.resolved_graph import resolve
+from gdb.query_graph import (
+    DIFFERENT_NODES,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.format.direction import Direction
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+from tests.unit.gdb.planner.test_sampled_order import always
+
+OFF = frozenset({"differences"})
+
+
+@contextmanager
+def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
+    """Of every pattern some conditions are taken off, whatever that costs: those that the choice would keep as well."""
+    from gdb.planner import differences
+
+    def some(choice: differences._Choice, least: float) -> frozenset[tuple[int, int]] | None:
+        return frozenset(sorted(choice.problem.apart)[:pairs]) or None
+
+    changes = {
+        "WORTH": -1.0,
+        "TERM_WORTH": -1.0,
+        "CHEAPER": 1e300,
+        "DEEPEST": 2,
+        "A_PRICE": 1e-9,
+        "MOST_PRICED": most_priced,
+    }
+    with (
+        always(),
+        patch.multiple(differences, **changes),
+        patch.object(differences._Choice, "fewest", some),
+    ):
+        yield
+
+
+def data_graph(random: np.random.Generator) -> SmallGraph:
+    n = int(random.integers(7, 11))
+    labels = sorted(("AB"[int(k)],) for k in random.integers(0, 2, n))
+    pairs = {(min(p), max(p)) for p in random.integers(0, n, (4 * n, 2)).tolist() if p[0] != p[1]}
+    return SmallGraph(labels, [("R", a, b) for a, b in sorted(pairs)])
+
+
+def pattern(random: np.random.Generator, n: int, mode: MatchMode) -> QueryGraph:
+    """A tree and an edge or two, some vertices with a label."""
+    pairs = {(int(random.integers(v)), v) for v in range(1, n)}
+    for _ in range(int(random.integers(3))):
+        u, v = sorted(random.integers(0, n, 2).tolist())
+        if u != v:
+            pairs.add((u, v))
+    labels = [((("A", "B")[int(k)],),) if k < 2 else () for k in random.integers(0, 4, n)]
+    vertices = tuple(QueryVertex(f"v{k}", some) for k, some in enumerate(labels))
+    edges = tuple(QueryEdge(u, v, ("R",), Direction.ANY) for u, v in sorted(pairs))
+    return QueryGraph(vertices, edges, mode)
+
+
+def counted(plan: Plan, graph: SmallGraph, backend: Backend) -> int:
+    total = 0
+    for factor, term in ((1, plan), *plan.terms):
+        stage = prepare(term, graph, windows=backend.windows)
+        found = backend.count(stage, Watch(None, None, None), Budget())
+        total += factor * term.multiplicity * found
+    return total // plan.divisor
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    "mode", [DIFFERENT_NODES, MatchMode(), SUBGRAPHS], ids=["nodes", "edges", "subgraphs"]
+)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_count_does_not_depend_on_what_is_taken_off(
+    backend: Backend, mode: MatchMode, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    graph = data_graph(random)
+    query = pattern(random, int(random.integers(3, 7)), mode)
+    plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"statistics"}))
+    want = reference.count(plain, graph)
+    for pairs in (1, 3):
+        with taken_off(pairs):
+            plan = planner.plan(query, graph, counting=True)
+            kept = planner.plan(query, graph, counting=True, switched_off=OFF)
+        assert not kept.terms
+        assert reference.count(kept, graph) == want
+        assert reference.count(plan, graph) == want
+        assert counted(plan, graph, backend) == want
+
+
+def test_terms_are_made() -> None:
+    made = Counter[bool]()
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        graph = data_graph(random)
+        query = pattern(random, 6, DIFFERENT_NODES)
+        with taken_off():
+            made[bool(planner.plan(query, graph, counting=True).terms)] += 1
+    assert made[True] >= 10
+
+
+def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is then counted as it comes: the same count, from fewer terms."""
+    priced = 0
+    price = Prices.price
+
+    def noted(self: Prices, order: Sequence[int]) -> float:
+        nonlocal priced
+        priced += 1
+        return price(self, order)
+
+    monkeypatch.setattr(Prices, "price", noted)
+    most: dict[int, list[int]] = {0: [], 400: []}
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        graph = data_graph(random)
+        query = pattern(random, 6, DIFFERENT_NODES)
+        counts = set()
+        for limit, found in most.items():
+            priced = 0
+            with taken_off(most_priced=limit):
+                plan = planner.plan(query, graph, counting=True)
+            found.append(priced)
+            counts.add(reference.count(plan, graph))
+        assert len(counts) == 1
+    assert sum(most[0]) < sum(most[400]) / 2
+
+
+def problem(seed: int) -> tuple[Problem, SmallGraph]:
+    random = np.random.default_rng(seed)
+    graph = data_graph(random)
+    query = resolve(pattern(random, 5, DIFFERENT_NODES), graph)
+    found = problem_of(query, conditions(query, {}))
+    assert found is not None
+    return found, graph
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_partitions_are_the_product_multiplied_out(seed: int) -> None:
+    """One by one each set of pairs, as a partition and the sign of its number."""
+    asked, _ = problem(seed)
+    taken = frozenset(sorted(asked.apart)[:4])
+    want = Counter[frozenset[frozenset[int]]]()
+    for number in range(1, len(taken) + 1):
+        for some in combinations(sorted(taken), number):
+            blocks = [frozenset([v]) for v in range(5)]
+            for u, v in some:
+                both = [b for b in blocks if u in b or v in b]
+                blocks = [b for b in blocks if b not in both] + [frozenset().union(*both)]
+            want[frozenset(blocks)] += (-1) ** number
+    found = asked.partitions(taken)
+    assert all(want[partition] == factor for partition, factor in found.items())
+    for partition in want.keys() - found.keys():
+        # what is not there has no embeddings, or is taken off as often as it is added
+        possible = asked.merged(partition, taken)
+        kept = asked.apart - taken
+        split = any((min(p), max(p)) in kept for b in partition for p in combinations(sorted(b), 2))
+        assert want[partition] == 0 or split or possible is None or _joined(asked, partition)
+
+
+def _joined(asked: Problem, partition: frozenset[frozenset[int]]) -> bool:
+    """Whether an edge, or labels, keep two vertices of a block apart."""
+    query = asked.query
+    return any(
+        v in query.neighbours(u) or query.disjoint(u, v)
+        for block in partition
+        for u, v in combinations(sorted(block), 2)
+    )

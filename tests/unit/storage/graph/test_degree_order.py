@@ -1,0 +1,61 @@
+"""A ranked graph is the same graph under other vids, by descending degree."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from gdb.errors import InternalError
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph import degree_loops as rank_loops
+from gdb.storage.graph import degree_order as room
+from gdb.storage.graph.degree_order import ranked
+from tests.support.small_graph import SmallGraph
+
+
+def graph(seed: int) -> SmallGraph:
+    """Twenty vertices, some without edges, three types, hubs at high vids."""
+    rng = random.Random(seed)
+    edges = []
+    for _ in range(60):
+        a, b = max(rng.randrange(18), rng.randrange(18)), rng.randrange(18)
+        edges.append((rng.choice("RSU"), a, b))
+    return SmallGraph([()] * 20, edges, frozenset("U"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("part", [1, 7, 1 << 20])
+def test_rows_are_the_same_under_ranks(
+    seed: int, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_loops, "_PART", part)
+    small = graph(seed)
+    again = room.RankedGraph(small)
+    everyone = np.arange(20, dtype=np.uint32)
+    parts = [("U", Direction.ANY), *((t, d) for t in "RS" for d in ("->", "<-"))]
+    views = [small.adjacency((t,), Direction(d)) for t, d in parts]
+    degrees = sum(view.degrees_of(everyone) for view in views)
+    order = sorted(range(20), key=lambda v: (-degrees[v], v))
+    rank = {v: r for r, v in enumerate(order)}
+    for types in ((), ("R",), ("S", "U")):
+        for direction in Direction:
+            old, new = small.adjacency(types, direction), again.adjacency(types, direction)
+            for v in range(20):
+                want = sorted(rank[u] for u in old.neighbours_of(v).tolist())
+                assert new.neighbours_of(rank[v]).tolist() == want
+            assert again.adjacency(types, direction) is new
+
+
+def test_it_is_made_once_and_tells_whether_it_was_needed() -> None:
+    small = graph(1)
+    assert ranked(small) is ranked(small)
+    assert not ranked(small).ordered
+    star = SmallGraph([()] * 4, [("U", 0, k) for k in range(1, 4)], frozenset("U"))
+    assert ranked(star).ordered
+
+
+def test_it_has_no_edge_ids() -> None:
+    with pytest.raises(InternalError):
+        ranked(graph(1)).eids((), Direction.ANY)
