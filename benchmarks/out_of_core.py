@@ -62,9 +62,8 @@ class Measured:
     streamed: int
 
 
-def query(pattern: str) -> QueryGraph:
-    """A pattern as a query graph."""
-    pairs = PATTERNS[pattern]
+def query(pairs: tuple[tuple[int, int], ...]) -> QueryGraph:
+    """The query graph of a pattern, by the ends of its edges."""
     vertices = tuple(QueryVertex() for _ in range(1 + max(map(max, pairs))))
     edges = tuple(QueryEdge(a, b, ("E",), Direction.ANY) for a, b in pairs)
     return QueryGraph(vertices, edges, DIFFERENT_NODES)
@@ -87,7 +86,7 @@ def measured(
     name: str, pattern: str, part: int, graph: rmat.ArrayGraph, arguments: argparse.Namespace
 ) -> Measured:
     """One cell."""
-    plan = planner.plan(query(pattern), graph, counting=True)
+    plan = planner.plan(query(PATTERNS[pattern]), graph, counting=True)
     prepared = stage(plan, graph)
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     options = Options(arguments.device, profile=Profile())

@@ -13,6 +13,7 @@ The figures were fitted to an H200 beside 16 cores (docs/performance.md, "The ch
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
 SURE = 0.02  # seconds of a run before what is done of it says anything
 TRIED = 8.0  # times as long as a try of the other device is expected to take must have gone by
 CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
+SHARED = 1e-3  # seconds of a run on several GPUs below which one of them may be as quick: threads wake each other
+ALONE = 3  # runs on one of them that say so; the first places the stage there
 WARPS = 32  # of a multiprocessor
 UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
 
@@ -100,7 +103,7 @@ def choose(
     if name == CPU:
         return _ASKED_FOR
     if name != AUTO:
-        return _named(name)
+        return _named(name, plan)
     if limit is not None and "cuda" not in plan.runs.last:
         return _SOME_ROWS
     if graph is None:
@@ -121,12 +124,20 @@ def shown(
     return choose(plan, device, graph, gpu_memory=gpu_memory)
 
 
-def _named(name: str) -> Choice:
+def _named(name: str, plan: Plan) -> Choice:
+    """The named GPUs; of several the first, where runs of the plan were not longer there."""
     from .gpu.device import require
 
     choice = Choice(name if ":" in name else "cuda:0", "asked for")
     for ordinal in choice.ordinals:
         require(ordinal)
+    if len(choice.ordinals) == 1:
+        return choice
+    first = f"cuda:{choice.ordinals[0]}"
+    _, together = plan.runs.gpus.get(choice.device, (0, math.inf))
+    number, alone = plan.runs.gpus.get(first, (0, math.inf))
+    if together < SHARED and (number < ALONE or alone <= together):
+        return Choice(first, "a run is too short to share")
     return choice
 
 

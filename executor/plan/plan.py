@@ -9,6 +9,8 @@ lowers it to loops.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -270,13 +272,14 @@ class Runs:
     """What runs of one plan took.
 
     last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
-    since then, or since the first run. latest : the device of the last run; None before the first.
+    since then, or since the first run. latest : the device of the last run; None before the first. gpus : the number of
+    runs, and seconds of the shortest, by the name of the GPUs that shared it ("cuda:0", "cuda:0,1").
     """
 
     last: dict[str, float] = field(default_factory=dict)
     since: dict[str, float] = field(default_factory=dict)
-
     latest: str | None = None
+    gpus: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def add(self, device: str, seconds: float) -> None:
         """Note a run."""
@@ -285,6 +288,9 @@ class Runs:
         self.last[kind] = seconds
         for other in ("cpu", "cuda"):
             self.since[other] = 0.0 if other == kind else self.since.get(other, 0.0) + seconds
+        if kind == "cuda":
+            number, least = self.gpus.get(device, (0, math.inf))
+            self.gpus[device] = number + 1, min(least, seconds)
 
 
 @quick

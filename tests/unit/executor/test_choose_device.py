@@ -44,6 +44,38 @@ def counting(steps: float | None) -> Plan:
     return replace(made, notes=replace(made.notes, steps=steps), stages={}, runs=Runs())
 
 
+# ---- several GPUs ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_gpus(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of them."""
+    monkeypatch.setattr(device, "require", lambda _: None)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_short_run_is_shared_by_several_gpus_where_that_is_quicker() -> None:
+    plan, name = counting(1.0), "cuda:1,0"
+    assert choose(plan, name, GRAPH).ordinals == (1, 0)
+    plan.runs.add(name, 5e-3)  # the first run places the graph
+    assert choose(plan, name, GRAPH).ordinals == (1, 0)
+    plan.runs.add(name, 3e-4)
+    for seconds in (4e-3, 2e-4, 5e-4):  # so does the first by itself
+        assert choose(plan, name, GRAPH).ordinals == (1,)
+        plan.runs.add("cuda:1", seconds)
+    assert choose(plan, name, GRAPH).ordinals == (1,)
+    plan.runs.add(name, 1e-4)  # by another query that shares the plan, say
+    assert choose(plan, name, GRAPH).ordinals == (1, 0)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_long_run_is_shared_by_all_gpus() -> None:
+    plan, name = counting(1.0), "cuda:0,1"
+    plan.runs.add(name, 5e-3)
+    plan.runs.add("cuda:0", 1e-3)
+    assert choose(plan, name, GRAPH).ordinals == (0, 1)
+
+
 # ---- the choice ----------------------------------------------------------------------------------------------
 
 
