@@ -74,8 +74,9 @@ class Job(IntEnum):
     TASKS = 35  # i64[warps, len(Task) + levels]: what each warp is given while it waits
     STRIDE = 36  # a warp that has number k (its own, then WARPS and what it draws) takes the units k, k + STRIDE, ...
     SPREAD_AT = 38  # i64[nodes]: where the sums begin in a warp's scratch that a node adds to its parent's vertices, -1
-    SHARES = 39  # of the work units every so manieth is this device's,
+    SHARES = 39  # of the runs of work units every so manieth is this device's,
     SHARE = 40  # beginning at this
+    RUN = 52  # units of a run
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
     TALLIES = 41  # u64[VIDS]: what is counted for each vertex of the first loop, 0: only the sum is wanted
     IDLE = 43  # u32[warps / 32]: a bit for each warp that waits and was not given anything

@@ -34,7 +34,7 @@ from .layout import Header, Job
 from .memory import Block, DeviceArray, HostArray
 from .residency import Room
 from .rows import Out
-from .units import at_most, cut_level, cut_node, work_units
+from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
 from .warps import IN_BLOCK, Warps
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
@@ -63,7 +63,7 @@ def check_size(tables: Tables, views: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A device, and which part of the work units is its: unit `index`, and every `of`-th after that."""
+    """A device, and which part of the work units is its: run `index` of them, and every `of`-th after that."""
 
     ordinal: int
     index: int = 0
@@ -197,8 +197,9 @@ class Stage:
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
-        units = len(range(self.share.index, len(unit_roots), self.share.of))
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
+        run = self.job[Job.RUN] = run_of(self.tables)
+        units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
         warps = self.warps.number
         draws = min(max(units // (warps * DRAWS), 1), MOST_AT_ONCE)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)

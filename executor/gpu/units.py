@@ -14,6 +14,8 @@ PART = 32  # a root with more neighbours than this is cut into several work unit
 PUSHED_PART = 128
 # where several devices share them, parts are as small as this, if that makes no more units than so many
 SHARED_PART, MOST_UNITS = 2, 1 << 20
+# units of one root in a row that one of several devices takes, where each of them reads the same lists
+PUSHED_RUN = 32
 
 
 def work_units(prepared: Prepared, sizes: I64 | None = None, devices: int = 1) -> tuple[U32, I64]:
@@ -29,8 +31,7 @@ def work_units(prepared: Prepared, sizes: I64 | None = None, devices: int = 1) -
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     if sizes is None:
         sizes = prepared.weights
-    cuts, node = cut_level(prepared.tables) >= 0, cut_node(prepared.tables)
-    pushed = node >= 0 and prepared.tables.nodes[node, NodeField.ROLE] == Role.PUSHED
+    cuts, pushed = cut_level(prepared.tables) >= 0, _is_pushed(prepared.tables)
     part = PUSHED_PART if pushed else PART
     if devices > 1 and not pushed:
         part = _shared_part(int(sizes.sum()))
@@ -43,6 +44,32 @@ def at_most(prepared: Prepared, devices: int) -> int:
     """As many units as there may be, as far as the roots' weights say."""
     part = PART if devices == 1 else _shared_part(prepared.work)
     return prepared.work // part + len(prepared.roots)
+
+
+def _is_pushed(tables: Tables) -> bool:
+    """Whether a part is one of the vids that are reached, and reads the whole list."""
+    node = cut_node(tables)
+    return bool(node >= 0 and tables.nodes[node, NodeField.ROLE] == Role.PUSHED)
+
+
+def run_of(tables: Tables) -> int:
+    """How many work units in a row are one device's: of units that read the same lists several, which then read them at
+    about the same time, from its cache."""
+    return PUSHED_RUN if _is_pushed(tables) else 1
+
+
+def share_units(units: int, run: int, index: int, of: int) -> int:
+    """How many of so many work units lie in the runs `index`, `index + of`, ..., each of `run` units but for the last.
+
+    Examples
+    --------
+    >>> [share_units(10, 4, index, 2) for index in (0, 1)]
+    [6, 4]
+    """
+    runs = -(-units // run)
+    own = len(range(index, runs, of))
+    missing = runs * run - units if own and (runs - 1) % of == index else 0
+    return own * run - missing
 
 
 def _shared_part(elements: int) -> int:

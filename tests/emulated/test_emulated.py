@@ -24,8 +24,10 @@ from gdb.executor.gpu import (
     render,
     residency,
     stage,
+    units,
     warps,
 )
+from gdb.executor.gpu.layout import Job
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.work.scheduler import Budget, Watch
@@ -43,6 +45,7 @@ from tests.unit.executor.gpu.test_bits import OUTSIDE
 from tests.unit.executor.nest.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
+SQUARE: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0))
 HOUSE: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4))
 DIAMOND: Pairs = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))
 EVERY = launch.STEPS
@@ -285,9 +288,12 @@ def test_a_launch_that_ends_late_shortens_the_next(monkeypatch: pytest.MonkeyPat
     assert set(allowed[1:]) == {20_000_000}
 
 
-def test_shares_of_several_devices_add_up() -> None:
-    """The same one two and three times, one after another."""
-    for pairs in (HOUSE, clique(4), clique(3)):
+@pytest.mark.parametrize("run", [1, 3])
+def test_shares_of_several_devices_add_up(run: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same one two and three times, one after another; of a square each part of a root reads the same lists."""
+    monkeypatch.setattr(units, "PUSHED_PART", 8)
+    monkeypatch.setattr(units, "PUSHED_RUN", run)
+    for pairs in (HOUSE, clique(4), clique(3), SQUARE):
         prepared = staged(pairs, SUBGRAPHS, hubs(90))
         with emulated(worth=1e9):
             for devices in (2, 3):
@@ -295,6 +301,7 @@ def test_shares_of_several_devices_add_up() -> None:
                 for k in range(devices):
                     placed = stage.Stage(prepared, stage.Share(0, k, devices), NO_COLUMNS)
                     placed.place(Budget(), residency.Room(1 << 30))
+                    assert placed.job[Job.RUN] == (run if pairs is SQUARE else 1)
                     placed.enter()
                     launch._run(placed, Watch(None, None, None), None)
                     found += placed.total

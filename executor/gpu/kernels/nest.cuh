@@ -114,7 +114,10 @@ __device__ INLINE bool take_unit(const Worker& w) {
     if (lane() == 0) {
         const i64 next = unit + w.get(JOB_STRIDE);
         w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
-        unit = unit * w.get(JOB_SHARES) + w.get(JOB_SHARE);
+        if (w.get(JOB_SHARES) > 1) {
+            const i64 run = w.get(JOB_RUN);
+            unit = (unit / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + unit % run;
+        }
         w.state[WARP_UNIT] = unit;
         if (w.get(JOB_LOOPS) > 0) {
             const i64 root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
