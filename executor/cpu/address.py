@@ -66,8 +66,8 @@ N_LEVEL, N_SET, N_CHECK, N_VIEW = (
     len(ViewField),
 )
 T_LEVEL, T_SIZE, T_FORMULA, T_ROLE, T_PARENT, T_VIEW = (int(NodeField(i)) for i in range(6))
-T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS, T_OPTIONAL = (
-    int(NodeField(i)) for i in range(6, 13)
+T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS, T_OPTIONAL, T_PAIRED = (
+    int(NodeField(i)) for i in range(6, 14)
 )
 N_NODE = len(NodeField)
 LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)

@@ -47,6 +47,7 @@ from .address import (
     T_LEVEL,
     T_NEXT,
     T_ORDER,
+    T_PAIRED,
     T_PARENT,
     T_PUSHER,
     T_ROLE,
@@ -265,8 +266,8 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
 
 @compiled
 def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[int, int]:
-    """What a free root counts that only its one child reaches, a MARK of two twins: the sum over
-    its vertices of n (n - 1), or n^2 for POWER, n being how often it is reached."""
+    """What a PAIRED root counts: the sum over its vertices of n (n - 1), or n^2 for POWER, n being how often it is
+    reached."""
     k = state(p, child)
     view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
     address, near = load_i64(k, Q_LIST), neighbours(p, view)
@@ -371,18 +372,10 @@ def push(p: Pointers, c: int) -> tuple[int, float, int]:
     theirs = node(p, child, T_LEVEL)
     tested = leaf and level(p, theirs, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) != 0
     simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
-    root, flags = node(p, c, T_PARENT) < 0, level(p, d, L_FLAGS)
+    flags = level(p, d, L_FLAGS)
     only = node(p, node(p, c, T_CHILD), T_NEXT) < 0
     size = node(p, child, T_SIZE)
-    if (
-        root
-        and only
-        and leaf
-        and simple
-        and not tested
-        and size == 2
-        and flags & (F_DIFFERS | F_BITS) == 0
-    ):
+    if node(p, c, T_PAIRED) != 0 and simple and not tested:
         total, work = push_pairs(p, c, child, low, high)
         return total, 0.0, work
     weights, address = load_i64(k, Q_SCRATCH), load_i64(k, Q_LIST)

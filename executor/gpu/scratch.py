@@ -24,7 +24,7 @@ def places(prepared: Prepared) -> tuple[I64, I64, int]:
         if role == Role.MARK:
             size = 4 * (vids // 32 + 1)
         elif role == Role.PUSHED:
-            size = 12 * vids
+            size = (4 if row[NodeField.PAIRED] else 12) * vids
         elif role == Role.INNER and parent >= 0:
             size = 8 * vids
         offsets[c] = total

@@ -55,7 +55,7 @@ class Warps:
         ------
         OutOfBudget : not even the state of one has room.
         """
-        free = memory.evict(self.bytes, self._ordinal)
+        free = memory.evict(self.bytes, self._ordinal) + memory.ARENAS.bytes(self._ordinal)
         most = free // 2  # the rest is for what other queries and the pool's rounding need
         most = min(most, room.left // 2 if room.asked is None else room.left)
         each, wanted = self.bytes, min(self.resident, units)

@@ -216,8 +216,8 @@ class _Encoder:
                 found |= flag
         return found | LevelFlag.BITS if row[LevelField.BITS] >= 0 else found
 
-    def nodes(self) -> list[list[int]]:
-        """The node table; bases of the levels must have been written."""
+    def nodes(self, levels: list[list[int]]) -> list[list[int]]:
+        """The node table. levels : the table of levels."""
         tail = self.nest.tail
         rows: list[list[int]] = []
         ends = ends_of_trees(self.nest)
@@ -233,7 +233,7 @@ class _Encoder:
                 [
                     *(node.levels[0], len(node.levels), int(node.formula), int(role)),
                     *(node.parent, node.view, node.back, int(node.order)),
-                    *(children[0] if children else -1, following, pusher, 0, ends.get(k, -1)),
+                    *(children[0] if children else -1, following, pusher, 0, ends.get(k, -1), 0),
                 ]
             )
         for k, row in enumerate(rows):
@@ -242,7 +242,18 @@ class _Encoder:
             row[NodeField.SPREADS] = int(
                 other and parent is not row and row[NodeField.ROLE] in (Role.MARK, Role.INNER)
             )
+            row[NodeField.PAIRED] = int(self.is_paired(row, rows, levels))
         return rows
+
+    @staticmethod
+    def is_paired(row: list[int], rows: list[list[int]], levels: list[list[int]]) -> bool:
+        """See `NodeField.PAIRED`."""
+        if row[NodeField.ROLE] != Role.PUSHED or row[NodeField.PARENT] >= 0:
+            return False
+        child, flags = rows[row[NodeField.CHILD]], levels[row[NodeField.LEVEL]][LevelField.FLAGS]
+        if child[NodeField.NEXT] >= 0 or flags & (LevelFlag.DIFFERS | LevelFlag.BITS):
+            return False
+        return child[NodeField.ROLE] == Role.MARK and child[NodeField.SIZE] == 2
 
     def effort(self, k: int) -> int:
         """About how much a parent's vertex has to read for a node: the first that is empty ends a product. Rows within
@@ -300,7 +311,7 @@ def encode(
         _table(sets, len(SetField)),
         _table(encoder.checks, len(CheckField)),
         np.array(encoder.refs or [0], np.int64),
-        _table(encoder.nodes(), len(NodeField)),
+        _table(encoder.nodes(rows), len(NodeField)),
         tuple(encoder.marks),
         nest.loops,
         nest.counting,

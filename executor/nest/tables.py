@@ -106,6 +106,8 @@ class NodeField(IntEnum):
     ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached. SPREADS : 1 for another child of
         such a node that has a list, from which it may add to what is reached instead of a look-up per vertex.
         OPTIONAL : the last node of the tree, where the tree counts at least one (an optional part), else -1.
+    PAIRED : 1 for a PUSHED root that only one leaf, of two twins, reaches, and whose own vertices are not tested: it is
+        counted by the pairs of ways to each.
     """
 
     LEVEL = 0
@@ -121,6 +123,7 @@ class NodeField(IntEnum):
     PUSHER = 10
     SPREADS = 11
     OPTIONAL = 12
+    PAIRED = 13
 
 
 class CacheField(IntEnum):

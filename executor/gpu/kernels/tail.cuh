@@ -647,7 +647,7 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
     }
 }
 
-// What a free root counts that only its one child reaches, a MARK of two twins: the sum over its vertices of n (n - 1), or
+// What a PAIRED root counts: the sum over its vertices of n (n - 1), or
 // n^2 for POWER, n being how often it is reached; each time it is reached adds how often it was before.
 PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
     const i64* row = w.node(c);
@@ -677,12 +677,12 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
     const i64* row = w.node(c);
     const i64 d = row[NODE_LEVEL];
     const i64* pusher = w.node(row[NODE_PUSHER]);
-    const bool leaf = pusher[NODE_ROLE] == ROLE_MARK, only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
+    const bool only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
     const bool root = row[NODE_PARENT] < 0, tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
     Range range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
     if (c == w.get(JOB_CUT_NODE)) range = vid_part(w, w.view(pusher[NODE_VIEW]), range);
     approximate = 0.0;
-    if (root && only && leaf && !tested && pusher[NODE_SIZE] == 2) {
+    if (row[NODE_PAIRED]) {
         const i64 n = push_pairs(w, c, range, spent);
         approximate = (double)n;
         return n;

@@ -13,6 +13,7 @@ import pytest
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch
+from gdb.executor.gpu import scratch
 from gdb.executor.nest.nest import Formula, LoopNest, Order, VertexLevel
 from gdb.executor.nest.prepare import loop_nest, prepare
 from gdb.executor.nest.tables import NodeField
@@ -78,6 +79,25 @@ def test_the_far_vertex_of_a_4_cycle_is_reached_from_its_twins() -> None:
     assert (len(twins.levels), twins.formula) == (2, Formula.BINOMIAL)
     assert far.free
     assert far.parent == -1
+
+
+def test_a_vertex_that_only_twins_reach_is_counted_by_pairs() -> None:
+    """A GPU's warp then needs four bytes for each vertex, not twelve; one that is tested itself is weighed."""
+    graph = dense_graph()
+    plan = planner.plan(pattern("4-cycle"), graph, counting=True)
+    prepared = prepare(plan, graph)
+    (root,) = np.flatnonzero(prepared.tables.nodes[:, NodeField.PAIRED])
+    far = prepared.nest.tail[root]
+    assert far.free
+    assert scratch.places(prepared)[2] < 2 * 4 * 64 + 512
+    level = prepared.nest.levels[far.levels[0]]
+    assert isinstance(level, VertexLevel)
+    some = replace(plan.candidates[level.vertex], allowed=np.arange(0, 30, 2, dtype=np.uint32))
+    candidates = [some if k == level.vertex else c for k, c in enumerate(plan.candidates)]
+    changed = replace(plan, candidates=tuple(candidates), ranked=False, stages={})
+    tested = prepare(changed, graph)
+    assert not tested.tables.nodes[:, NodeField.PAIRED].any()
+    assert count(changed, graph) == reference.count(changed, graph)
 
 
 def test_a_clique_keeps_all_but_two_loops() -> None:
