@@ -1,0 +1,32 @@
+"""How many warps a stage gets; it needs no device."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdb.executor.gpu import device, memory
+from gdb.executor.gpu.placing import Own
+from gdb.executor.gpu.residency import Room
+from gdb.executor.gpu.warps import Warps
+from gdb.executor.work.scheduler import Budget
+
+
+def test_memory_that_no_run_holds_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second stage gets as many warps as the first, whose memory waits for it."""
+    free, waiting = 4 << 20, 0
+    monkeypatch.setattr(device, "multiprocessors", lambda _: 132)
+    monkeypatch.setattr(memory, "evict", lambda *_: free)
+    monkeypatch.setattr(memory.ARENAS, "bytes", lambda _: waiting)
+    numbers = []
+    for _ in range(2):
+        warps, budget, room = (
+            Warps(0, state=100, task=100, buffer=800, scratch=10_000),
+            Budget(),
+            Room(1 << 30),
+        )
+        warps.place(1000, budget, room, Own(budget, room))
+        numbers.append(warps.number)
+        size = warps.number * warps.bytes
+        free, waiting = free - size, size
+    assert numbers[0] == (2 << 20) // 11_000
+    assert numbers[1] == numbers[0]
