@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import results
-from peers.engine import FLOOR, OURS, PEERS
-from peers.measure import Measured, Run
-from peers.workload import POINTS, Query
+from benchmarks.peers.engine import FLOOR, OURS, PEERS
+from benchmarks.peers.measure import Measured, Run
+from benchmarks.peers.workload import POINTS, Query
+from benchmarks.report import results
 
 Content: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
 CellText: TypeAlias = Callable[[str, Measured], str]

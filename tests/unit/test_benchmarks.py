@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-import results
+from benchmarks.report import results
+from benchmarks.storage import size_on_disk
 
 
-@pytest.fixture
-def storage_benchmark(repository: Path, shared_data: Path) -> ModuleType:
-    """benchmarks/storage.py, whose name is also that of a room."""
-    spec = importlib.util.spec_from_file_location(
-        "storage_benchmark", repository / "benchmarks" / "storage.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_interval_pcsr_stays_near_csr(storage_benchmark: ModuleType, tmp_path: Path) -> None:
+def test_interval_pcsr_stays_near_csr(shared_data: Path, tmp_path: Path) -> None:
     """At most 1.1 of a plain CSR that knows no labels, with 12 of them; and the paper's saving against hash-PCSR."""
-    tables = storage_benchmark.email_enron(12)
-    measured, packed = storage_benchmark.measure(tables, tmp_path / "store")
-    assert measured.over_csr <= storage_benchmark.MOST_OVER_CSR
+    tables = size_on_disk.email_enron(12)
+    measured, packed = size_on_disk.measure(tables, tmp_path / "store")
+    assert measured.over_csr <= size_on_disk.MOST_OVER_CSR
     assert packed < 0.4 * measured.csr
     assert measured.saved > 0.83
     assert all(part.after < part.before / 10 for part in measured.parts)

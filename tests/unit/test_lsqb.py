@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import lsqb
-import lsqb_graph
-import lsqb_systems
+from benchmarks.inputs import lsqb_graph
+from benchmarks.matching import lsqb, lsqb_systems
 
 
 @pytest.mark.parametrize("graph", ["lsqb-example", "lsqb-sf0.003"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import itertools
 import json
 import os
@@ -13,22 +13,26 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import ablation
-import cold_start
-import decomposition
-import floors
 import gdb
-import large_patterns
-import patterns
-import query_graphs
-import rows
+from benchmarks.answers import arrow_rows
+from benchmarks.inputs import patterns
+from benchmarks.inputs import published as published_figures
+from benchmarks.matching import (
+    ablation,
+    floors,
+    large_patterns,
+    query_graphs,
+    unlabelled_patterns,
+)
+from benchmarks.peers import data, floor, kernels, workload
+from benchmarks.process import cold_start
 from gdb import planner
-from peers import data, floor, kernels, workload
 
-SCRIPTS = sorted(
-    file.stem
-    for file in (Path(__file__).resolve().parents[2] / "benchmarks").glob("*.py")
-    if "def main" in file.read_text(encoding="utf-8")
+_ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(
+    ".".join(file.relative_to(_ROOT).with_suffix("").parts)
+    for file in (_ROOT / "benchmarks").rglob("*.py")
+    if "def main(" in (text := file.read_text(encoding="utf-8")) and "--save" in text
 )
 TRIANGLE = patterns.Pattern("tri", (None,) * 3, ((0, 1), (1, 2), (0, 2)))
 # a 4-clique with a tail
@@ -44,23 +48,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "g.gdb"
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_has_help(
-    name: str,
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_has_help(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its file: one has the name of a room."""
-    spec = importlib.util.spec_from_file_location(
-        f"{name}_program", repository / "benchmarks" / f"{name}.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # where its dataclasses look
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
+    module = importlib.import_module(name)
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 0
@@ -68,7 +61,8 @@ def test_a_script_has_help(
 
 
 @pytest.mark.parametrize(
-    "module", [ablation, cold_start, decomposition, floors, large_patterns, query_graphs, rows]
+    "module",
+    [ablation, cold_start, unlabelled_patterns, floors, large_patterns, query_graphs, arrow_rows],
 )
 def test_absent_data_is_told(
     module: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -167,26 +161,26 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_published_counts_and_times(store: Path, published: Path) -> None:
-    subjects = decomposition.read_subjects(published, "g", [])
+    subjects = published_figures.read_subjects(published, "g", [])
     assert [subject.pattern.name for subject in subjects] == ["q1", "q2"]
     assert subjects[0].best == pytest.approx(0.003)
     assert subjects[1].best is None
     with gdb.connect(store, read_only=True) as db:
-        outcomes = [decomposition.measure(db, one, 60, "cpu", 1) for one in subjects]
+        outcomes = [unlabelled_patterns.measure(db, one, 60, "cpu", 1) for one in subjects]
     assert [(one.count, one.verdict) for one in outcomes] == [(24, "equal"), (24, "counted")]
-    text = decomposition.table(outcomes, 60)
+    text = unlabelled_patterns.table(outcomes, 60)
     assert "stopped" in text
-    assert "2 of 2 within 60 s; 1 of them" in decomposition.summary(outcomes, 60)
+    assert "2 of 2 within 60 s; 1 of them" in unlabelled_patterns.summary(outcomes, 60)
 
 
 def test_another_count_differs_and_a_limit_is_shown(store: Path, published: Path) -> None:
-    (subject,) = decomposition.read_subjects(published, "g", ["q1"])
-    other = decomposition.Subject(subject.pattern, 23, subject.milliseconds)
+    (subject,) = published_figures.read_subjects(published, "g", ["q1"])
+    other = published_figures.Subject(subject.pattern, 23, subject.milliseconds)
     with gdb.connect(store, read_only=True) as db:
-        assert decomposition.measure(db, other, 60, "cpu", 1).verdict == "differs"
-        late = decomposition.measure(db, subject, 1e-9, "cpu", 1)
+        assert unlabelled_patterns.measure(db, other, 60, "cpu", 1).verdict == "differs"
+        late = unlabelled_patterns.measure(db, subject, 1e-9, "cpu", 1)
     assert late.verdict == "over the limit"
-    assert ">60" in decomposition.table([late], 60)
+    assert ">60" in unlabelled_patterns.table([late], 60)
 
 
 def test_passes_switched_off_give_the_same_answer(store: Path) -> None:
@@ -219,8 +213,8 @@ def test_an_ablation_shows_limits_and_differences() -> None:
 def test_listings_reach_arrow(store: Path) -> None:
     pytest.importorskip("nanoarrow")
     found = {
-        name: rows.list_rows(store, name, query, 1, 2).rows
-        for name, query in rows.listings(10).items()
+        name: arrow_rows.list_rows(store, name, query, 1, 2).rows
+        for name, query in arrow_rows.listings(10).items()
     }
     assert found == {"each triangle, all": 4, "each triangle, LIMIT": 4, "embeddings, LIMIT": 10}
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import results
-import summary
+from benchmarks.report import results, summary
 
 TEXT = results.RESULTS.read_text(encoding="utf-8")
 SECTION = """# Results
@@ -26,7 +25,7 @@ SECTION = """# Results
 
 
 def test_it_is_current(repository: Path) -> None:
-    """`python benchmarks/summary.py --save` writes both anew."""
+    """`python -m benchmarks.report.summary --save` writes both anew."""
     assert summary.with_summary(TEXT) == TEXT
     readme = (repository / "README.md").read_text(encoding="utf-8")
     assert summary.with_measured(readme, TEXT) == readme
