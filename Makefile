@@ -14,7 +14,7 @@ WAY ?= chosen
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test docs wheel crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
-	gpu-test gpu-emulated gpu-sanitize gpu-bench clean
+	results gpu-test gpu-emulated gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -88,7 +88,7 @@ format: $(STAMP) ## put the code into the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
+bench: $(STAMP) ## measure; writes benchmarks/results/ and RESULTS.md (graphs are read from ../shared/data if it is there)
 	$(BIN)/python -m benchmarks.process.import_time --save
 	$(BIN)/python -m benchmarks.process.install_size --save
 	$(BIN)/python -m benchmarks.storage.size_on_disk --save
@@ -116,6 +116,9 @@ bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and
 	$(or $(PEERS),$(BIN)/python) -m benchmarks.storage.bulk_import --save
 	$(BIN)/python -m benchmarks.matching.peers_cpu --save $(if $(PEERS),--peer-python $(PEERS))
 	$(or $(PEERS),$(BIN)/python) -m benchmarks.language.paths --save
+
+results: $(STAMP) ## benchmarks/RESULTS.md and the table of the README from benchmarks/results/
+	$(BIN)/python -m benchmarks.report.page
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh

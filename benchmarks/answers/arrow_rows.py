@@ -27,9 +27,10 @@ import numpy as np
 import gdb
 from benchmarks.inputs import graphs
 from benchmarks.peers import data, engine, ours, workload
-from benchmarks.peers.report import figures
 from benchmarks.peers.worker import forget_peak, memory
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 SCALE, EDGES, SEED = 13, 600_000, 3
 LIMIT = 1000
@@ -140,39 +141,41 @@ def limited(
     return found
 
 
-def listed_table(found: list[Listed]) -> str:
+def listed_table(found: list[Listed]) -> Table:
     """Rows per second."""
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
-            one.name,
-            one.threads,
-            f"{one.rows:,}",
-            figures(one.execute),
-            figures(one.seconds),
-            f"{one.rows / one.seconds:,.0f}",
-            f"{one.mebibytes:.0f}",
+            *(one.name, one.threads, one.rows, one.execute, one.seconds),
+            *(round(one.rows / one.seconds), round(one.mebibytes)),
         )
         for one in found
     ]
-    header = ("listing", "threads", "rows", "execute s", "to Arrow s", "rows / s", "MiB above")
-    return results.table(header, rows)
+    header = (
+        *("listing", "threads", "rows", Column("execute", "s"), Column("to Arrow", "s")),
+        *(Column("rate", "rows/s"), Column("above", "MiB")),
+    )
+    return Table.of(header, rows)
 
 
-def limited_table(found: list[Limited]) -> str:
+def limited_table(found: list[Limited]) -> Table:
     """Milliseconds of the second run, and of the first."""
-    rows = [
-        (one.graph, one.query, one.rows, figures(1e3 * one.second), figures(1e3 * one.first))
-        for one in found
+    rows: list[tuple[Cell, ...]] = [
+        (one.graph, one.query, one.rows, 1e3 * one.second, 1e3 * one.first) for one in found
     ]
-    return results.table(("graph", "query", "rows", "ms", "first run ms"), rows)
+    times = (Column("second run", "ms"), Column("first run", "ms"))
+    caption = f"LIMIT {LIMIT}, rows of ids as tuples:"
+    return Table.of(("graph", "query", "rows", *times), rows, caption)
 
 
-def report(listed: list[Listed], few: list[Limited]) -> str:
-    """Both tables."""
-    parts = [listed_table(listed)] if listed else []
-    if few:
-        parts += [f"LIMIT {LIMIT}, rows of ids as tuples:", limited_table(few)]
-    return "\n\n".join(parts)
+def report(listed: list[Listed], few: list[Limited], threads: int) -> Report:
+    """Both tables; those with a LIMIT ran with `threads`."""
+    introduction = (
+        f"Triangles of an R-MAT graph of {1 << SCALE:,} vertices and {EDGES:,} edges as three columns of ids, from "
+        "`db.execute` to a pyarrow table, each in a process of its own; medians. above: resident memory, "
+        f"over the open store. LIMIT: through `fetchall`, the second run, {threads} threads."
+    )
+    tables = [listed_table(listed)] if listed else []
+    return Report.of(introduction, tables + ([limited_table(few)] if few else []))
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -198,7 +201,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Listed], 
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
                     job = own.submit(list_rows, store, name, query, threads, arguments.runs)
                     listed.append(job.result())
-                print(listed_table(listed[-1:]).splitlines()[-1], flush=True)
+                print(listed_table(listed[-1:]).line(-1), flush=True)
     for graph in arguments.graph:
         few += limited(graph, folder, arguments.data, arguments.query, max(arguments.threads))
     return listed, few
@@ -212,16 +215,11 @@ def main(line: list[str] | None = None) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="gdb-rows-") as temporary:
         listed, few = measure(arguments, (arguments.folder or Path(temporary)).absolute())
-    text = report(listed, few)
-    print(f"\n{text}")
+    found = report(listed, few, max(arguments.threads))
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        about = (
-            f"Triangles of an R-MAT graph of {1 << SCALE:,} vertices and {EDGES:,} edges as three columns of ids, from "
-            "`db.execute` to a pyarrow table, each in a process of its own; medians. MiB above: of resident memory, "
-            f"over the open store. LIMIT: through `fetchall`, the second run, {max(arguments.threads)} threads."
-            f"\n\n{text}"
-        )
-        results.save("Rows", about, "numpy", "llvmlite", "duckdb", "pyarrow")
+        measured = ("numpy", "llvmlite", "duckdb", "pyarrow")
+        page.save(__file__, "Rows into Arrow", found, *measured)
     short = any("LIMIT" in one.name and one.rows != arguments.rows for one in listed)
     return int(short or any(one.rows > LIMIT for one in few))
 

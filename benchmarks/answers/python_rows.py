@@ -16,7 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 import gdb
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb.answer.drawing.scene import Arrow, Circle, Scene
 from gdb.answer.drawing.svg import svg_of
 
@@ -51,7 +53,7 @@ def least(work: Callable[[], object], repeat: int) -> float:
     return min(times)
 
 
-def readings(rows: int, repeat: int) -> Iterable[tuple[str, ...]]:
+def readings(rows: int, repeat: int) -> Iterable[tuple[Cell, ...]]:
     """For each set of columns the nanoseconds of a row by each reader."""
     with gdb.connect() as db:
         for name, columns in COLUMNS.items():
@@ -60,16 +62,16 @@ def readings(rows: int, repeat: int) -> Iterable[tuple[str, ...]]:
             for read in READERS.values():
                 found = [db.execute(text) for _ in range(repeat)]  # fetchall reads each once
                 spent.append(least(lambda f=found, r=read: r(f.pop()), repeat) / rows * 1e9)  # type: ignore[misc]
-            yield (name, *(f"{one:.0f}" for one in spent))
+            yield name, *(round(one) for one in spent)
 
 
-def drawings(repeat: int) -> Iterable[tuple[str, ...]]:
+def drawings(repeat: int) -> Iterable[tuple[Cell, ...]]:
     """For each shape the milliseconds of a drawing, and its size."""
     for name, (count, ends) in SHAPES.items():
         circles = tuple(Circle(f"node {k}", f"Kind{k % 5}", "a title") for k in range(count))
         scene = Scene(circles, tuple(Arrow(*pair, "KNOWS", "a title") for pair in ends))
         spent = least(lambda s=scene: svg_of(s), repeat) * 1e3  # type: ignore[misc]
-        yield name, f"{len(scene)}", f"{spent:.0f}", f"{len(svg_of(scene)) / 1024:.0f}"
+        yield name, len(scene), spent, round(len(svg_of(scene)) / 1024)
 
 
 def main(line: list[str] | None = None) -> int:
@@ -77,18 +79,21 @@ def main(line: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000, help="(default: 1000000)")
     parser.add_argument("--repeat", type=int, default=5, help="(default: 5)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     given = parser.parse_args(line)
-    rows = results.table(("columns, ns a row", *READERS), readings(given.rows, given.repeat))
-    print(rows)
-    drawn = results.table(("drawing", "elements", "ms", "KiB"), drawings(given.repeat))
-    print(drawn)
+    columns: list[str | Column] = ["columns", *(Column(name, "ns a row") for name in READERS)]
+    rows = Table.of(columns, readings(given.rows, given.repeat), "Rows as Python objects:")
+    header = ("drawing", "elements", Column("time", "ms"), Column("size", "KiB"))
+    drawn = Table.of(header, drawings(given.repeat), "Drawings, from the scene to the SVG:")
+    introduction = (
+        f"{given.rows:,} rows of answers over columns. Processor time, the least of {given.repeat}."
+    )
+    report = Report.of(introduction, [rows, drawn])
+    print(report.markdown())
     if given.save:
-        body = (
-            f"{given.rows:,} rows of answers over columns as Python objects; then drawings from the scene to the SVG. "
-            f"Processor time, the least of {given.repeat}.\n\n{rows}\n\n{drawn}"
-        )
-        results.save("Rows in Python, and drawings", body, "numpy")
+        page.save(__file__, "Rows in Python, and drawings", report, "numpy")
     return 0
 
 

@@ -30,8 +30,9 @@ from benchmarks.gpu import pattern_counts
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED, measured_names, read_subjects
 from benchmarks.matching import large_patterns
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table, figures
 from gdb.errors import CountOverflow, QueryTimeout
 from gdb.executor.gpu import memory, special
 from gdb.executor.gpu.device import absence
@@ -167,32 +168,32 @@ def known(plan: Plan) -> dict[str, object]:
     return found
 
 
-def report(asked: list[Asked]) -> str:
+def report(asked: list[Asked], limit: float) -> Report:
     """A table of regrets by set and state, and the worst."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     ended = [a for a in asked if a.ended]
     for group in [*dict.fromkeys(a.group for a in asked), "all"]:
         these = [a for a in ended if group in (a.group, "all")]
         for state in STATES if these else ():
             regrets = [a.regret(state) for a in these]
             gpu_better = sum(a.seconds[f"cuda {state}"] < a.seconds[f"cpu {state}"] for a in these)
-            within = sum(r <= ALLOWED for r in regrets)
+            within = round(100 * sum(r <= ALLOWED for r in regrets) / len(these))
             p50, p95 = np.percentile(regrets, (50, 95)).tolist()
-            row = (group, state, len(these), gpu_better, f"{100 * within / len(these):.0f} %")
-            rows.append((*row, figures(p50), figures(p95), figures(max(regrets))))
-    head = ("set", "state", "questions", "GPU quicker", f"within {ALLOWED}x", "p50", "p95", "most")
+            rows.append((group, state, len(these), gpu_better, within, p50, p95, max(regrets)))
+    head = ("set", "state", "questions", "GPU quicker", Column(f"within {ALLOWED}x", "%"))
     worst = [(a.regret(s), a, s) for a in ended for s in STATES]
     worst = sorted(worst, key=lambda w: -w[0])[:10]
-    lines = [
-        f"- {a.group} {a.name}, {s}: {figures(r)}x (CPU {figures(1e3 * a.seconds[f'cpu {s}'])} ms, GPU "
+    notes = [
+        f"{a.group} {a.name}, {s}: {figures(r)}x (CPU {figures(1e3 * a.seconds[f'cpu {s}'])} ms, GPU "
         f"{figures(1e3 * a.seconds[f'cuda {s}'])} ms, chosen: {a.chosen[f'auto {s}']})"
         for r, a, s in worst
         if r > ALLOWED
     ]
-    wrong = [
-        f"- {a.group} {a.name}: devices disagree: {a.answers}" for a in asked if len(a.answers) > 1
+    notes += [
+        f"{a.group} {a.name}: devices disagree: {a.answers}" for a in asked if len(a.answers) > 1
     ]
-    return "\n\n".join(["\n".join(p) for p in ([results.table(head, rows)], lines, wrong) if p])
+    table = Table.of((*head, "p50", "p95", "most"), rows)
+    return Report.of(f"Limit {limit:g} s.", [table], notes)
 
 
 def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[Asked]:
@@ -248,16 +249,10 @@ def main(line: list[str] | None = None) -> int:
             if arguments.raw:
                 written = [{**asdict(a), "answers": sorted(a.answers)} for a in asked]
                 arguments.raw.write_text(json.dumps(written), encoding="utf-8")
-    text = report(asked)
-    print(text)
+    found = report(asked, arguments.limit)
+    print(found.markdown())
     if arguments.save:
-        results.save(
-            "Choice of a device",
-            f"Limit {arguments.limit:g} s.\n\n{text}",
-            "numpy",
-            "cupy",
-            "llvmlite",
-        )
+        page.save(__file__, "Choice of a device", found, "numpy", "cupy", "llvmlite")
     return int(any(len(a.answers) > 1 for a in asked))
 
 

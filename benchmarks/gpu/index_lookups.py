@@ -55,8 +55,9 @@ from benchmarks.gpu.index_layouts import (
     stored,
     zipf_labels,
 )
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Table, figures
 from gdb.executor.gpu import compiler, device, memory
 from gdb.executor.gpu.memory import DeviceArray
 from gdb.storage.graph.adjacency import Adjacency
@@ -262,37 +263,47 @@ def compare(
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def bytes_table(found: dict[int, Bytes]) -> str:
+def bytes_table(found: dict[int, Bytes]) -> Table:
     """Bytes of the three layouts, by number of labels."""
-    header = [*["labels", "rows", "intervals", "CSR", "interval", "4-byte offsets", "hash-PCSR"]]
-    header += [
-        *["with neighbours: CSR", "interval", "hash-PCSR", "interval / CSR", "saved of hash"]
-    ]
-    rows = []
+    layouts = ("CSR", "interval", "4-byte offsets", "hash-PCSR")
+    whole_of = ("CSR", "interval", "hash-PCSR")
+    header: Header = (
+        *("labels", "rows", "intervals"),
+        *(Column(name, "bytes") for name in layouts),
+        *(Column(f"{name} with neighbours", "bytes") for name in whole_of),
+        *(Column("interval / CSR", decimals=3), Column("saved of hash", "%", 1)),
+    )
+    rows: list[tuple[Cell, ...]] = []
     for labels, one in found.items():
         whole = [one.neighbours + index for index in (one.csr, one.interval, one.hashed)]
         counts = (labels, one.rows, one.intervals, one.csr, one.interval, one.compact, one.hashed)
-        ratios = (f"{whole[1] / whole[0]:.3f}", f"{100 * (1 - whole[1] / whole[2]):.1f} %")
-        rows.append((*(f"{n:,}" for n in (*counts, *whole)), *ratios))
-    return results.table(header, rows)
+        saved = 100 * (1 - whole[1] / whole[2])
+        rows.append((*counts, *whole, whole[1] / whole[0], saved))
+    return Table.of(header, rows, "Bytes of the index; ratios with neighbours:")
 
 
-def rates_table(measured: Iterable[Measured], unit: float) -> str:
-    """Lookups a second in `unit`, and ratios."""
-    header = ("labels", "vids", "order", *(kernel.name for kernel in KERNELS), "best hash")
-    header += ("interval / hash", "interval / GSI", "interval / CSR", "shared / interval")
-    rows = []
+def rates_table(measured: Iterable[Measured], unit: int, caption: str) -> Table:
+    """Lookups a second in 10 to the power of `unit`, and ratios."""
+    rates_of = (Column(kernel.name, f"10^{unit}/s") for kernel in KERNELS)
+    header: Header = (
+        *("labels", "vids", "order"),
+        *rates_of,
+        "best hash",
+        *("interval / hash", "interval / GSI", "interval / CSR", "shared / interval"),
+    )
+    rows: list[tuple[Cell, ...]] = []
     for one in measured:
         best, which = one.hashed
         shared = max(one.rates[SHARED.name], one.rates[SMALL.name])
         ratios = (one.interval / x for x in (best, one.rates[GSI.name], one.rates[CSR.name]))
-        rates = (figures(one.rates[kernel.name] / unit) for kernel in KERNELS)
-        told = (figures(x) for x in (*ratios, shared / one.interval))
-        rows.append((one.labels, one.asked, one.order, *rates, which, *told))
-    return results.table(header, rows)
+        rates = (one.rates[kernel.name] / 10**unit for kernel in KERNELS)
+        rows.append(
+            (one.labels, one.asked, one.order, *rates, which, *ratios, shared / one.interval)
+        )
+    return Table.of(header, rows, caption)
 
 
-def summary(measured: list[Measured]) -> str:
+def notes(measured: list[Measured]) -> list[str]:
     """Geometric means over the questions, by number of labels."""
     lines = []
     for labels in dict.fromkeys(one.labels for one in measured):
@@ -305,24 +316,38 @@ def summary(measured: list[Measured]) -> str:
             plain = statistics.geometric_mean(one.interval / one.rates[CSR.name] for one in mine)
             where = "one warp" if alone else "the whole GPU"
             lines.append(
-                f"- {labels} labels, {where}: the interval index looks up {figures(hashed)} times as many as the best "
+                f"{labels} labels, {where}: the interval index looks up {figures(hashed)} times as many as the best "
                 f"hash-PCSR, {figures(gsi)} times as many as GSI's way, {figures(plain)} times as many as CSR"
             )
-    return "\n".join(lines)
+    return lines
 
 
-def report(sizes: dict[int, Bytes], measured: list[Measured]) -> str:
+def report(
+    sizes: dict[int, Bytes], measured: list[Measured], vertices: int, edges: int, runs: int
+) -> Report:
     """All that is printed and saved."""
     whole = [one for one in measured if not one.alone]
     alone = [one for one in measured if one.alone]
-    parts = [f"Bytes; without neighbours, then with them:\n\n{bytes_table(sizes)}"]
+    tables = [bytes_table(sizes)]
     if measured:
-        parts += [
-            f"The whole GPU, billions of lookups a second:\n\n{rates_table(whole, 1e9)}",
-            f"One warp, as in figure 8, millions of lookups a second:\n\n{rates_table(alone, 1e6)}",
-            summary(measured),
+        tables += [
+            rates_table(whole, 9, "The whole GPU, lookups a second:"),
+            rates_table(alone, 6, "One warp, as in figure 8, lookups a second:"),
         ]
-    return "\n\n".join(parts)
+    introduction = (
+        f"An R-MAT graph of {vertices:,} vertices and {edges:,} undirected edges, labels by Zipf's law; an ELP holds "
+        "both ends of an edge. A lookup gives start and end of a vid's neighbours; CUDA events, medians of "
+        f"{runs} warm launches, each of about 67 million lookups; each kernel in its best shape. interval: the "
+        "product's `find_row` as in a nest's own kernel, with offsets of 8 bytes; generic: as in the generic kernel; "
+        "4-byte: `interval` with offsets of 4 bytes; "
+        f"shared: the first vids of intervals in shared memory, up to {ROOM:,} or {SMALL_ROOM:,} of them, beyond that "
+        "every n-th. Hash-PCSR as GSI lays it out (128 bytes for each row), a thread or a warp for each vid; `%`: the "
+        "remainder by division as in GSI, otherwise by multiplication; `warp %` is GSI's way. CSR: 4-byte offsets for "
+        "all vids in each ELP. Ratios take the better of interval and generic, the best hash, the better of shared. "
+        "with a row: the vids that the ELP has; all: all vids of the graph in each ELP. All rows that all kernels find "
+        "were compared."
+    )
+    return Report.of(introduction, tables, notes(measured))
 
 
 # ---- the program ---------------------------------------------------------------------------------
@@ -336,7 +361,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     add("--labels", type=int, nargs="+", default=[1, 5, 12, 100], help="(default: 1 5 12 100)")
     add("--runs", type=int, default=5, help="launches after the first (default: 5)")
     add("--check", action="store_true", help="compare the layouts with NumPy, without a GPU")
-    add("--save", action="store_true", help="write the section in RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     return parser.parse_args(line)
 
 
@@ -369,12 +394,13 @@ def main(line: list[str] | None = None) -> int:
                 with device.on(0):
                     measured += run(labels, parts, vertices, arguments.runs, problems)
         print(f"{labels} labels: {time.perf_counter() - begin:.1f} s", flush=True)
-    text = report(sizes, measured)
-    print(f"\n{text}")
+    found = report(sizes, measured, vertices, len(sources), arguments.runs)
+    print(f"\n{found.markdown()}")
     for problem in problems:
         print(problem, file=sys.stderr)
     if arguments.save and measured and not problems:
-        save(text, vertices, len(sources), arguments.runs)
+        title = "Interval index on the GPU"
+        page.save(__file__, title, found, "numpy", "cupy-cuda12x", "cupy-cuda13x")
     return int(bool(problems))
 
 
@@ -390,26 +416,6 @@ def run(
             measured.append(bench.measure(labels, placed, asked, alone))
     problems += bench.problems
     return measured
-
-
-def save(text: str, vertices: int, edges: int, runs: int) -> None:
-    """Write the section."""
-    body = (
-        f"An R-MAT graph of {vertices:,} vertices and {edges:,} undirected edges, labels by Zipf's law; an ELP holds "
-        "both ends of an edge. A lookup gives start and end of a vid's neighbours; CUDA events, medians of "
-        f"{runs} warm launches, each of about 67 million lookups; each kernel in its best shape. interval: the "
-        "product's `find_row` as in a nest's own kernel, with offsets of 8 bytes; generic: as in the generic kernel; "
-        "4-byte: `interval` with offsets of 4 bytes; "
-        f"shared: the first vids of intervals in shared memory, up to {ROOM:,} or {SMALL_ROOM:,} of them, beyond that "
-        "every n-th. Hash-PCSR as GSI lays it out (128 bytes for each row), a thread or a warp for each vid; `%`: the "
-        "remainder by division as in GSI, otherwise by multiplication; `warp %` is GSI's way. CSR: 4-byte offsets for "
-        "all vids in each ELP. Ratios take the better of interval and generic, the best hash, the better of shared. "
-        "with a row: the vids that the ELP has; all: all vids of the graph in each ELP. All rows that all kernels find "
-        "were compared."
-    )
-    results.save(
-        "Interval index on the GPU", f"{body}\n\n{text}", "numpy", "cupy-cuda12x", "cupy-cuda13x"
-    )
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ from benchmarks.gpu.pattern_counts import COMPILING, loaded, unready
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED
 from benchmarks.matching.ablation import switched_off
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb.executor.gpu import memory, special
 from gdb.executor.plan.plan import Extend, Plan
 
@@ -91,7 +92,7 @@ def main(line: list[str] | None = None) -> int:
     if unready(arguments):
         return 2
     special.WORTH = -1.0  # each has its own kernel, however short it runs
-    table, wrong = [], False
+    rows, wrong = list[tuple[Cell, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-gpu-") as temporary:
         folder = arguments.folder or Path(temporary)
         for graph in arguments.graph:
@@ -104,24 +105,18 @@ def main(line: list[str] | None = None) -> int:
                     )
                     wrong = wrong or on.rows != off.rows
                     times = (off.milliseconds, on.milliseconds, off.milliseconds / on.milliseconds)
-                    found = " and ".join(f"{n:,}" for n in sorted({on.rows, off.rows}))
-                    table.append((graph, name, on.phases, found, *(figures(x) for x in times)))
-                    print(*table[-1], flush=True)
+                    found = on.rows if on.rows == off.rows else f"{on.rows:,} and {off.rows:,}"
+                    rows.append((graph, name, on.phases, found, *times))
+                    print(*rows[-1], flush=True)
             memory.KEPT.forget()
-    header = (
-        "graph",
-        "phases: query",
-        "planned",
-        "rows",
-        "one by one",
-        "together",
-        "times quicker",
-    )
-    about = f"Milliseconds in kernels; the rows, at most {LIMIT:,}, stay on the device."
-    body = f"{about}\n\n{results.table(header, table)}"
-    print(f"\n{body}")
+    ways = (Column("one by one", "ms"), Column("together", "ms"))
+    header = ("graph", "phases: query", "planned", "rows", *ways, "times quicker")
+    about = f"Time in kernels; the rows, at most {LIMIT:,}, stay on the device."
+    report = Report.of(about, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     if arguments.save and not wrong:
-        results.save("GPU: matching patterns", body, "numpy", "cupy-cuda12x", "cupy-cuda13x")
+        title = "GPU: matching patterns"
+        page.save(__file__, title, report, "numpy", "cupy-cuda12x", "cupy-cuda13x")
     return int(wrong)
 
 

@@ -29,8 +29,9 @@ import numpy as np
 import gdb
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED, Subject, absent, measured_names, read_subjects
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table, figures
 from gdb.errors import GdbError
 from gdb.executor.gpu import special
 from gdb.executor.gpu.device import absence
@@ -56,7 +57,7 @@ FILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Counted:
     """One pattern on one graph. Times in milliseconds; count None: ours failed, and `note` says why."""
 
     graph: str
@@ -148,7 +149,7 @@ def _labelled(edges: Path, ids: int, nodes: Path, pairs: Path, *, by_id: bool) -
     np.savetxt(pairs, ends, "%d", ",", header=":START_ID,:END_ID", comments="")
 
 
-def measure(db: gdb.Database, cell: Cell, limit: float, runs: int) -> Cell:
+def measure(db: gdb.Database, cell: Counted, limit: float, runs: int) -> Counted:
     """Count once; again until its own kernel has taken over; then `runs` times."""
     query = cell.subject.pattern.cypher("isomorphisms")
     kernels, besides = [], []
@@ -181,42 +182,19 @@ def _once(db: gdb.Database, query: str, limit: float) -> tuple[int, float, float
     return count, whole, result.summary.kernel_seconds * 1e3
 
 
-def table(cells: Iterable[Cell]) -> str:
-    rows = []
+def table(cells: Iterable[Counted]) -> Table:
+    """One row for each pattern."""
+    rows: list[tuple[Cell, ...]] = []
     for cell in cells:
-        peer, ms = cell.best or ("", math.nan)
-        gain = cell.gain
-        rows.append(
-            (
-                cell.graph,
-                cell.name,
-                "-" if cell.count is None else f"{cell.count:,}",
-                *(_ms(x) for x in (cell.kernel, cell.beside, cell.first)),
-                _ms(ms),
-                peer or "all stopped",
-                "" if gain is None else figures(gain),
-            )
-        )
-    header = (
-        "graph",
-        "pattern",
-        "count",
-        "kernel",
-        "beside",
-        "first",
-        "best peer",
-        "which",
-        "times quicker",
-    )
-    return results.table(header, rows)
+        peer, ms = cell.best or ("all stopped", None)
+        times = (None if math.isnan(x) else x for x in (cell.kernel, cell.beside, cell.first))
+        rows.append((cell.graph, cell.name, cell.count, *times, ms, peer, cell.gain))
+    times_of = (Column(name, "ms") for name in ("kernel", "beside", "first", "best peer"))
+    return Table.of(("graph", "pattern", "count", *times_of, "which", "times quicker"), rows)
 
 
-def _ms(value: float) -> str:
-    return "" if math.isnan(value) else figures(value)
-
-
-def summary(cells: list[Cell]) -> str:
-    """Geometric means, cells that are behind, and what went wrong."""
+def notes(cells: list[Counted]) -> list[str]:
+    """The geometric mean of each graph, cells that are behind, and what went wrong."""
     lines = []
     for graph in dict.fromkeys(cell.graph for cell in cells):
         mine = [cell for cell in cells if cell.graph == graph]
@@ -225,19 +203,27 @@ def summary(cells: list[Cell]) -> str:
         if gains:
             mean = statistics.geometric_mean(gains)
             ahead = len(gains) - len(behind)
-            told = f"; behind in {', '.join(behind)}" if behind else ""
+            where = f"; behind in {', '.join(behind)}" if behind else ""
             lines.append(
-                f"- {graph}: {figures(mean)} times quicker (geometric mean), ahead in {ahead} of {len(gains)}{told}"
+                f"{graph}: {figures(mean)} times quicker (geometric mean), ahead in {ahead} of {len(gains)}{where}"
             )
-    everything = [cell.gain for cell in cells if cell.gain is not None]
-    if everything:
-        lines.append(f"- all: {figures(statistics.geometric_mean(everything))} times quicker")
     for cell in cells:
         if cell.wrong:
             lines.append(
-                f"- {cell.graph} {cell.name}: {cell.note or f'published {cell.subject.count:,}'}"
+                f"{cell.graph} {cell.name}: {cell.note or f'published {cell.subject.count:,}'}"
             )
-    return "\n".join(lines)
+    return lines
+
+
+def report(cells: list[Counted]) -> Report:
+    """What was counted on some graphs."""
+    return Report.of(
+        "Embeddings with different nodes, counted. kernel: the time in our kernels by the GPU's clock, median of warm "
+        "runs; beside: what `db.execute` takes besides; first: the first run, with planning and copying. Peers: GPU "
+        "time by their own timers, measured on the same kind of chip.",
+        [table(cells)],
+        notes(cells),
+    )
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -278,7 +264,7 @@ def main(line: list[str] | None = None) -> int:
             store = loaded(graph, folder, arguments.data, arguments.published)
             with gdb.connect(store, read_only=True) as db:
                 for subject in subjects:
-                    cell = Cell(graph, subject)
+                    cell = Counted(graph, subject)
                     cells.append(measure(db, cell, arguments.limit, arguments.runs))
                     done = cells[-1]
                     gain = "" if done.gain is None else f"{done.gain:.3g} x"
@@ -287,20 +273,10 @@ def main(line: list[str] | None = None) -> int:
                         flush=True,
                     )
             if arguments.save:
-                save(graph, [cell for cell in cells if cell.graph == graph])
-    print(f"\n{table(cells)}\n\n{summary(cells)}")
+                own = report([cell for cell in cells if cell.graph == graph])
+                page.save(__file__, f"GPU: {graph}", own, "numpy", "cupy-cuda12x", "cupy-cuda13x")
+    print(f"\n{report(cells).markdown()}")
     return int(any(cell.wrong for cell in cells))
-
-
-def save(graph: str, cells: list[Cell]) -> None:
-    """Write the section of a graph."""
-    body = (
-        "Embeddings with different nodes, counted, in milliseconds. kernel: the time in our kernels by the GPU's "
-        "clock, median of warm runs; beside: what `db.execute` takes besides; first: the first run, with planning and "
-        "copying. Peers: GPU time by their own timers, measured on the same kind of chip.\n\n"
-        f"{table(cells)}\n\n{summary(cells)}"
-    )
-    results.save(f"GPU: {graph}", body, "numpy", "cupy-cuda12x", "cupy-cuda13x")
 
 
 if __name__ == "__main__":

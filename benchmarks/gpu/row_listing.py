@@ -26,8 +26,9 @@ from benchmarks.answers.arrow_rows import to_arrow
 from benchmarks.gpu.pattern_counts import COMPILING, loaded, unready
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED, read_subjects
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb import planner
 from gdb.executor import run
 from gdb.executor.gpu import memory, special
@@ -153,22 +154,20 @@ def measure(listing: Listing, way: str, once: Run, runs: int) -> Listed:
     )
 
 
-def table(listed: list[Listed]) -> str:
-    rows = [
+def table(listed: list[Listed]) -> Table:
+    """One row for each listing and way."""
+    rows: list[tuple[Cell, ...]] = [
         (
-            one.name,
-            one.way,
-            f"{one.rows:,}",
-            figures(one.bytes / 1e9),
-            figures(one.seconds),
-            figures(one.rate),
-            figures(one.kernel),
-            figures(one.first),
+            *(one.name, one.way, one.rows, one.bytes / 1e9, one.seconds, one.rate, one.kernel),
+            one.first,
         )
         for one in listed
     ]
-    header = ("listing", "way", "rows", "GB", "seconds", "GB/s", "in kernels s", "first run s")
-    return results.table(header, rows)
+    header = (
+        *("listing", "way", "rows", Column("size", "GB"), Column("time", "s")),
+        *(Column("rate", "GB/s"), Column("in kernels", "s"), Column("first run", "s")),
+    )
+    return Table.of(header, rows)
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -197,7 +196,7 @@ def list_all(arguments: argparse.Namespace, folder: Path) -> list[Listed]:
             ways["device"] = device(db, listing)
             for way in arguments.way:
                 listed.append(measure(listing, way, ways[way], arguments.runs))
-                print(table(listed[-1:]).splitlines()[-1], flush=True)
+                print(table(listed[-1:]).line(-1), flush=True)
             store.close()
         memory.KEPT.forget()
     return listed
@@ -210,15 +209,16 @@ def main(line: list[str] | None = None) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="gdb-gpu-rows-") as temporary:
         listed = list_all(arguments, arguments.folder or Path(temporary))
-    print(f"\n{table(listed)}")
+    report = Report.of(
+        "Rows end to end, graph resident, medians. arrow: `db.execute` to a pyarrow table, int64 ids; host: to a "
+        "taker that looks at nothing, in page-locked memory, uint32 vertex numbers; device: `db.device_columns`, "
+        "int64 ids. size: of the rows in these types. Of the six orders of a triangle one crosses the link; on the "
+        "host the others are the same memory, read otherwise. The paths have no such twins.",
+        [table(listed)],
+    )
+    print(f"\n{report.markdown()}")
     if arguments.save:
-        about = (
-            "Rows end to end, graph resident, medians. arrow: `db.execute` to a pyarrow table, int64 ids; host: to a "
-            "taker that looks at nothing, in page-locked memory, uint32 vertex numbers; device: `db.device_columns`, "
-            "int64 ids. GB: of the rows in these types. Of the six orders of a triangle one crosses the link; on the "
-            "host the others are the same memory, read otherwise. The paths have no such twins."
-        )
-        results.save("GPU: rows", f"{about}\n\n{table(listed)}", "numpy", "cupy-cuda13x", "pyarrow")
+        page.save(__file__, "GPU: rows", report, "numpy", "cupy-cuda13x", "pyarrow")
     return int(not all(one.right for one in listed))
 
 

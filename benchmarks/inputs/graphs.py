@@ -123,7 +123,7 @@ def command_line(doc: str | None) -> argparse.ArgumentParser:
         type=Path,
         help="keep stores here; empty it when the format changes (default: nowhere)",
     )
-    add("--save", action="store_true", help="write the section in RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     return parser
 
 

@@ -19,7 +19,9 @@ from pathlib import Path
 import numpy as np
 
 import gdb
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 RUNS, PATTERN_RUNS = 400, 5
 STATEMENTS = {
@@ -67,7 +69,7 @@ def filled(folder: Path, nodes: int) -> gdb.Database:
     return db
 
 
-def spent(db: gdb.Database, text: str, nodes: int) -> list[str]:
+def spent(db: gdb.Database, text: str, nodes: int) -> list[Cell]:
     """The cells of a statement."""
     draw, took, way = np.random.default_rng(3), list[float](), ""
     for number in range(RUNS + 20):
@@ -87,11 +89,7 @@ def spent(db: gdb.Database, text: str, nodes: int) -> list[str]:
         took.append(time.perf_counter() - begin - found.summary.seconds.get("commit", 0.0))
         way = found.summary.evaluator if found.summary.why else "one pattern"
     took = took[20:]
-    return [
-        f"{1e3 * statistics.median(took):.3f}",
-        f"{1e3 * float(np.quantile(took, 0.99)):.3f}",
-        way,
-    ]
+    return [1e3 * statistics.median(took), 1e3 * float(np.quantile(took, 0.99)), way]
 
 
 def nests(explained: str) -> list[str]:
@@ -99,7 +97,7 @@ def nests(explained: str) -> list[str]:
     return [line for line in explained.splitlines() if line.startswith("  ")]
 
 
-def pair(db: gdb.Database, texts: tuple[str, str]) -> tuple[list[str], bool]:
+def pair(db: gdb.Database, texts: tuple[str, str]) -> tuple[list[Cell], bool]:
     """The cells of a pattern that is written in two ways, and whether the answers are the same."""
     took: list[list[float]] = [[], []]
     answers = [db.execute(text).fetchall() for text in texts]
@@ -111,35 +109,46 @@ def pair(db: gdb.Database, texts: tuple[str, str]) -> tuple[list[str], bool]:
     first, second = (statistics.median(seconds) for seconds in took)
     plans = [nests(db.explain(text)) for text in texts]
     alike = "same" if plans[0] == plans[1] else "other"
-    cells = [alike, f"{1e3 * first:.1f}", f"{1e3 * second:.1f}", f"{second / first:.2f}"]
-    return cells, answers[0] == answers[1]
+    return [alike, 1e3 * first, 1e3 * second, second / first], answers[0] == answers[1]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=float, default=1e6)
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     given = parser.parse_args()
     nodes, wrong = int(given.nodes), 0
     with tempfile.TemporaryDirectory() as folder, filled(Path(folder), nodes) as db:
-        rows = [[name, *spent(db, text, nodes)] for name, text in STATEMENTS.items()]
-        pairs = []
+        rows: list[list[Cell]] = [
+            [name, *spent(db, text, nodes)] for name, text in STATEMENTS.items()
+        ]
+        pairs = list[list[Cell]]()
         for name, texts in PAIRS.items():
             cells, equal = pair(db, texts)
             pairs.append([name, *cells])
             wrong += not equal
-    tables = [
-        f"{nodes:,} nodes, {3 * nodes:,} relationships; milliseconds, without the commit.",
-        results.table(("statement", "median", "p99", "way"), rows),
-        "Patterns in one MATCH or several, and the same with a WITH between.",
-        results.table(("pattern", "plan", "without WITH", "with WITH", "ratio"), pairs),
-        "\n".join(f"- {name}: `{text}`" for name, text in STATEMENTS.items()),
-        "\n".join(f"- {name}: `{one}`, `{two}`" for name, (one, two) in PAIRS.items()),
-    ]
-    body = "\n\n".join(tables)
-    print(body)
+    times = (Column("median", "ms", 3), Column("p99", "ms", 3))
+    both = (Column("without WITH", "ms", 1), Column("with WITH", "ms", 1))
+    report = Report.of(
+        f"{nodes:,} nodes, {3 * nodes:,} relationships; times without the commit.",
+        [
+            Table.of(("statement", *times, "way"), rows),
+            Table.of(
+                ("pattern", "plan", *both, Column("ratio", decimals=2)),
+                pairs,
+                "Patterns in one MATCH or several, and the same with a WITH between.",
+            ),
+        ],
+        [
+            *(f"{name}: `{text}`" for name, text in STATEMENTS.items()),
+            *(f"{name}: `{one}`, `{two}`" for name, (one, two) in PAIRS.items()),
+        ],
+    )
+    print(report.markdown())
     if given.save:
-        results.save("One engine", body)
+        page.save(__file__, "Composition of clauses", report)
     return int(wrong > 0)
 
 

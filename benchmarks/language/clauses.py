@@ -23,8 +23,9 @@ import duckdb
 import numpy as np
 
 import gdb
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Over, Table
 from gdb.errors import QueryTimeout
 from gdb.run import operator_run as by_operators
 
@@ -163,10 +164,10 @@ def main(line: list[str] | None = None) -> int:
     add("--relationships", type=int, default=1_000_000, help="(default: 1,000,000)")
     add("--runs", type=int, default=3, help="(default: 3)")
     add("--limit", type=float, default=60.0, help="seconds over rows (default: 60)")
-    add("--save", action="store_true", help="write the table to RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     arguments = parser.parse_args(line)
     ends = graph(arguments.nodes, arguments.relationships)
-    rows, wrong = [], False
+    rows, wrong = list[tuple[Cell, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-clauses-") as folder:
         db, duck = ours(Path(folder), arguments.nodes, ends), theirs(arguments.nodes, ends)
         for one in LINES:
@@ -183,25 +184,21 @@ def main(line: list[str] | None = None) -> int:
             several = [known, found] if asked is None else [known, found, asked]
             same = {len(x) if one.some else repr(x) for x in several}
             wrong = wrong or len(same) > 1
-            rows.append(
-                (
-                    *(one.name, figures(1e3 * columns)),
-                    f"over {arguments.limit:g} s" if asked is None else figures(1e3 * by_rows),
-                    *(figures(1e3 * sql), "equal" if len(same) == 1 else "differs"),
-                )
-            )
+            slow = Over(1e3 * arguments.limit) if asked is None else 1e3 * by_rows
+            verdict = "equal" if len(same) == 1 else "differs"
+            rows.append((one.name, 1e3 * columns, slow, 1e3 * sql, verdict))
             print(*rows[-1], sep=" | ", flush=True)
         db.close()
-    header = ("query", "columns", "rows", "DuckDB", "answers")
-    asked_lines = "\n".join(f"- {one.name}: `{one.cypher}`" for one in LINES)
-    body = (
-        f"A random graph of {arguments.nodes:,} nodes and {arguments.relationships:,} relationships, milliseconds "
-        f"of processor time: the median of {arguments.runs} after the first; over rows asked once.\n\n"
-        f"{results.table(header, rows)}\n\n{asked_lines}"
+    times = (Column(name, "ms") for name in ("columns", "rows", "DuckDB"))
+    report = Report.of(
+        f"A random graph of {arguments.nodes:,} nodes and {arguments.relationships:,} relationships, processor time: "
+        f"the median of {arguments.runs} after the first; over rows run once.",
+        [Table.of(("query", *times, "answers"), rows)],
+        [f"{one.name}: `{one.cypher}`" for one in LINES],
     )
-    print(f"\n{body}")
+    print(f"\n{report.markdown()}")
     if arguments.save and not wrong:
-        results.save("Several clauses", body, "duckdb", "numpy")
+        page.save(__file__, "Several clauses", report, "duckdb", "numpy")
     return int(wrong)
 
 

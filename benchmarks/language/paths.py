@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Over, Table
 
 I64 = npt.NDArray[np.int64]
 STARTS, PAIRS = 1000, 100
@@ -260,7 +261,7 @@ def measured(
     return found
 
 
-def compared(kind: str, arguments: argparse.Namespace) -> tuple[str, bool]:
+def compared(kind: str, arguments: argparse.Namespace) -> tuple[Table, bool]:
     """The table of one graph, and whether all answers are equal."""
     ends = made(kind, arguments.nodes, arguments.edges)
     systems = [s for s in arguments.system if importlib.util.find_spec(s.lower()) is not None]
@@ -273,7 +274,7 @@ def compared(kind: str, arguments: argparse.Namespace) -> tuple[str, bool]:
         text = json.dumps({"some": of.some, "firsts": of.firsts, "seconds": of.seconds})
         (folder / "asked.json").write_text(text, encoding="utf-8")
         found = {s: measured(s, folder, arguments.repeat, arguments.timeout) for s in systems}
-    rows, right = [], True
+    rows, right = list[tuple[Cell, ...]](), True
     for number, query in enumerate(QUERIES):
         ours = found["gdb"].get(number)
         times = {s: found[s][number][1] for s in systems if number in found[s]}
@@ -284,21 +285,20 @@ def compared(kind: str, arguments: argparse.Namespace) -> tuple[str, bool]:
         )  # of one that was stopped, a run on average
         tried = [s for s in systems if s != "DuckDB" or query.sql is not None]
         cells = [
-            figures(times[s] * 1e3)
-            if s in times
-            else f"> {figures(least * 1e3)}"
-            if s in tried
-            else ""
+            times[s] * 1e3 if s in times else Over(least * 1e3) if s in tried else None
             for s in systems
         ]
-        best = min((times.get(s, least) for s in tried if s != "gdb"), default=float("nan"))
-        more = "" if any(s in times for s in tried if s != "gdb") else "> "
-        total = "differs" if len(answers) > 1 else f"{ours[0]:,}" if ours else "-"
-        ratio = f"{more}{figures(best / times['gdb'])}" if "gdb" in times and best == best else ""
+        others = [s for s in tried if s != "gdb"]
+        ratio: Cell = None
+        if "gdb" in times and others:
+            best = min(times.get(s, least) for s in others) / times["gdb"]
+            ratio = best if any(s in times for s in others) else Over(best)
+        total = "differs" if len(answers) > 1 else ours[0] if ours else None
         rows.append((query.name, total, *cells, ratio))
-    header = ("query", "answer", *(f"{s} ms" for s in systems), "times quicker than the next")
-    title = f"{kind}: {len(np.unique(ends)):,} nodes, {len(ends):,} relationships."
-    return f"{title}\n\n{results.table(header, rows)}", right
+    times_of = (Column(s, "ms") for s in systems)
+    caption = f"{kind}: {len(np.unique(ends)):,} nodes, {len(ends):,} relationships."
+    header: Header = (*("query", "answer"), *times_of, "times quicker than the next")
+    return Table.of(header, rows, caption), right
 
 
 def main(line: list[str] | None = None) -> int:
@@ -313,7 +313,7 @@ def main(line: list[str] | None = None) -> int:
     add(
         "--timeout", type=float, default=60.0, help="seconds for all times of a query (default: 60)"
     )
-    add("--save", action="store_true", help="write the section in RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--work", choices=SYSTEMS, help=argparse.SUPPRESS)
     add("--number", type=int, default=-1, help=argparse.SUPPRESS)
@@ -324,17 +324,17 @@ def main(line: list[str] | None = None) -> int:
     tables, right = [], True
     for kind in arguments.graph:
         table, same = compared(kind, arguments)
-        print(f"\n{table}", flush=True)
+        print(f"\n{table.markdown()}", flush=True)
         tables.append(table)
         right = right and same
     if arguments.save and right:
-        told = (
-            "Trails of variable length and shortest paths, milliseconds: the median of "
+        introduction = (
+            "Trails of variable length and shortest paths: the median of "
             f"{arguments.repeat} times after the first, each system in a process of its own; a query "
             f"was stopped when {arguments.repeat + 1} runs took longer than {arguments.timeout:g} s."
         )
-        body = "\n\n".join([told, *tables])
-        results.save("Paths of variable length", body, "duckdb", "kuzu", "ladybug")
+        report = Report.of(introduction, tables)
+        page.save(__file__, "Paths of variable length", report, "duckdb", "kuzu", "ladybug")
     return int(not right)
 
 

@@ -20,8 +20,9 @@ from functools import partial
 import numpy as np
 
 import gdb
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.logical.planning import planned
@@ -96,27 +97,26 @@ def main(line: list[str] | None = None) -> int:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=200, help="(default: 200)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args(line)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     with gdb.connect() as db:
         fill(db)
         snapshot = db._store.snapshot()
         for name, (text, aim) in QUERIES.items():
             found = steps(text, snapshot, arguments.repeat)
-            total = sum(found.values())
-            cells = [figures(ms) for ms in (*found.values(), total)]
-            rows.append((name, *cells, f"{aim:g}"))
-    table = results.table(
-        ("ms", "parse", "check", "operators", "bind", "plan", "in all", "aim"), rows
+            rows.append((name, *found.values(), sum(found.values()), aim))
+    names = ("parse", "check", "operators", "bind", "plan", "in all", "aim")
+    report = Report.of(
+        f"Medians of {arguments.repeat}, processor time of one thread, over a graph of {NODES:,} nodes and "
+        f"{NODES * DEGREE:,} relationships: what passes before a query of which nothing is kept can run.",
+        [Table.of(("query", *(Column(name, "ms") for name in names)), rows)],
     )
-    print(table)
+    print(report.markdown())
     if arguments.save:
-        body = (
-            f"Medians of {arguments.repeat}, processor time of one thread, over a graph of {NODES:,} nodes and "
-            f"{NODES * DEGREE:,} relationships: what passes before a query of which nothing is kept can run.\n\n{table}"
-        )
-        results.save("Understanding a query", body, "sqlglot", "numpy")
+        page.save(__file__, "Preparation of a query", report, "sqlglot", "numpy")
     return 0
 
 

@@ -24,8 +24,9 @@ from functools import partial
 from pathlib import Path
 
 import gdb
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.logical.planning import planned
@@ -165,10 +166,12 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--megabytes", type=float, default=3.6)
     parser.add_argument("--whole", type=float, default=0.36, help="megabytes of statements to run")
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args(line)
     gdb.limits.MAX_QUERY_CHARACTERS = CHARACTERS
-    rows, right = [], True
+    rows, right = list[tuple[Cell, ...]](), True
     for name, write in SCRIPTS.items():
         text, half = (write(arguments.megabytes * part) for part in (1e6, 0.5e6))
         run_size = arguments.whole if write is statements else arguments.megabytes
@@ -176,24 +179,33 @@ def main(line: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="gdb-script-", dir=arguments.folder) as folder:
             cpu, clock, number, held = run(small, Path(folder) / "store")
         right = right and held == expected(small)
-        cells = (
-            *(figures(seconds(partial(understood, one))) for one in (text, half)),
-            figures(1e3 * longest_wait(text)),
-            figures(peak(text)),
+        prepared = [seconds(partial(understood, one)) for one in (text, half)]
+        rows.append(
+            (
+                name,
+                len(text) / 1e6,
+                *prepared,
+                1e3 * longest_wait(text),
+                peak(text),
+                *(len(small) / 1e6, cpu, clock, 1e3 * cpu / number),
+            )
         )
-        whole = figures(cpu), figures(clock), f"{1e3 * cpu / number:,.2f}"
-        rows.append((name, f"{len(text) / 1e6:.1f}", *cells, f"{len(small) / 1e6:.2f}", *whole))
         print(rows[-1], file=sys.stderr)
-    head = ("", "MB", "understood, s", "half of it, s", "Ctrl-C waits, ms", "peak, MB")
-    table = results.table((*head, "run, MB", "run, CPU s", "run, s", "ms a statement, CPU"), rows)
-    print(table)
+    head = (
+        *("script", Column("size", "MB", 1), Column("prepared", "s"), Column("half of it", "s")),
+        *(Column("Ctrl-C waits", "ms"), Column("peak", "MB")),
+        *(Column("run: size", "MB", 2), Column("run: CPU", "s"), Column("run", "s")),
+        Column("CPU of a statement", "ms", 2),
+    )
+    report = Report.of(
+        "From text to a checked logical plan, processor seconds; the memory that takes, beside the text; and a "
+        "whole run into a store on disk, of which each statement is a commit. "
+        f"The aim is {AIM:g} s to prepare 3.6 MB.",
+        [Table.of(head, rows)],
+    )
+    print(report.markdown())
     if arguments.save and right:
-        body = (
-            "From text to a checked logical plan, processor seconds; the memory that takes, beside the text; and a "
-            "whole run into a store on disk, of which each statement is a commit. "
-            f"The aim is {AIM:g} s to understand 3.6 MB.\n\n{table}"
-        )
-        results.save("Scripts that write a graph", body, "numpy")
+        page.save(__file__, "Scripts that write a graph", report, "numpy")
     if not right:
         print("a store does not hold the graph that was written", file=sys.stderr)
     return int(not right)

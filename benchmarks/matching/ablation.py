@@ -26,8 +26,9 @@ from unittest.mock import patch
 import gdb
 from benchmarks.inputs import graphs
 from benchmarks.peers import data, ours, workload
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Over, Table, Wrong
 from gdb import planner
 from gdb.errors import GdbError, QueryTimeout
 from gdb.executor.plan.plan import Plan
@@ -55,7 +56,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Run:
     """One question with one pass off: the median seconds, its answer (None: over the limit), why it failed."""
 
     seconds: float
@@ -136,7 +137,7 @@ def answer(question: Question, off: frozenset[str], settings: Settings) -> int:
     return len(result) if "LIMIT" in text else int(str(result.scalar()))
 
 
-def measure(question: Question, off: frozenset[str], settings: Settings) -> Cell:
+def measure(question: Question, off: frozenset[str], settings: Settings) -> Run:
     """The median of some runs: more of short ones, fewer where they take longer than the limit together."""
     seconds: list[float] = []
     found = set()
@@ -145,11 +146,11 @@ def measure(question: Question, off: frozenset[str], settings: Settings) -> Cell
         try:
             found.add(answer(question, off, settings))
         except QueryTimeout:
-            return Cell(time.perf_counter() - start, None, OVER)
+            return Run(time.perf_counter() - start, None, OVER)
         except GdbError as error:
-            return Cell(0.0, None, f"{type(error).__name__}: {error}")
+            return Run(0.0, None, f"{type(error).__name__}: {error}")
         seconds.append(time.perf_counter() - start)
-    return Cell(statistics.median(seconds), found.pop() if len(found) == 1 else -1)
+    return Run(statistics.median(seconds), found.pop() if len(found) == 1 else -1)
 
 
 def _more(seconds: list[float], settings: Settings) -> bool:
@@ -163,8 +164,8 @@ class Row:
     """A question's cells: all passes on, and each pass off."""
 
     question: str
-    whole: Cell
-    off: dict[str, Cell]
+    whole: Run
+    off: dict[str, Run]
 
     def differing(self) -> list[str]:
         """The passes without which the answer is another, or there is none."""
@@ -175,46 +176,41 @@ class Row:
         ]
 
 
-def table(rows: list[Row], passes: Iterable[str]) -> str:
-    """Seconds with all passes, and the ratios."""
+def table(rows: list[Row], passes: Iterable[str]) -> Table:
+    """Milliseconds with all passes, and the ratios."""
     passes = list(passes)
     body = []
     for row in rows:
-        whole = "-" if row.whole.answer is None else f"{1e3 * row.whole.seconds:,.1f}"
+        whole = None if row.whole.answer is None else 1e3 * row.whole.seconds
         body.append((row.question, whole, *(_ratio(row, name) for name in passes)))
-    return results.table(("query", "ms, all on", *passes), body)
+    return Table.of(("query", Column("all on", "ms", 1), *passes), body)
 
 
-def _ratio(row: Row, name: str) -> str:
-    cell, base = row.off[name], row.whole
+def _ratio(row: Row, name: str) -> Cell:
+    run, base = row.off[name], row.whole
     if base.answer is None or not base.seconds:
-        return ""
-    if cell.answer is None:
-        over = cell.note == OVER
-        return f">{figures(cell.seconds / base.seconds)}" if over else "error"
-    return figures(cell.seconds / base.seconds) + (" differs" * (name in row.differing()))
+        return None
+    ratio = run.seconds / base.seconds
+    if run.answer is None:
+        return Over(ratio) if run.note == OVER else "error"
+    return Wrong(ratio) if name in row.differing() else ratio
 
 
-def report(rows: list[Row], passes: Iterable[str]) -> str:
+def report(rows: list[Row], passes: Iterable[str], settings: Settings) -> Report:
     """The table, and the answers that differ."""
-    lines = [table(rows, passes)]
+    threads = "all cores" if not settings.threads else f"{settings.threads} threads"
+    notes = []
     for row in rows:
         for name in row.differing():
-            note = row.off[name].note or f"{row.off[name].answer} instead of {row.whole.answer}"
-            lines.append(f"- {row.question} without {name}: {note}")
-    return "\n\n".join(lines)
-
-
-def save(text: str, arguments: argparse.Namespace) -> None:
-    """Write the section."""
-    threads = "all cores" if not arguments.threads else f"{arguments.threads} threads"
-    about = (
+            why = row.off[name].note or f"{row.off[name].answer} instead of {row.whole.answer}"
+            notes.append(f"{row.question} without {name}: {why}")
+    said = "" if notes else " The answers are the same."
+    introduction = (
         "Each pass switched off alone: how many times longer than with all on (medians of "
-        f"{arguments.runs} runs, each planned anew, through `db.execute` on the CPU, {threads}; `>`: stopped at "
-        f"{arguments.limit:g} s). The answers are the same. Counts, but for `path5` and `c4 rows` (LIMIT {LIMIT})."
-        f"\n\n{text}"
+        f"{settings.runs} runs, each planned anew, through `db.execute` on the CPU, {threads}; `>`: stopped at "
+        f"{settings.limit:g} s).{said} Counts, but for `path5` and `c4 rows` (LIMIT {LIMIT})."
     )
-    results.save("Ablation", about, "numpy", "llvmlite")
+    return Report.of(introduction, [table(rows, passes)], notes)
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -248,11 +244,11 @@ def main(line: list[str] | None = None) -> int:
                 name: measure(question, frozenset({name}), settings) for name in arguments.passes
             }
             rows.append(Row(question.name, whole, off))
-            print(table(rows[-1:], arguments.passes).splitlines()[-1], flush=True)
-    text = report(rows, arguments.passes)
-    print(f"\n{text}")
+            print(table(rows[-1:], arguments.passes).line(-1), flush=True)
+    found = report(rows, arguments.passes, settings)
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        save(text, arguments)
+        page.save(__file__, "Ablation", found, "numpy", "llvmlite")
     return int(any(row.differing() for row in rows))
 
 

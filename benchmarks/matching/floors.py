@@ -27,8 +27,9 @@ import numpy as np
 from benchmarks.inputs import graphs
 from benchmarks.peers import data, floor, kernels, ours, workload
 from benchmarks.peers.engine import Session, Settings
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 QUERIES = ("tri", "k4", "k5", "c4", "diamond", "star3", "rw6")
 BYTES = 4
@@ -112,7 +113,7 @@ def measure(
         if told is not None:
             seconds["by hand"] = hand
         found.append(Floor(files.name, query.name, count, elements(graph, query), seconds))
-        print(table(found[-1:], threads).splitlines()[-1], flush=True)
+        print(table(found[-1:], threads).line(-1), flush=True)
     return found
 
 
@@ -120,27 +121,22 @@ def _ours(threads: int) -> str:
     return f"ours, {threads} thread{'s' * (threads > 1)}"
 
 
-def table(found: list[Floor], threads: list[int]) -> str:
+def table(found: list[Floor], threads: list[int]) -> Table:
     """One row for each query."""
     ways = [*map(_ours, threads), "by hand"]
     rows = []
     for one in found:
-        row = [
-            one.query,
-            f"{one.count:,}",
-            f"{one.elements:,}",
-            figures(one.elements * BYTES / 1e6),
-        ]
+        row: list[Cell] = [one.query, one.count, one.elements, one.elements * BYTES / 1e6]
         for way in ways:
             seconds = one.seconds.get(way)
-            row += ["", ""] if not seconds else [figures(seconds), _rate(one.elements, seconds)]
+            row += [None, None] if not seconds else [seconds, one.elements / seconds / 1e6]
         rows.append(row)
-    columns = [name for way in ways for name in (f"{way}: s", "M elements / s")]
-    return results.table(("query", "count", "elements", "MB", *columns), rows)
-
-
-def _rate(number: int, seconds: float) -> str:
-    return figures(number / seconds / 1e6)
+    columns = [
+        column
+        for way in ways
+        for column in (Column(way, "s"), Column(f"{way}: rate", "10^6 elements/s"))
+    ]
+    return Table.of(("query", "count", "elements", Column("read", "MB"), *columns), rows)
 
 
 def copying(megabytes: int = 256, runs: int = 5) -> float:
@@ -180,15 +176,15 @@ def main(line: list[str] | None = None) -> int:
         for name in arguments.graph:
             files = data.made(name, folder / name, arguments.data)
             found = measure(files, arguments.query, arguments.threads, arguments.runs)
-            text = table(found, arguments.threads)
-            print(f"\n## {name}\n\n{text}\n", flush=True)
+            report = Report.of(
+                f"{files.vertices:,} vertices, {files.edges:,} edges. Elements to read at least (4 bytes each; "
+                "docs/performance.md says how they are counted), medians of ours through `db.execute` and of the "
+                f"hand-written loops of one thread. {speed}",
+                [table(found, arguments.threads)],
+            )
+            print(f"\n## {name}\n\n{report.markdown()}\n", flush=True)
             if arguments.save:
-                about = (
-                    f"{files.vertices:,} vertices, {files.edges:,} edges. Elements to read at least (4 bytes each; "
-                    "docs/performance.md tells how they are counted), medians of ours through `db.execute` and of the "
-                    f"hand-written loops of one thread. {speed}\n\n{text}"
-                )
-                results.save(f"Floors: {name}", about, "numpy", "llvmlite", "numba")
+                page.save(__file__, f"Floors: {name}", report, "numpy", "llvmlite", "numba")
     return 0
 
 

@@ -24,7 +24,9 @@ from typing import Literal
 
 import gdb
 from benchmarks.inputs import graphs, patterns
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from gdb.errors import GdbError, QueryTimeout
 
 Verdict = Literal["equal", "differs", "failed", "left out"]
@@ -107,41 +109,37 @@ def run(work: list[Task], workers: int) -> Iterator[Outcome]:
         yield from pool.map(compare, work)
 
 
-def summary(outcomes: list[Outcome]) -> str:
-    """The table by graph, and by name what was left out, differs or failed."""
-    rows = []
+def summary(outcomes: list[Outcome]) -> Table:
+    """How many counts are equal, by graph."""
+    verdicts = ("equal", "differs", "failed", "left out")
+    rows: list[tuple[Cell, ...]] = []
     for graph in [*dict.fromkeys(o.task.graph for o in outcomes), "all"]:
         mine = [o for o in outcomes if graph in (o.task.graph, "all")]
-        numbers = [
-            sum(o.verdict == v for o in mine) for v in ("equal", "differs", "failed", "left out")
-        ]
-        rows.append((graph, len(mine), *numbers, f"{sum(o.seconds for o in mine):.1f}"))
-    header = ("graph", "counts", "equal", "differ", "failed", "left out", "seconds")
-    text = results.table(header, rows)
-    for verdict in ("left out", "differs", "failed"):
-        if named := [o for o in outcomes if o.verdict == verdict]:
-            text += f"\n\n{verdict}:\n\n" + "\n".join(f"- {o.task.name} ({o.note})" for o in named)
-    return text
+        numbers = [sum(o.verdict == verdict for o in mine) for verdict in verdicts]
+        rows.append((graph, len(mine), *numbers, sum(o.seconds for o in mine)))
+    header = (
+        *("graph", "counts", "equal", "differ", "failed", "left out"),
+        Column("in all", "s", 1),
+    )
+    return Table.of(header, rows)
 
 
-def save(outcomes: list[Outcome], arguments: argparse.Namespace) -> None:
-    """Write the section for this device, with the slowest counts by name."""
+def report(outcomes: list[Outcome], arguments: argparse.Namespace) -> Report:
+    """The table by graph, the slowest counts by name, and what was left out, differs or failed."""
     slowest = sorted((o for o in outcomes if o.verdict == "equal"), key=lambda o: -o.seconds)[:12]
-    rows = [(o.task.name, f"{o.found:,}", f"{o.seconds:.2f}") for o in slowest]
-    body = (
+    rows = [(o.task.name, o.found, o.seconds) for o in slowest]
+    header = (*("query", "count"), Column("time", "s", 2))
+    return Report.of(
         "Every known count of the graphs, in the four semantics, and the 200 published query graphs of hprd; "
         f"each a query of its own through `execute(..., device={arguments.device!r})`, "
-        f"left out over {arguments.timeout:g} s. {arguments.workers} at a time.\n\n"
-        f"{summary(outcomes)}\n\nThe slowest:\n\n{results.table(('query', 'count', 'seconds'), rows)}"
-    )
-    results.save(
-        f"Truth on {arguments.device}",
-        body,
-        "numpy",
-        "llvmlite",
-        "duckdb",
-        "cupy-cuda12x",
-        "cupy-cuda13x",
+        f"left out over {arguments.timeout:g} s. {arguments.workers} at a time.",
+        [summary(outcomes), Table.of(header, rows, "The slowest:")],
+        [
+            f"{verdict}: {o.task.name} ({o.note})"
+            for verdict in ("left out", "differs", "failed")
+            for o in outcomes
+            if o.verdict == verdict
+        ],
     )
 
 
@@ -160,7 +158,9 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--workers", type=int, default=1, help="processes that query at a time (default: 1)"
     )
-    parser.add_argument("--save", action="store_true", help="write the section in RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     return parser.parse_args(line)
 
 
@@ -177,9 +177,11 @@ def main(line: list[str] | None = None) -> int:
         for outcome in run(work, arguments.workers):
             print(outcome, flush=True)
             outcomes.append(outcome)
-    print(f"\n{summary(outcomes)}")
+    found = report(outcomes, arguments)
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        save(outcomes, arguments)
+        took_part = ("numpy", "llvmlite", "duckdb", "cupy-cuda12x", "cupy-cuda13x")
+        page.save(__file__, f"Known counts on {arguments.device}", found, *took_part)
     return int(any(o.verdict in ("differs", "failed") for o in outcomes))
 
 

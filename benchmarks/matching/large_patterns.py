@@ -29,8 +29,9 @@ import numpy.typing as npt
 
 import gdb
 from benchmarks.inputs import graphs
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Table
 from gdb import planner
 from gdb.errors import CountOverflow, QueryTimeout
 from gdb.executor.plan.plan import Plan
@@ -38,6 +39,7 @@ from gdb.executor.plan.plan import Plan
 ROWS = 100_000
 MODE = "DIFFERENT NODES"
 SIZES = (12, 16, 24, 32)
+PERCENTILES = (("plan", "p50"), ("plan", "p99"), ("all", "p50"), ("all", "p90"))
 WALKED = 24  # query graphs of one walked graph, size and density
 
 
@@ -342,27 +344,22 @@ def wrong(asked: list[Asked]) -> list[Asked]:
     return found
 
 
-def report(sets: dict[str, list[Asked]]) -> str:
-    """A table of times, one of estimates, and the questions left unsolved."""
-    times, errors = [], []
+def report(sets: dict[str, list[Asked]], queries: int, limit: float, threads: int) -> Report:
+    """A table of times, one of estimates, and the questions left unsolved.
+
+    Parameters
+    ----------
+    queries : of each set, 0 for all.
+    limit : seconds for one question.
+    threads : 0 for all cores.
+    """
+    times, errors = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
     for name, asked in sets.items():
         known = truth_of(asked)
         for kind in ("rows", "count"):
             these = [a for a in asked if a.kind == kind]
-            if not these:
-                continue
-            solved = [a for a in these if a.end == "solved"]
-            ends = [sum(a.end == end for a in these) for end in ("timeout", "overflow")]
-            plans = [1e3 * a.planning for a in solved] or [0.0]
-            whole = [1e3 * a.seconds for a in these]
-            times.append(
-                (
-                    *(name, kind, len(these), *ends),
-                    *(figures(n) for n in np.percentile(plans, (50, 99)).tolist()),
-                    *(figures(n) for n in np.percentile(whole, (50, 90)).tolist()),
-                    figures(sum(whole) / 1e3),
-                )
-            )
+            if these:
+                times.append((name, kind, *_times(these)))
         judged = [
             q_error(known[a.query.name], a.expected)
             for a in asked
@@ -370,29 +367,45 @@ def report(sets: dict[str, list[Asked]]) -> str:
         ]
         if judged:
             shares = np.percentile(judged, (50, 90, 95)).tolist()
-            errors.append((name, len(judged), *(figures(n) for n in (*shares, max(judged)))))
-    head = ("set", "question", "queries", "timeout", "over 2^63", "plan p50 ms", "plan p99 ms")
-    parts = [results.table((*head, "all p50 ms", "all p90 ms", "sum s"), times)]
-    parts.append(results.table(("set", "counts known", "q-error p50", "p90", "p95", "max"), errors))
+            errors.append((name, len(judged), *shares, max(judged)))
+    spans = (Column(f"{part} {p}", "ms") for part, p in PERCENTILES)
+    head: Header = (
+        "set",
+        "question",
+        "queries",
+        "timeout",
+        "over 2^63",
+        *spans,
+        Column("sum", "s"),
+    )
+    judgements = ("set", "counts known", "q-error p50", "p90", "p95", "max")
     left = [
         f"{a.query.name} ({a.kind})" for each in sets.values() for a in each if a.end == "timeout"
     ]
-    parts.append(f"Unsolved: {', '.join(left) or 'none'}.")
+    notes = [f"Unsolved: {', '.join(left) or 'none'}"]
     for each in sets.values():
-        parts += [f"- {a.query.name} {a.kind} differs: {a.found:,}" for a in wrong(each)]
-    return "\n\n".join(parts)
-
-
-def save(text: str, arguments: argparse.Namespace) -> None:
-    """Write the section."""
-    threads = f"{arguments.threads} threads" if arguments.threads else "all cores"
-    number = f"{arguments.queries} of each set" if arguments.queries else "all"
-    body = (
-        f"Query graphs of 12 to 32 vertices ({number}), embeddings with different nodes, each asked once; "
-        f"the first {ROWS:,} rows of ids, and `count(*)`; limit {arguments.limit:g} s, CPU, {threads}. The q-error is "
-        f"that of the expected number of embeddings, where the count is known.\n\n{text}"
+        notes += [f"{a.query.name} {a.kind} differs: {a.found:,}" for a in wrong(each)]
+    cores = f"{threads} threads" if threads else "all cores"
+    number = f"{queries} of each set" if queries else "all"
+    introduction = (
+        f"Query graphs of 12 to 32 vertices ({number}), embeddings with different nodes, each run once; "
+        f"the first {ROWS:,} rows of ids, and `count(*)`; limit {limit:g} s, CPU, {cores}. The q-error is "
+        "that of the expected number of embeddings, where the count is known."
     )
-    results.save("Large patterns", body, "numpy", "llvmlite", "duckdb")
+    tables = [Table.of(head, times), Table.of(judgements, errors)]
+    return Report.of(introduction, tables, notes)
+
+
+def _times(asked: list[Asked]) -> tuple[Cell, ...]:
+    """The number of questions, how many had no end, percentiles of milliseconds, and all seconds."""
+    solved = [a for a in asked if a.end == "solved"]
+    ends = [sum(a.end == end for a in asked) for end in ("timeout", "overflow")]
+    plans = [1e3 * a.planning for a in solved] or [0.0]
+    whole = [1e3 * a.seconds for a in asked]
+    return (
+        *(len(asked), *ends, *np.percentile(plans, (50, 99)).tolist()),
+        *(*np.percentile(whole, (50, 90)).tolist(), sum(whole) / 1e3),
+    )
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -430,10 +443,10 @@ def main(line: list[str] | None = None) -> int:
                         asked.append(one)
                         if arguments.list:
                             _print(one)
-    text = report(sets)
-    print(f"\n{text}")
+    found = report(sets, arguments.queries, arguments.limit, arguments.threads)
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        save(text, arguments)
+        page.save(__file__, "Large patterns", found, "numpy", "llvmlite", "duckdb")
     return int(any(wrong(asked) for asked in sets.values()))
 
 

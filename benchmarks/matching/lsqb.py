@@ -29,11 +29,13 @@ from pathlib import Path
 
 from benchmarks.inputs import graphs, lsqb_graph
 from benchmarks.matching.lsqb_systems import MEMORY_GB, NUMBERS, SYSTEMS, counts, queries
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Over, Table, figures
 
 LOADING = 1200.0  # seconds that a graph may take
 CURE = "pip install ladybug neug arcadedb-embedded"
+LATE = "over the timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def measure(name: str, folder: Path, data: Path, repeat: int, timeout: float) ->
                 try:
                     count = system.count(number, text, timeout)
                 except TimeoutError:
-                    count, failed = -1, "over the timeout"
+                    count, failed = -1, LATE
                 except (
                     Exception
                 ) as error:  # the other queries go on: each system has errors of its own
@@ -129,25 +131,25 @@ def agreed(found: dict[str, Answers]) -> dict[int, int]:
     return known
 
 
-def report(found: dict[str, Answers], known: dict[int, int]) -> str:
-    """The table."""
-    header = ["query", "count"]
-    header += [f"{name}, {what} ms" for name in found for what in ("first", "again")]
+def table(found: dict[str, Answers], known: dict[int, int], timeout: float) -> Table:
+    """One row for each query; a system that was stopped is over the timeout in its first column."""
+    header: list[str | Column] = ["query", "count"]
+    header += [Column(f"{name}, {what}", "ms") for name in found for what in ("first", "again")]
     rows = []
     for number, count in known.items():
-        cells: list[str] = [f"q{number}", f"{count:,}" if count != -1 else "?"]
+        cells: list[Cell] = [f"q{number}", count if count != -1 else "?"]
         for answers in found.values():
             one = answers.asked.get(number)
             if one is None:
-                cells += [answers.ended, "-"]
+                cells += [answers.ended, None]
             elif one.count == -1:
-                cells += [one.failed, "-"]
+                cells += [Over(1e3 * timeout) if one.failed == LATE else one.failed, None]
             elif one.count != count:
-                cells += [f"{one.count:,}, which is wrong", "-"]
+                cells += [f"{one.count:,}, which is wrong", None]
             else:
-                cells += [figures(1e3 * one.first), figures(1e3 * one.again)]
+                cells += [1e3 * one.first, 1e3 * one.again]
         rows.append(cells)
-    return results.table(header, rows)
+    return Table.of(header, rows)
 
 
 def wrong(found: dict[str, Answers], known: dict[int, int]) -> list[str]:
@@ -198,21 +200,21 @@ def main(line: list[str] | None = None) -> int:
     if not found:
         return 2
     known = agreed(found) if arguments.generate else counts(arguments.data, arguments.graph)
-    table, different = report(found, known), wrong(found, known)
+    different = wrong(found, known)
     loads = ", ".join(f"{name} {figures(one.load)}" for name, one in found.items())
-    print(f"\n{what}; seconds to load: {loads}\n\n{table}")
+    report = Report.of(
+        f"The nine queries on {what}: the first time that a process runs it, and the median of {arguments.repeat} "
+        f"times after it; another query ran before; a query was stopped after {arguments.timeout:g} s. DuckDB has the "
+        f"nine in SQL over its tables of pairs, and {MEMORY_GB} GB of memory, as ladybug. Seconds to load: {loads}.",
+        [table(found, known, arguments.timeout)],
+    )
+    print(f"\n{report.markdown()}")
     late = "gdb" in found and any(
         found["gdb"].asked.get(n, Asked(-1, 0, 0)).count == -1 for n in NUMBERS
     )
     if arguments.save and not different:
-        body = (
-            f"The nine queries on {what}, milliseconds: the first time that a process asks it, and the median "
-            f"of {arguments.repeat} times after it; another query was asked before; a "
-            f"query was stopped after {arguments.timeout:g} s. DuckDB has the "
-            f"nine in SQL over its tables of pairs, and {MEMORY_GB} GB of memory, as ladybug. Seconds to load: "
-            f"{loads}.\n\n{table}"
-        )
-        results.save(f"LSQB: {title}", body, "duckdb", "ladybug", "neug", "arcadedb-embedded")
+        peers = ("duckdb", "ladybug", "neug", "arcadedb-embedded")
+        page.save(__file__, f"LSQB: {title}", report, *peers)
     return int(bool(different or late))
 
 

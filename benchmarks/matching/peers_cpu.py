@@ -25,7 +25,9 @@ from pathlib import Path
 from benchmarks.peers import data, engine, measure, report, workload
 from benchmarks.peers.engine import Settings
 from benchmarks.peers.worker import Job
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import figures
 
 CURE = "pip install kuzu ladybug igraph python-graphblas pyarrow"
 _PROBE = """
@@ -165,19 +167,19 @@ def _tell(graph: str, row: str, query: str, cell: measure.Measured) -> None:
     """Print a line on what was just measured."""
     numbers = cell.note
     if cell.runs:
-        numbers = f"{cell.runs[0].count:>20,}  {report.figures(cell.seconds):>10} s  {cell.note}"
+        numbers = f"{cell.runs[0].count:>20,}  {figures(cell.seconds):>10} s  {cell.note}"
     print(f"{graph:<8} {query:<8} {row:<16} {cell.outcome:<12} {numbers}", flush=True)
 
 
-def save(found: report.GraphReport, plan: Plan) -> None:
-    """Write the graph's section in RESULTS.md."""
+def whole(found: report.GraphReport, plan: Plan) -> Report:
+    """The report of a graph, and how it was measured."""
     versions = ", ".join(f"{n} {e.version}" for n, e in plan.engines.items() if e.version)
-    body = (
+    introduction = (
         f"Each engine and query in a process of its own, opened before the clock starts, stopped at "
         f"{plan.limits.run:g} s; the peers use all cores. ours: through `db.execute`, from a store on disk. "
-        f"floor: kernels of one thread, by hand. Peers: {versions or 'none'}.\n\n{report.text(found)}"
+        f"floor: kernels of one thread, by hand. Peers: {versions or 'none'}."
     )
-    results.save(f"Peers on the CPU: {found.graph}", body, "numpy", "llvmlite", "numba", "duckdb")
+    return report.report(found, introduction)
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -229,7 +231,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
         type=Path,
         help="keep graphs and stores here; empty it when ours changes its format",
     )
-    add("--save", action="store_true", help="write a section for each graph in RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     arguments = parser.parse_args(line)
     if arguments.peer_python is not None and not arguments.peer_python.is_file():
         parser.error(f"--peer-python: there is no {arguments.peer_python}")
@@ -270,9 +272,11 @@ def main(line: list[str] | None = None) -> int:
         for name in arguments.graph:
             queries = arguments.query or workload.SUBSETS.get(name, workload.NAMES)
             found = compare(name, queries, plan, folder)
-            print(f"\n## {name}\n\n{report.text(found)}\n", flush=True)
+            told = whole(found, plan)
+            print(f"\n## {name}\n\n{told.markdown()}\n", flush=True)
             if arguments.save:
-                save(found, plan)
+                took_part = ("numpy", "llvmlite", "numba", "duckdb")
+                page.save(__file__, f"Peers on the CPU: {name}", told, *took_part)
             ours = [cell for (row, _), cell in found.cells.items() if report.is_ours(row)]
             wrong = wrong or bool(report.disagreements(found))
             wrong = wrong or any(cell.outcome == "failed" for cell in ours)

@@ -25,8 +25,9 @@ import numpy as np
 
 import gdb
 from benchmarks.inputs import graphs, patterns
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 GOALS = (0.015, 0.2)  # seconds: how many queries take longer
 SLOWEST = 10
@@ -107,7 +108,7 @@ def steps(asked: list[Asked]) -> list[str]:
     return list(dict.fromkeys(name for a in asked for name in a.steps))
 
 
-def distribution(asked: list[Asked]) -> str:
+def distribution(asked: list[Asked]) -> Table:
     """Median, p90 and largest, of the whole and of each step; how many are over the goals."""
     lists = {"end to end": [a.seconds for a in asked]}
     for step in steps(asked):
@@ -115,50 +116,50 @@ def distribution(asked: list[Asked]) -> str:
     lists["between"] = [a.between for a in asked]
     lists["garbage collection in all"] = [a.collected for a in asked]
     if any(a.again for a in asked):
-        lists["asked again"] = [a.again for a in asked]
-    rows = []
+        lists["run again"] = [a.again for a in asked]
+    rows: list[tuple[Cell, ...]] = []
     for name, seconds in lists.items():
         numbers = [*np.percentile(seconds, (50, 90)).tolist(), max(seconds), sum(seconds)]
         over = [sum(s > goal for s in seconds) for goal in GOALS]
-        rows.append((name, *(figures(1e3 * n) for n in numbers), *over))
-    header = ("ms", "median", "p90", "max", "sum", *(f"over {1e3 * goal:g} ms" for goal in GOALS))
-    return results.table(header, rows)
+        rows.append((name, *(1e3 * n for n in numbers), *over))
+    times = (Column(name, "ms") for name in ("median", "p90", "max", "sum"))
+    return Table.of(("step", *times, *(f"over {1e3 * goal:g} ms" for goal in GOALS)), rows)
 
 
-def slowest(asked: list[Asked]) -> str:
+def slowest(asked: list[Asked]) -> Table:
     """The slowest first executions, by step."""
     worst = sorted(asked, key=lambda a: -a.seconds)[:SLOWEST]
     names = steps(worst)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for a in worst:
-        parts = (figures(1e3 * a.steps.get(step, 0.0)) for step in names)
-        collected = figures(1e3 * a.collected)
-        rows.append((a.pattern.name, f"{a.count:,}", figures(1e3 * a.seconds), *parts, collected))
-    return results.table(("query", "count", "ms", *names, "garbage"), rows)
+        parts = (1e3 * a.steps.get(step, 0.0) for step in names)
+        rows.append((a.pattern.name, a.count, 1e3 * a.seconds, *parts, 1e3 * a.collected))
+    times = (Column(name, "ms") for name in ("in all", *names, "garbage"))
+    return Table.of(("query", "count", *times), rows, "The slowest, by step:")
 
 
-def report(asked: list[Asked]) -> str:
-    """Both tables, and the counts that differ."""
+def report(asked: list[Asked], warm_up: int, threads: int) -> Report:
+    """Both tables, and the counts that differ.
+
+    Parameters
+    ----------
+    warm_up : queries of other shapes that the process answered before.
+    threads : of a query, 0 for all cores.
+    """
     right = sum(a.right for a in asked)
-    parts = [distribution(asked), "The slowest, ms by step:", slowest(asked)]
-    parts.append(f"{right} of {len(asked)} counts are the published ones.")
+    notes = [f"{right} of {len(asked)} counts are the published ones"]
     for a in asked:
         if not a.right:
             known = a.pattern.counts["isomorphisms"]
-            parts.append(f"- {a.pattern.name} differs: {a.count:,}, published {known:,}")
-    return "\n\n".join(parts)
-
-
-def save(asked: list[Asked], arguments: argparse.Namespace) -> None:
-    """Write the section."""
-    threads = f"{arguments.threads} threads" if arguments.threads else "all cores"
-    body = (
+            notes.append(f"{a.pattern.name} differs: {a.count:,}, published {known:,}")
+    cores = f"{threads} threads" if threads else "all cores"
+    introduction = (
         f"{len(asked)} published query graphs (16 vertices, dense) on hprd, embeddings with different nodes; each "
-        f"asked for the first time by a process that answered {arguments.warm_up} queries of other shapes before, "
-        f"through `db.execute` on a store on disk, {threads}. Milliseconds from the text to the count; `between` "
-        f"belongs to no step.\n\n{report(asked)}"
+        f"run for the first time by a process that answered {warm_up} queries of other shapes before, "
+        f"through `db.execute` on a store on disk, {cores}. From the text to the count; `between` "
+        "belongs to no step."
     )
-    results.save("Query graphs of hprd, each new", body, "numpy", "llvmlite", "duckdb")
+    return Report.of(introduction, [distribution(asked), slowest(asked)], notes)
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -190,9 +191,11 @@ def main(line: list[str] | None = None) -> int:
             for text in WARM_UP[: arguments.warm_up]:
                 db.execute(text, device="cpu", threads=arguments.threads)
             asked = list(ask(db, queries, threads=arguments.threads, repeat=arguments.repeat))
-    print(f"\n{report(asked)}")
+    found = report(asked, arguments.warm_up, arguments.threads)
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        save(asked, arguments)
+        title = "Query graphs of hprd, each new"
+        page.save(__file__, title, found, "numpy", "llvmlite", "duckdb")
     return int(not all(a.right for a in asked))
 
 

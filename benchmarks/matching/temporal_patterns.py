@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 import gdb
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Over, Table
 from gdb.errors import QueryTimeout
 from gdb.executor.gpu import special
 from gdb.executor.gpu.device import absence
@@ -194,27 +195,27 @@ def tables(accounts: Path, path: Path) -> duckdb.DuckDBPyConnection:
 
 def line_of(
     subject: Subject, found: dict[str, Timed], other: Timed, devices: list[str]
-) -> list[str]:
+) -> list[Cell]:
     """A row of the table."""
-    over = ">" if other.count is None else ""
-    row = [
+    row: list[Cell] = [
         subject.name,
-        _shown(next((t.count for t in found.values() if t.count is not None), None)),
+        next((t.count for t in found.values() if t.count is not None), None),
     ]
     for device in devices:
         one = found[device]
-        row += [figures(one.first), (">" if one.count is None else "") + figures(one.seconds)]
+        row += [one.first, _bounded(one, one.seconds)]
         if device != "cpu":
-            row.append(figures(one.kernel) if one.count is not None else "")
-    row.append(over + figures(other.seconds))
+            row.append(one.kernel if one.count is not None else None)
+    row.append(_bounded(other, other.seconds))
     for device in devices:
         one = found[device]
-        row.append("" if one.count is None else over + figures(other.seconds / one.seconds))
+        row.append(None if one.count is None else _bounded(other, other.seconds / one.seconds))
     return row
 
 
-def _shown(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"
+def _bounded(timed: Timed, value: float) -> Cell:
+    """A value, or that it is more where the query was stopped."""
+    return Over(value) if timed.count is None else value
 
 
 def main(line: list[str] | None = None) -> int:
@@ -235,14 +236,16 @@ def main(line: list[str] | None = None) -> int:
     add("--limit", type=float, default=60.0, help="seconds for each query (default: 60)")
     add("--runs", type=int, default=3, help="(default: 3)")
     add("--device", nargs="+", help="(default: cpu, and cuda where there is one)")
-    add("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
     arguments = parser.parse_args(line)
     devices: list[str] = arguments.device or ["cpu", *(["cuda"] if absence() is None else [])]
-    header = ["pattern", "count"]
+    times = list[Column]()
     for device in devices:
-        header += [f"{device} first", device] + (["kernel"] if device != "cpu" else [])
-    header += ["DuckDB", *(f"DuckDB / {device}" for device in devices)]
-    rows, wrong = [], False
+        kernel = [Column("kernel", "s")] if device != "cpu" else []
+        times += [Column(f"{device} first", "s"), Column(device, "s"), *kernel]
+    ratios = (Column(f"DuckDB / {device}") for device in devices)
+    header: Header = (*("pattern", "count"), *times, Column("DuckDB", "s"), *ratios)
+    rows, wrong = list[list[Cell]](), False
     with (
         tempfile.TemporaryDirectory(prefix="gdb-temporal-") as folder,
         gdb.connect(Path(folder) / "t.gdb") as db,
@@ -260,14 +263,16 @@ def main(line: list[str] | None = None) -> int:
             wrong = wrong or len(counts) > 1
             rows.append(line_of(subject, found, other, devices))
             print(*rows[-1], "" if len(counts) < 2 else f"counts differ: {counts}", flush=True)
-    body = (
+    report = Report.of(
         f"{stats.edges:,} transfers of 30 days between {stats.vertices:,} accounts, a window of "
-        f"{arguments.window:,} s; seconds, `>`: stopped at the limit.\n\n{results.table(header, rows)}"
+        f"{arguments.window:,} s; `>`: stopped at the limit.",
+        [Table.of(header, rows)],
     )
-    print(f"\n{body}")
+    print(f"\n{report.markdown()}")
     if arguments.save and not wrong:
         title = "Temporal patterns" + (" on a GPU" if len(devices) > 1 else "")
-        results.save(title, body, "numpy", "duckdb", "llvmlite", "cupy-cuda12x", "cupy-cuda13x")
+        took_part = ("numpy", "duckdb", "llvmlite", "cupy-cuda12x", "cupy-cuda13x")
+        page.save(__file__, title, report, *took_part)
     return int(wrong)
 
 

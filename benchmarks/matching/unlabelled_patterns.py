@@ -23,8 +23,9 @@ from typing import Literal
 import gdb
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED, PUBLISHED_NAMES, Subject, absent, read_subjects
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Over, Table
 from gdb.errors import GdbError, QueryTimeout
 
 Verdict = Literal["equal", "counted", "differs", "failed", "over the limit"]
@@ -62,69 +63,64 @@ def measure(db: gdb.Database, subject: Subject, limit: float, device: str, threa
     return Outcome(subject, verdict, count, seconds, dict(result.summary.seconds))
 
 
-def table(outcomes: list[Outcome], limit: float) -> str:
+def table(outcomes: list[Outcome], limit: float) -> Table:
     """One row for each pattern."""
     systems = list(dict.fromkeys(s for o in outcomes for s in o.subject.milliseconds))
     rows = []
     for o in outcomes:
         pattern = o.subject.pattern
-        row = [pattern.name, len(pattern.vertices), len(pattern.edges)]
-        row += ["-" if o.count is None else f"{o.count:,}", _seconds(o, limit)]
-        row += [_step(o, "plan"), _step(o, "run")]
+        row: list[Cell] = [pattern.name, len(pattern.vertices), len(pattern.edges)]
+        row += [o.count, _seconds(o, limit), o.steps.get("plan"), o.steps.get("run")]
         row += [_published(o.subject, system) for system in systems]
         rows.append((*row, _ratio(o), o.verdict))
-    header = ("pattern", "vertices", "edges", "count", "seconds", "plan", "run", *systems)
-    return results.table((*header, "ours / best", "verdict"), rows)
+    times = (Column(name, "s") for name in ("in all", "plan", "run", *systems))
+    header: Header = (*("pattern", "vertices", "edges", "count"), *times, "ours / best", "verdict")
+    return Table.of(header, rows)
 
 
-def _seconds(outcome: Outcome, limit: float) -> str:
+def _seconds(outcome: Outcome, limit: float) -> Cell:
     if outcome.count is not None:
-        return figures(outcome.seconds)
-    return f">{limit:g}" if outcome.verdict == "over the limit" else "error"
+        return outcome.seconds
+    return Over(limit) if outcome.verdict == "over the limit" else "error"
 
 
-def _step(outcome: Outcome, name: str) -> str:
-    return figures(outcome.steps[name]) if name in outcome.steps else ""
-
-
-def _published(subject: Subject, system: str) -> str:
+def _published(subject: Subject, system: str) -> Cell:
     if system not in subject.milliseconds:
-        return ""
+        return None
     milliseconds = subject.milliseconds[system]
-    return "stopped" if milliseconds is None else figures(milliseconds / 1e3)
+    return "stopped" if milliseconds is None else milliseconds / 1e3
 
 
-def _ratio(outcome: Outcome) -> str:
+def _ratio(outcome: Outcome) -> Cell:
     best = outcome.subject.best
-    return "" if outcome.count is None or best is None else figures(outcome.seconds / best)
+    return None if outcome.count is None or best is None else outcome.seconds / best
 
 
-def summary(outcomes: list[Outcome], limit: float) -> str:
+def notes(outcomes: list[Outcome], limit: float) -> list[str]:
     """How many are done, what differs and what failed."""
     done = sum(o.count is not None for o in outcomes)
     equal = sum(o.verdict == "equal" for o in outcomes)
     lines = [
         f"{done} of {len(outcomes)} within {limit:g} s; {equal} of them have the published count, "
-        f"{sum(o.verdict == 'counted' for o in outcomes)} have no published count."
+        f"{sum(o.verdict == 'counted' for o in outcomes)} have no published count"
     ]
     for o in outcomes:
         if o.verdict == "differs":
-            lines.append(f"- {o.subject.pattern.name} differs: published {o.subject.count:,}")
+            lines.append(f"{o.subject.pattern.name} differs: published {o.subject.count:,}")
         elif o.verdict == "failed":
-            lines.append(f"- {o.subject.pattern.name} failed: {o.note}")
-    return "\n".join(lines)
+            lines.append(f"{o.subject.pattern.name} failed: {o.note}")
+    return lines
 
 
-def save(outcomes: list[Outcome], arguments: argparse.Namespace) -> None:
-    """Write the section for this graph and device."""
-    body = (
+def report(outcomes: list[Outcome], device: str, limit: float) -> Report:
+    """What was counted on a device."""
+    return Report.of(
         "Unlabelled query graphs of 5 to 7 vertices, embeddings with different nodes, each once through "
-        f"`execute(..., device={arguments.device!r}, timeout={arguments.limit:g})`, seconds with parsing and "
-        "planning. The other systems: GPU time on an H200, as published (stopped: over 10 to 15 s).\n\n"
-        f"{table(outcomes, arguments.limit)}\n\n{summary(outcomes, arguments.limit)}"
+        f"`execute(..., device={device!r}, timeout={limit:g})`, with parsing and planning. The other systems: GPU time "
+        "on an H200, as published (stopped: over 10 to 15 s).",
+        [table(outcomes, limit)],
+        notes(outcomes, limit),
     )
-    title = f"Decomposition: {arguments.graph} on {arguments.device}"
-    results.save(title, body, "numpy", "llvmlite", "cupy-cuda12x", "cupy-cuda13x")
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -158,9 +154,11 @@ def main(line: list[str] | None = None) -> int:
                 outcomes.append(outcome)
                 name, seconds = subject.pattern.name, outcome.seconds
                 print(f"{name:<8} {seconds:10.3f} s  {outcome.verdict}", flush=True)
-    print(f"\n{table(outcomes, arguments.limit)}\n\n{summary(outcomes, arguments.limit)}")
+    found = report(outcomes, arguments.device, arguments.limit)
+    print(f"\n{found.markdown()}")
     if arguments.save:
-        save(outcomes, arguments)
+        title = f"Unlabelled patterns: {arguments.graph} on {arguments.device}"
+        page.save(__file__, title, found, "numpy", "llvmlite", "cupy-cuda12x", "cupy-cuda13x")
     return int(any(o.verdict in ("differs", "failed") for o in outcomes))
 
 

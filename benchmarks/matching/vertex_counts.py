@@ -23,9 +23,10 @@ import numpy as np
 
 import gdb
 from benchmarks.inputs import graphs
-from benchmarks.peers.report import figures
-from benchmarks.report import results
-from gdb.answer.entities import Cell
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Over, Table
+from gdb.answer import entities
 from gdb.errors import QueryTimeout
 from gdb.physical import counting
 
@@ -41,7 +42,7 @@ PATTERNS = {
     "4-clique": "(a)-[]-(b)-[]-(c)-[]-(d)-[]-(a)-[]-(c), (b)-[]-(d)",
 }
 T = TypeVar("T")
-Row: TypeAlias = "tuple[Cell, ...]"
+Row: TypeAlias = "tuple[entities.Cell, ...]"
 
 
 def timed(work: Callable[[], T], runs: int) -> tuple[T, float]:
@@ -92,7 +93,7 @@ def main(line: list[str] | None = None) -> int:
     arguments = parser.parse_args(line)
     if graphs.absent(arguments.data):
         return 2
-    rows, wrong = [], False
+    rows, wrong = list[tuple[Cell, ...]](), False
     edges = arguments.data / FILES[arguments.graph]
     with (
         tempfile.TemporaryDirectory(prefix="gdb-counts-") as folder,
@@ -111,32 +112,26 @@ def main(line: list[str] | None = None) -> int:
                 db, name, arguments.limit, arguments.runs, arguments.device
             )
             right = listed is None or listed == counted
-            peer = ""
+            peer: Cell = None
             if name == "triangle":
                 same, took = triangles(edges, counted, arguments.runs)
-                right, peer = right and same, figures(took)
+                right, peer = right and same, took
             wrong = wrong or not right
-            than = "> " if listed is None else ""
-            rows.append(
-                (
-                    *(name, figures(seconds), f"{than}{figures(longer)}"),
-                    *(
-                        f"{than}{figures(longer / seconds)}",
-                        peer,
-                        "equal" if right else "differs",
-                    ),
-                )
-            )
+            long, ratio = longer, longer / seconds
+            spans = (long, ratio) if listed is not None else (Over(long), Over(ratio))
+            verdict = "equal" if right else "differs"
+            rows.append((name, seconds, *spans, peer, verdict))
             print(*rows[-1], flush=True)
-    header = ("pattern", "counted s", "listed s", "times quicker", "networkx s", "answers")
-    body = (
-        f"{arguments.graph}: the ten vertices with the most embeddings, seconds.\n\n"
-        f"{results.table(header, rows)}"
+    header = (
+        *("pattern", Column("counted", "s"), Column("listed", "s"), "times quicker"),
+        *(Column("networkx", "s"), "answers"),
     )
-    print(f"\n{body}")
+    about = f"{arguments.graph}: the ten vertices with the most embeddings."
+    report = Report.of(about, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     if arguments.save and not wrong:
         on = "" if arguments.device == "cpu" else "GPU: c"
-        results.save(f"{on or 'C'}ounts of each vertex", body, "numpy", "networkx")
+        page.save(__file__, f"{on or 'C'}ounts of each vertex", report, "numpy", "networkx")
     return int(wrong)
 
 

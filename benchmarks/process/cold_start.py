@@ -25,8 +25,9 @@ from pathlib import Path
 
 import gdb
 from benchmarks.inputs import graphs
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRIANGLE = "MATCH DIFFERENT NODES (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
@@ -124,7 +125,7 @@ def _people(store: Path) -> None:
         db.compact()
 
 
-def table(found: dict[str, dict[str, list[Start]]]) -> str:
+def table(found: dict[str, dict[str, list[Start]]]) -> Table:
     """One row for each query and state of the cache: medians by part, and the least CPU time."""
     parts = (
         "cpu",
@@ -138,7 +139,7 @@ def table(found: dict[str, dict[str, list[Start]]]) -> str:
         "run",
         "between",
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for query, states in found.items():
         for state, several in states.items():
             if several:
@@ -148,8 +149,9 @@ def table(found: dict[str, dict[str, list[Start]]]) -> str:
                     )
                     for part in parts
                 ]
-                rows.append((query, state, len(several), *map(figures, seconds)))
-    return results.table(("query", "cache", "processes", *parts), rows)
+                rows.append((query, state, len(several), *seconds))
+    times = (Column(part, "s") for part in parts)
+    return Table.of(("query", "cache", "processes", *times), rows)
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -174,18 +176,18 @@ def main(line: list[str] | None = None) -> int:
             name: starts(store, text, arguments.empty, arguments.warm)
             for name, text in queries.items()
         }
-        text = table(found | first_answers(Path(temporary), arguments.warm))
-    print(text)
+        measured = table(found | first_answers(Path(temporary), arguments.warm))
+    report = Report.of(
+        "From before `import gdb` to the first answer, a fresh process each, the files and their bytecode in memory; "
+        "medians, and the least CPU time (`cpu`: all threads, from the start of Python). The first two queries run on "
+        f"hprd, the others on a graph of {PEOPLE:,} nodes and {PEOPLE * KNOWN:,} relationships. `empty`: the folder of "
+        "kernels is empty; parse, bind, plan and run are parts of execute, and the modules that a part is the first to "
+        "need are loaded in it; `between` is loaded outside them.",
+        [measured],
+    )
+    print(report.markdown())
     if arguments.save:
-        about = (
-            "Seconds from before `import gdb` to the first answer, a fresh process each, the files and their "
-            "bytecode in memory; medians, and the least CPU time (`cpu`: all threads, from the start of Python). The "
-            "first two queries run on hprd, the others on a graph of 2,000 nodes and "
-            "10,000 relationships. `empty`: the folder of kernels is empty; parse, bind, plan and run are parts of "
-            "execute, and the modules that a part is the first to need are loaded in it; `between` is loaded outside "
-            f"them.\n\n{text}"
-        )
-        results.save("Cold start", about, "numpy", "llvmlite", "duckdb", "sqlglot")
+        page.save(__file__, "Cold start", report, "numpy", "llvmlite", "duckdb", "sqlglot")
     counts = [one.count for states in found[first.name].values() for one in states]
     return int(set(counts) != {first.counts["isomorphisms"]})
 

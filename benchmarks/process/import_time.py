@@ -12,7 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Column, Table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUBJECTS = ("gdb", "gdb.api.database", "numpy", "duckdb", "llvmlite", "sqlglot", "prompt_toolkit")
@@ -42,25 +44,24 @@ def main() -> int:
     """Measure every subject and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--save", action="store_true", help="write the section in RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args()
     measure("gdb", 2)  # so that the bytecode is written and the files are in memory
     rows = []
     for module in SUBJECTS:
         statement, process = measure(module, arguments.rounds)
-        rows.append((f"import {module}", f"{statement:.3f}", f"{process:.3f}"))
-    text = results.table(("statement", "CPU s of the import", "CPU s of the process so far"), rows)
-    print(text)
+        rows.append((f"import {module}", statement, process))
+    columns = (Column("CPU of the import", "s", 3), Column("CPU of the process so far", "s", 3))
+    report = Report.of(
+        f"Medians of {arguments.rounds} fresh processes. `import gdb` leaves the lower rows for later.",
+        [Table.of(("statement", *columns), rows)],
+    )
+    print(report.markdown())
     if arguments.save:
-        results.save(
-            "Import time",
-            f"Medians of {arguments.rounds} fresh processes. `import gdb` leaves the lower rows for later.\n\n{text}",
-            "numpy",
-            "duckdb",
-            "llvmlite",
-            "sqlglot",
-            "prompt_toolkit",
-        )
+        measured = ("numpy", "duckdb", "llvmlite", "sqlglot", "prompt_toolkit")
+        page.save(__file__, "Import time", report, *measured)
     return 0
 
 

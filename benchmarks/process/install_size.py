@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LARGE = 0.3  # MB: smaller packages are one row together
@@ -62,38 +64,35 @@ def own_files(project: dict[str, dict[str, dict[str, list[str]]]]) -> list[tuple
 def main() -> int:
     """Measure every package and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--save", action="store_true", help="write the section in RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args()
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     held = {"gdb-embedded": own_files(project)}
     for name in needed(project["project"]["dependencies"]):
         held[name] = files_of(distribution(name))
     sizes = {name: sum(size for size, _ in files) / 1e6 for name, files in held.items()}
-    rows, rest = [], []
+    rows, rest = list[tuple[Cell, ...]](), []
     for name, size in sorted(sizes.items(), key=lambda one: -one[1]):
         if size < LARGE:
             rest.append(name)
             continue
         largest, file = max(held[name])
-        shown = f"{file}, {largest / 1e6:.1f} MB" if largest >= 50_000 else ""
-        rows.append((name, f"{size:.1f}", f"{len(held[name]):,}", shown))
+        shown = f"{file}, {largest / 1e6:.1f} MB" if largest >= 50_000 else None
+        rows.append((name, size, len(held[name]), shown))
     if rest:
         files = sum(len(held[name]) for name in rest)
-        rows.append(
-            (", ".join(sorted(rest)), f"{sum(sizes[name] for name in rest):.1f}", f"{files:,}", "")
-        )
-    rows.append(("all", f"{sum(sizes.values()):.1f}", f"{sum(map(len, held.values())):,}", ""))
-    text = results.table(("package", "MB", "files", "the largest"), rows)
-    print(text)
+        rows.append((", ".join(sorted(rest)), sum(sizes[name] for name in rest), files, None))
+    rows.append(("all", sum(sizes.values()), sum(map(len, held.values())), None))
+    report = Report.of(
+        "Files of gdb and of each package that it needs, as installed, without bytecode; MB are 10**6 bytes. "
+        "`docs/decisions/0007-installed-size.md` says what each is for.",
+        [Table.of(("package", Column("size", "MB", 1), "files", "the largest"), rows)],
+    )
+    print(report.markdown())
     if arguments.save:
-        results.save(
-            "Installed size",
-            "Files of gdb and of each package that it needs, as installed, without bytecode; MB are 10**6 bytes. "
-            f"`docs/decisions/0007-installed-size.md` says what each is for.\n\n{text}",
-            "numpy",
-            "duckdb",
-            "llvmlite",
-        )
+        page.save(__file__, "Installed size", report, "numpy", "duckdb", "llvmlite")
     return 0
 
 

@@ -20,8 +20,9 @@ import time
 from dataclasses import dataclass
 
 from benchmarks.inputs import graphs, rmat
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from benchmarks.scale import out_of_core_cpu
 from gdb import planner
 from gdb.errors import OutOfBudget
@@ -46,6 +47,10 @@ PUBLISHED = {
     "rmat10m": dict(zip(PATTERNS, (219, 4232, 348, 297, 363, 5183), strict=True)),
 }
 COMPILING = 120.0  # seconds to wait for kernels of their own
+_ABOUT = (
+    "budget: the part of the graph that device memory may hold; the rest is in page-locked memory of the host. Warm "
+    "runs, medians. PBE: as published, with the graph in host memory."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,8 @@ class Measured:
     streamed: int
 
 
-def query(pattern: str) -> QueryGraph:
-    """A pattern as a query graph."""
-    pairs = PATTERNS[pattern]
+def query(pairs: tuple[tuple[int, int], ...]) -> QueryGraph:
+    """The query graph of a pattern, by the ends of its edges."""
     vertices = tuple(QueryVertex() for _ in range(1 + max(map(max, pairs))))
     edges = tuple(QueryEdge(a, b, ("E",), Direction.ANY) for a, b in pairs)
     return QueryGraph(vertices, edges, DIFFERENT_NODES)
@@ -86,7 +90,7 @@ def measured(
     name: str, pattern: str, part: int, graph: rmat.ArrayGraph, arguments: argparse.Namespace
 ) -> Measured:
     """One cell."""
-    plan = planner.plan(query(pattern), graph, counting=True)
+    plan = planner.plan(query(PATTERNS[pattern]), graph, counting=True)
     prepared = stage(plan, graph)
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     options = Options(arguments.device, profile=Profile())
@@ -103,7 +107,7 @@ def measured(
     return Measured(name, pattern, part, seconds, count, split.resident, split.streamed)
 
 
-def line(one: Measured, whole: Measured) -> tuple[object, ...]:
+def line(one: Measured, whole: Measured) -> tuple[Cell, ...]:
     """A row of the table."""
     published = PUBLISHED.get(one.graph, {}).get(one.pattern)
     ratio = one.seconds / whole.seconds if one.seconds and whole.seconds else None
@@ -111,12 +115,11 @@ def line(one: Measured, whole: Measured) -> tuple[object, ...]:
         one.graph,
         one.pattern,
         f"1/{one.part}" if one.part > 1 else "1",
-        "refused" if one.seconds is None else figures(one.seconds * 1e3),
-        "" if ratio is None else f"{ratio:.2f}",
-        f"{one.resident / 1e6:,.1f}",
-        f"{one.streamed / 1e6:,.1f}",
-        "" if published is None else published,
-        "yes" if one.count == whole.count else "NO" if one.count is not None else "",
+        "refused" if one.seconds is None else one.seconds * 1e3,
+        ratio,
+        *(one.resident / 1e6, one.streamed / 1e6),
+        published,
+        "yes" if one.count == whole.count else "NO" if one.count is not None else None,
     )
 
 
@@ -132,9 +135,12 @@ def main(words: list[str] | None = None) -> int:
     add("--runs", type=int, default=3, help="(default: 3)")
     arguments = parser.parse_args(words)
     if arguments.device == "cpu":
-        return out_of_core_cpu.tabulate(
-            arguments, {name: PATTERNS[name] for name in arguments.pattern}
-        )
+        shapes = {name: PATTERNS[name] for name in arguments.pattern}
+        found, right = out_of_core_cpu.report(arguments, shapes)
+        print(f"\n{found.markdown()}")
+        if arguments.save and right:
+            page.save(__file__, "Out of core: CPU", found, "numpy", "duckdb")
+        return int(not right)
     missing = device.absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
@@ -142,7 +148,7 @@ def main(words: list[str] | None = None) -> int:
     special.WORTH = -1.0  # each has its own kernel, however short it runs
     import cupy
 
-    table, wrong = [], False
+    rows, wrong = list[tuple[Cell, ...]](), False
     for name in arguments.graph:
         begin = time.perf_counter()
         graph = rmat.graph(name, os.cpu_count() or 1, cupy)
@@ -152,16 +158,20 @@ def main(words: list[str] | None = None) -> int:
             for part in sorted(arguments.budgets):
                 one = measured(name, pattern, part, graph, arguments)
                 whole = whole or one
-                table.append(line(one, whole))
-                wrong = wrong or "NO" in table[-1]
-                print(*table[-1], sep="\t", flush=True)
+                rows.append(line(one, whole))
+                wrong = wrong or "NO" in rows[-1]
+                print(*rows[-1], sep="\t", flush=True)
         memory.RESIDENTS.forget(0)
         pinned.CACHE.forget()
-    header = ("graph", "pattern", "budget", "ms", "ratio", "MB resident", "MB in host memory")
-    body = results.table((*header, "PBE, ms", "equal"), table)
-    print(f"\n{body}")
+    header = (
+        *("graph", "pattern", "budget", Column("time", "ms"), Column("ratio", decimals=2)),
+        *(Column("resident", "MB", 1), Column("in host memory", "MB", 1)),
+        *(Column("PBE", "ms"), "equal"),
+    )
+    report = Report.of(_ABOUT, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     if arguments.save and not wrong:
-        results.save("Out of core: GPU", body, "numpy", "cupy-cuda12x", "cupy-cuda13x")
+        page.save(__file__, "Out of core: GPU", report, "numpy", "cupy-cuda12x", "cupy-cuda13x")
     return int(wrong)
 
 

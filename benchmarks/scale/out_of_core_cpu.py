@@ -25,8 +25,9 @@ import numpy as np
 
 import gdb
 from benchmarks.inputs import graphs, patterns, rmat
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell as TableCell
+from benchmarks.report.table import Column, Table
 from gdb.run import options
 
 SPARED = 100_000_000
@@ -134,9 +135,11 @@ def _queries(
             yield f"{known.name}, {mode}", known.cypher(mode), count
 
 
-def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]) -> int:
-    """Make the stores, ask, print. Returns 1 if an answer differs from the one in memory, or there is none."""
-    table, wrong = list[tuple[object, ...]](), False
+def report(
+    arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]
+) -> tuple[Report, bool]:
+    """Make the stores, query; and whether every answer is the one in memory."""
+    rows, wrong = list[tuple[TableCell, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
         for name in arguments.graph:
             store, size = _stored(name, arguments.folder or Path(temporary))
@@ -156,24 +159,28 @@ def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, i
                     )
                     wrong = wrong or not equal
                     over = memory and cell.peak > memory + SPARED
-                    table.append(
+                    parts = (cell.seconds / whole.seconds, cell.cpu / whole.cpu) if equal else ()
+                    held = round(cell.peak / _MB)
+                    rows.append(
                         (
                             *(name, pattern, f"1/{part}" if part > 1 else "none"),
-                            f"{memory / _MB:,.1f}" if memory else "",
-                            *map(figures, (cell.seconds, cell.cpu)),
-                            f"{cell.seconds / whole.seconds:.2f}" if equal else cell.wrong,
-                            f"{cell.cpu / whole.cpu:.2f}" if equal else cell.wrong,
-                            f"{cell.peak / _MB:,.0f}{' OVER' if over else ''}",
-                            "yes" if equal else "NO",
+                            *(memory / _MB if memory else None, cell.seconds, cell.cpu),
+                            *(parts or (cell.wrong, cell.wrong)),
+                            *(f"{held:,} OVER" if over else held, "yes" if equal else "NO"),
                         )
                     )
-                    print(*table[-1], sep="\t", flush=True)
-    header = ("graph", "pattern", "budget", "MB", "s", "CPU s", "ratio", "CPU ratio", "peak MB")
-    body = results.table((*header, "equal"), table)
-    print(f"\n{body}")
-    if arguments.save and not wrong:
-        results.save("Out of core: CPU", body, "numpy", "duckdb")
-    return int(wrong)
+                    print(*rows[-1], sep="\t", flush=True)
+    header = (
+        *("graph", "pattern", "budget", Column("memory", "MB", 1), Column("time", "s")),
+        *(Column("CPU", "s"), Column("ratio", decimals=2), Column("CPU ratio", decimals=2)),
+        *(Column("peak", "MB"), "equal"),
+    )
+    introduction = (
+        "Stores on disk, queried in processes of their own, which may have their budget and "
+        f"{SPARED / _MB:.0f} MB. budget: `memory=` as a part of the bytes of the graph's view. Warm runs, medians; "
+        "peak: memory that is no map of a file."
+    )
+    return Report.of(introduction, [Table.of(header, rows)]), not wrong
 
 
 if __name__ == "__main__":

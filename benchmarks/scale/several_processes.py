@@ -1,17 +1,21 @@
 """Counts shared by several processes: how much quicker, what sending costs, and what is lost when workers are killed.
 
-    python -m benchmarks.scale.several_processes [--workers 4] [--threads 4] [--graph wiki-vote] [--pattern q18 ...]
-        [--kills 100] [--pairs 10] [--units 2000] [--short] [--save]
+    python -m benchmarks.scale.several_processes [--part patterns sending simulation kills] [--workers 4]
+        [--threads 4] [--graph wiki-vote] [--pattern q18 ...] [--kills 100] [--pairs 10] [--units 2000] [--save]
 
 Needs Dask (`pip install gdb-embedded[dask]`). A worker is a process that does one task at a time with --threads
-threads. Times are seconds of `db.execute`, medians of three runs, on a cluster with one worker and with --workers.
-What sending costs is measured by queries of about 0.1 s, sent by force to one worker and run here with as many
-threads. The memory of the scheduler is what tracemalloc sees in a process that holds client and scheduler when as
-many tasks of a query of an hour are submitted as there are at a time, and none has run. With --kills a worker is
-killed at a random moment of so many runs, with --pairs two are; half of the runs count, half list rows: each answer
-must be equal, and a kill may cost one task. The simulation (`simulation.py`) plays the first pattern, cut into
---units ranges that are measured here, on up to 10,000 workers. --short leaves the table of patterns out. The exit
-code is 1 if an answer differs or more is lost.
+threads. Each part saves a section of its own at its end, so that what follows may be cut off:
+
+patterns    seconds of `db.execute`, medians of three runs, on a cluster with one worker and with --workers.
+sending     queries of about 0.1 s, sent by force to one worker and run here with as many threads; and what tracemalloc
+            sees in a process that holds client and scheduler when as many tasks of a query of an hour are submitted as
+            there are at a time, and none has run.
+simulation  the first pattern, cut into --units ranges that are measured here, on up to 10,000 workers
+            (`simulation.py`).
+kills       in each of --kills runs a worker is killed at a random moment, in each of --pairs two are; half of the runs
+            count, half list rows: each answer must be equal, and a kill may cost one task. It saves after either kind.
+
+The exit code is 1 if an answer differs or more is lost.
 """
 
 from __future__ import annotations
@@ -27,10 +31,11 @@ import tempfile
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,8 +45,9 @@ import numpy as np
 import gdb
 from benchmarks.inputs import graphs
 from benchmarks.inputs.published import PUBLISHED, PUBLISHED_NAMES, Subject, absent, read_subjects
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Table
 from benchmarks.scale.simulation import Costs, Unit, simulated
 from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
@@ -138,7 +144,7 @@ def text_of(subject: Subject) -> str:
     return subject.pattern.cypher("isomorphisms")
 
 
-def shared(db: gdb.Database, subjects: list[Subject], arguments: argparse.Namespace) -> list[str]:
+def shared(db: gdb.Database, subjects: list[Subject], arguments: argparse.Namespace) -> Table:
     """Each pattern on one worker and on all."""
     found: dict[int, dict[str, tuple[int, float]]] = {}
     for number in (1, arguments.workers):
@@ -148,20 +154,21 @@ def shared(db: gdb.Database, subjects: list[Subject], arguments: argparse.Namesp
                 found.setdefault(number, {})[subject.pattern.name] = timed(
                     db, text_of(subject), RUNS, on=on
                 )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, (count, one) in found[1].items():
         again, several = found[arguments.workers][name]
         if count != again:
             raise SystemExit(f"{name}: {count} and {again}")
-        rows.append((name, f"{count:,}", figures(one), figures(several), figures(one / several)))
-    return [results.table(("pattern", "count", "1 worker s", "all s", "times"), rows)]
+        rows.append((name, count, one, several, one / several))
+    times = (Column("1 worker", "s"), Column("all workers", "s"))
+    return Table.of((*("pattern", "count"), *times, "times quicker"), rows)
 
 
 def overhead(
     db: gdb.Database, subjects: list[Subject], arguments: argparse.Namespace, folder: Path
-) -> tuple[list[str], Costs]:
+) -> tuple[Table, Costs]:
     """What it costs to send short queries to one worker, and what each task costs."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     with workers(1) as (executor, _):
         watched = Watched(executor, folder)
         on = gdb.Cluster(watched, 1, arguments.threads, least=0.0)
@@ -177,7 +184,7 @@ def overhead(
             extra = statistics.median(b - a for a, b in zip(here, there, strict=True))
             tasks = watched.sent / SHORT_RUNS
             cells = (1e3 * statistics.median(here), 1e3 * statistics.median(there), 1e3 * extra)
-            rows.append((subject.pattern.name, f"{tasks:.0f}", *map(figures, cells)))
+            rows.append((subject.pattern.name, round(tasks), *cells))
         watched.forget()
         begin = time.perf_counter()
         empty = [executor.submit(int, k) for k in range(1000)]
@@ -186,12 +193,9 @@ def overhead(
             future.result()
         between = (time.perf_counter() - begin) / 1000
     costs = Costs(statistics.median(watched.seconds[1:]), max(between - sent, 0.0), between)
-    told = (
-        f"Of 1,000 empty tasks on one worker, each takes {1e3 * between:.2f} ms; to submit one task of a query takes "
-        f"{1e3 * costs.sent:.2f} ms."
-    )
-    head = ("pattern", "tasks", "here ms", "sent ms", "more ms")
-    return [results.table(head, rows), told], costs
+    times = (Column(name, "ms") for name in ("here", "sent", "more"))
+    caption = "Queries sent by force to one worker, and run here with as many threads:"
+    return Table.of((*("pattern", "tasks"), *times), rows, caption), costs
 
 
 def memory(task: Task, number: int) -> tuple[int, int]:
@@ -222,23 +226,40 @@ def units_of(db: gdb.Database, query: str, number: int) -> Kept:
     return kept
 
 
-def played(units: list[Unit], costs: Costs) -> str:
+def held(task: Task, workers: Iterable[int]) -> Table:
+    """The tasks of a query of an hour on so many workers, and the memory of those that are sent at a time."""
+    rows: list[tuple[Cell, ...]] = []
+    for number in workers:
+        tasks = tasks_for(HOUR * number, number)
+        ahead = min(AHEAD * number, tasks)
+        taken, one = memory(task, ahead)
+        rows.append((number, tasks, one, ahead, taken / 1e6))
+    header: Header = (
+        *("workers", "tasks", Column("a task", "bytes"), "sent at a time"),
+        Column("client and scheduler", "MB", 1),
+    )
+    caption = "A query of an hour; what is sent at a time, none of which has run:"
+    return Table.of(header, rows, caption)
+
+
+def played(units: list[Unit], costs: Costs) -> Table:
     """The simulation's table: efficiency by workers and by the work that each of them would have."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for number in (10, 100, 1000, 10_000):
         cells = [
             simulated(units, each * number, number, costs) for each in (1.0, 10.0, 60.0, 600.0)
         ]
-        shares = [f"{100 * cell.efficiency:.0f} %" for cell in cells]
-        rows.append((f"{number:,}", f"{cells[-1].tasks:,}", *shares))
-    return results.table(("workers", "tasks", "1 s each", "10 s", "60 s", "600 s"), rows)
+        shares = (round(100 * cell.efficiency) for cell in cells)
+        rows.append((number, cells[-1].tasks, *shares))
+    shares_of = (Column(name, "%") for name in ("1 s each", "10 s", "60 s", "600 s"))
+    return Table.of(("workers", "tasks", *shares_of), rows)
 
 
 def killed(
     db: gdb.Database, arguments: argparse.Namespace, folder: Path, runs: int, victims: int
-) -> tuple[str, int]:
-    """Runs in each of which so many workers are killed at a random moment; how many answers differed, or in how many
-    more than a task for each of them was lost."""
+) -> tuple[tuple[Cell, ...], int]:
+    """A row on runs in each of which so many workers are killed at a random moment; how many answers differed, or in
+    how many more than a task for each of them was lost."""
     count = int(str(db.execute(COUNTED, device="cpu").scalar()))
     rows = sorted_rows(db.execute(LISTED, device="cpu"))
     chance = random.Random(5)
@@ -283,13 +304,11 @@ def killed(
                 wrong += not right or cut > struck
                 print(f"run {k}: {struck} killed, right: {right}, {cut} tasks lost", flush=True)
                 ready(local, dead)
-    told = (
-        f"{runs} runs of {seconds[0]:.1f} s (a count) and {seconds[1]:.1f} s ({len(rows):,} rows) with {victims} of "
-        f"{arguments.workers} workers killed at a random moment: {strikes} kills, {wrong} wrong. {lost} tasks were "
-        f"lost, at most {most} in one run, and {refetched} that had ended were done again, because a worker died "
-        "before its answer was fetched."
+    row: tuple[Cell, ...] = (
+        *(victims, arguments.workers, runs, *seconds, len(rows)),
+        *(strikes, wrong, lost, most, refetched),
     )
-    return told, wrong
+    return row, wrong
 
 
 def ready(local: Any, dead: set[int]) -> None:
@@ -326,17 +345,113 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     add("--kills", type=int, default=0, help="runs in which a worker is killed (default: none)")
     add("--pairs", type=int, default=0, help="runs in which two are (default: none)")
     add("--units", type=int, default=2000, help="ranges that are measured (default: 2000)")
-    add("--short", action="store_true", help="leave the table of patterns out")
+    add("--part", nargs="+", default=list(PARTS), choices=PARTS, help="(default: all)")
     return parser.parse_args(line)
 
 
+@dataclass
+class Bench:
+    """A graph's store and the patterns of the parts; what two parts need is measured once.
+
+    Parameters
+    ----------
+    notes : an empty folder in which workers note their tasks.
+    subjects, short : patterns that take seconds, and tenths of a second.
+    """
+
+    db: gdb.Database
+    arguments: argparse.Namespace
+    notes: Path
+    subjects: list[Subject]
+    short: list[Subject]
+
+    @cached_property
+    def sending_costs(self) -> tuple[Table, Costs]:
+        return overhead(self.db, self.short, self.arguments, self.notes)
+
+    @cached_property
+    def ranges(self) -> Kept:
+        return units_of(self.db, text_of(self.subjects[0]), self.arguments.units)
+
+    def save(self, part: str, about: str, tables: list[Table], notes: Iterable[str] = ()) -> None:
+        """Print the report of a part, and save it where the command line says so."""
+        given = self.arguments
+        head = (
+            f"{PUBLISHED_NAMES[given.graph]}, {given.workers} processes of {given.threads} threads "
+            "(Dask's LocalCluster)."
+        )
+        report = Report.of(f"{head} {about}".strip(), tables, notes)
+        print(f"\n{report.markdown()}", flush=True)
+        if given.save:
+            took_part = ("numpy", "llvmlite", "distributed")
+            page.save(__file__, f"Several processes: {part}", report, *took_part)
+
+
+def patterns(bench: Bench) -> int:
+    """Each pattern on one worker and on all."""
+    table = shared(bench.db, bench.subjects, bench.arguments)
+    bench.save("patterns", f"Medians of {RUNS} runs.", [table])
+    return 0
+
+
+def sending(bench: Bench) -> int:
+    """What sending costs, and what the scheduler holds."""
+    table, costs = bench.sending_costs
+    kept = held(bench.ranges.tasks[0], (bench.arguments.workers, 1000))
+    note = (
+        f"Of 1,000 empty tasks on one worker, each takes {1e3 * costs.between:.2f} ms; to submit one task of a query "
+        f"takes {1e3 * costs.sent:.2f} ms"
+    )
+    bench.save("sending", "", [table, kept], [note])
+    return 0
+
+
+def simulation(bench: Bench) -> int:
+    """The first pattern on workers that are not here."""
+    units = bench.ranges.units
+    about = (
+        f"Simulated from {len(units):,} ranges of {bench.subjects[0].pattern.name}, which take "
+        f"{sum(unit.taken for unit in units):.1f} s on one thread, the longest {max(u.taken for u in units):.2f} s: "
+        "the share of the workers' time that is work, by the work that there is for each."
+    )
+    bench.save("simulation", about, [played(units, bench.sending_costs[1])])
+    return 0
+
+
+def kills(bench: Bench) -> int:
+    """Runs in which workers are killed; how many of them are wrong."""
+    rows, wrong = list[tuple[Cell, ...]](), 0
+    header: Header = (
+        *("killed in a run", "workers", "runs", Column("a count", "s", 1)),
+        *(Column("a listing", "s", 1), "rows", "kills", "wrong"),
+        *("lost tasks", "lost in one run", "done again"),
+    )
+    about = (
+        "Workers are killed at a random moment of runs that count and runs that list rows, in turns. Lost: tasks that "
+        "began and did not end; done again: tasks that had ended, because a worker died before its answer was fetched."
+    )
+    for runs, victims in ((bench.arguments.kills, 1), (bench.arguments.pairs, 2)):
+        if runs:
+            row, bad = killed(bench.db, bench.arguments, bench.notes, runs, victims)
+            rows.append(row)
+            wrong += bad
+            bench.save("kills", about, [Table.of(header, rows)])
+    return wrong
+
+
+PARTS: dict[str, Callable[[Bench], int]] = {
+    "patterns": patterns,
+    "sending": sending,
+    "simulation": simulation,
+    "kills": kills,
+}
+
+
 def main(line: list[str] | None = None) -> int:
-    """Count, print."""
+    """Run the parts in their order."""
     arguments = arguments_of(line)
     if absent(arguments):
         return 2
-    told: list[str] = []
-    wrong = 0
     with tempfile.TemporaryDirectory(prefix="gdb-scale-") as temporary:
         store = graphs.loaded(arguments.graph, arguments.folder or Path(temporary), arguments.data)
         notes = Path(temporary) / "notes"
@@ -345,37 +460,9 @@ def main(line: list[str] | None = None) -> int:
         subjects = read_subjects(arguments.published, published, arguments.pattern)
         short = read_subjects(arguments.published, published, list(SHORT))
         with gdb.connect(store, read_only=True) as db:
-            if not arguments.short:
-                told += shared(db, subjects, arguments)
-            text, costs = overhead(db, short, arguments, notes)
-            told += text
-            kept = units_of(db, text_of(subjects[0]), arguments.units)
-            for number in (arguments.workers, 1000):
-                tasks = tasks_for(HOUR * number, number)
-                ahead = min(AHEAD * number, tasks)
-                held, one = memory(kept.tasks[0], ahead)
-                told.append(
-                    f"A query of an hour on {number:,} workers is {tasks:,} tasks of {one:,} bytes, of which "
-                    f"{ahead:,} are sent at a time and take {held / 1e6:.1f} MB of client and scheduler together."
-                )
-            spent = sum(unit.taken for unit in kept.units)
-            told.append(
-                f"Simulated from {len(kept.units):,} ranges of {subjects[0].pattern.name}, which take {spent:.1f} s on "
-                f"one thread, the longest {max(u.taken for u in kept.units):.2f} s: the share of the workers' time "
-                "that is work, by the work that there is for each."
-            )
-            told.append(played(kept.units, costs))
-            for runs, victims in ((arguments.kills, 1), (arguments.pairs, 2)):
-                if runs:
-                    line_, bad = killed(db, arguments, notes, runs, victims)
-                    told.append(line_)
-                    wrong += bad
-    body = "\n\n".join(told)
-    print(body)
-    if arguments.save:
-        head = f"{published}, {arguments.workers} processes of {arguments.threads} threads (Dask's LocalCluster)."
-        results.save("Several processes", f"{head}\n\n{body}", "numpy", "llvmlite", "distributed")
-    return int(bool(wrong))
+            bench = Bench(db, arguments, notes, subjects, short)
+            wrong = sum(run(bench) for name, run in PARTS.items() if name in arguments.part)
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,9 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 LABELS = 5
 POINTS, COMMITS = 30, 1000
@@ -221,7 +222,9 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=5, help="of each system, in turns (default: 5)")
     parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args(line)
     if arguments.one is not None:
@@ -261,31 +264,30 @@ def main(line: list[str] | None = None) -> int:
         return 2
     header = (
         "system",
-        "import s",
-        "peak MB",
-        "disk MB",
-        "open and ask ms",
-        "point ms",
-        "commits/s",
+        Column("import", "s"),
+        Column("peak", "MB"),
+        Column("disk", "MB"),
+        Column("open and query", "ms"),
+        Column("point", "ms"),
+        Column("commits", "/s"),
     )
     keys = ("load", "peak", "size", "first", "point", "commits")
     medians = {
         name: {key: statistics.median(run[key] for run in runs) for key in keys}
         for name, runs in found.items()
     }
-    rows = [(name, *(figures(one[key]) for key in keys)) for name, one in medians.items()]
-    body = (
+    rows: list[list[Cell]] = [[name, *(one[key] for key in keys)] for name, one in medians.items()]
+    report = Report.of(
         f"{int(arguments.edges):,} relationships of {LABELS} types between {LABELS * count:,} nodes of "
-        f"{LABELS} labels, {written:.0f} MB of CSV; medians of {arguments.runs} runs of each, in turns.\n\n"
-        f"{results.table(header, rows)}"
+        f"{LABELS} labels, {written:.0f} MB of CSV; medians of {arguments.runs} runs of each, in turns.",
+        [Table.of(header, rows)],
     )
-    print(f"\n{body}")
+    print(f"\n{report.markdown()}")
     wrong = len({run["total"] for runs in found.values() for run in runs}) > 1
     if arguments.save and not wrong:
-        installed = [name for name in ("duckdb", "kuzu", "ladybug") if _is_installed(name)]
-        results.save(
-            f"Bulk import, {int(arguments.edges):,} relationships", body, "numpy", *installed
-        )
+        present = [name for name in ("duckdb", "kuzu", "ladybug") if _is_installed(name)]
+        title = f"Bulk import, {int(arguments.edges):,} relationships"
+        page.save(__file__, title, report, "numpy", *present)
     return int(wrong)
 
 

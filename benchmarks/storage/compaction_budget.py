@@ -26,8 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from benchmarks.storage.bulk_import import LABELS, generate
 
 MB = 1e6
@@ -108,7 +109,9 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--memory", nargs="+", default=["none", "512MB", "256MB", "128MB"])
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
     parser.add_argument("--data", type=Path, help="use these CSV files")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--prepare", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args(line)
@@ -119,7 +122,7 @@ def main(line: list[str] | None = None) -> int:
     if arguments.one is not None:
         print(json.dumps(measure(Path(arguments.one[0]), arguments.one[1])))
         return 0
-    rows, alike = list[tuple[object, ...]](), True
+    rows, alike = list[tuple[Cell, ...]](), True
     with tempfile.TemporaryDirectory(prefix="gdb-compaction-", dir=arguments.folder) as temporary:
         data = arguments.data
         if data is None:
@@ -154,21 +157,20 @@ def main(line: list[str] | None = None) -> int:
                 print(form, memory, found, flush=True)
                 digests.add(str(found["digest"]))
                 keys = ("start", "peak", "own", "seconds", "cpu", "rate", "size")
-                rows.append((form, memory, *(figures(found[key]) for key in keys)))
+                rows.append((form, memory, *(found[key] for key in keys)))
                 count = int(found["edges"])
             alike = alike and len(digests) == 1
     header = (
-        *("store", "memory=", "start MB", "peak MB", "own MB", "seconds", "CPU s"),
-        *("million relationships/s", "store MB"),
+        *("store", "memory=", Column("start", "MB"), Column("peak", "MB"), Column("own", "MB")),
+        *(Column("time", "s"), Column("CPU", "s")),
+        *(Column("rate", "10^6 relationships/s"), Column("disk", "MB")),
     )
     said = "All stores of a form are the same." if alike else "STORES DIFFER."
-    body = (
-        f"{count:,} relationships of {LABELS} types, {100 * PART:.0f} % changed. {said}\n\n"
-        f"{results.table(header, rows)}"
-    )
-    print(f"\n{body}")
+    about = f"{count:,} relationships of {LABELS} types, {100 * PART:.0f} % changed. {said}"
+    report = Report.of(about, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     if arguments.save and alike:
-        results.save("Compaction under a memory budget", body, "numpy")
+        page.save(__file__, "Compaction under a memory budget", report, "numpy")
     return 0 if alike else 1
 
 

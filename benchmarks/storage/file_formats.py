@@ -26,8 +26,9 @@ from pathlib import Path
 
 import gdb
 from benchmarks.language import write_scripts
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = REPOSITORY.parent / "shared" / "data"
@@ -204,30 +205,32 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=60_000)
     parser.add_argument("--edges", type=int, default=300_000)
     parser.add_argument("--megabytes", type=float, default=3.6, help="of the script")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     given = parser.parse_args(line)
-    rows, right = [], True
+    rows, wrong = list[tuple[Cell, ...]](), list[str]()
     with tempfile.TemporaryDirectory() as held:
         folder = Path(held)
         for number, case in enumerate(cases(folder, given.nodes, given.edges, given.megabytes)):
             taken = run(case, folder / f"{number}.gdb")
-            right = right and taken.right
+            wrong += [] if taken.right else [case.name]
             size = sum(path.stat().st_size for path in case.files) / 1e6
-            counts = (f"{count:,}" for count in case.held)
-            rows.append(
-                (case.name, len(case.files), f"{size:.1f}", *counts, figures(taken.cpu), figures(taken.clock),
-                 f"{taken.memory / 1e6:.0f}", "" if taken.right else "WRONG")
-            )  # fmt: skip
-    head = ("loaded", "files", "MB", "nodes", "relationships", "CPU s", "s", "MB of memory", "")
-    table = results.table(head, rows)
-    print(table)
-    if given.save and right:
-        note = (
-            "One command each, `gdbsh load STORE ...`, a process of its own: with the start of Python"
-            " and of the library."
-        )
-        results.save("Loading graphs of other programs", f"{note}\n\n{table}", "duckdb", "numpy")
-    return 0 if right else 1
+            spent = (taken.cpu, taken.clock, round(taken.memory / 1e6))
+            rows.append((case.name, len(case.files), size, *case.held, *spent))
+    head = (
+        *("loaded", "files", Column("size", "MB", 1), "nodes", "relationships"),
+        *(Column("CPU", "s"), Column("time", "s"), Column("memory", "MB")),
+    )
+    report = Report.of(
+        "One command each, `gdbsh load STORE ...`, a process of its own: with the start of Python and of the library.",
+        [Table.of(head, rows)],
+        [f"the store of {name} does not hold what its files do" for name in wrong],
+    )
+    print(report.markdown())
+    if given.save and not wrong:
+        page.save(__file__, "Loading graphs of other programs", report, "duckdb", "numpy")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -24,8 +24,9 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 from benchmarks.storage.bulk_import import LABELS, generate
 
 MB = 1e6
@@ -88,14 +89,16 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--memory", nargs="+", default=["none", "512MB", "256MB"])
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
     parser.add_argument("--data", type=Path, nargs="+", default=[], help="use these CSV files")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args(line)
     if arguments.one is not None:
         data, store, memory = arguments.one
         print(json.dumps(measure(Path(data), Path(store), memory)))
         return 0
-    rows, alike = list[tuple[object, ...]](), True
+    rows, alike = list[tuple[Cell, ...]](), True
     with tempfile.TemporaryDirectory(prefix="gdb-budget-", dir=arguments.folder) as temporary:
         folders = list(arguments.data)
         for edges in [] if folders else arguments.edges:
@@ -121,18 +124,19 @@ def main(line: list[str] | None = None) -> int:
                 print(memory, found, flush=True)
                 digests.add(str(found["digest"]))
                 keys = ("start", "peak", "scratch", "seconds", "cpu", "size")
-                counts = (f"{found['edges']:,}", f"{found['vertices']:,}")
-                rows.append((*counts, memory, *(figures(found[key]) for key in keys)))
+                counts = (found["edges"], found["vertices"])
+                rows.append((*counts, memory, *(found[key] for key in keys)))
             alike = alike and len(digests) == 1
     header = (
-        *("relationships", "nodes", "memory=", "start MB", "peak MB", "scratch MB"),
-        *("seconds", "CPU s", "store MB"),
+        *("relationships", "nodes", "memory=", Column("start", "MB"), Column("peak", "MB")),
+        *(Column("scratch", "MB"), Column("time", "s"), Column("CPU", "s"), Column("store", "MB")),
     )
     said = "All stores of a graph are the same." if alike else "STORES DIFFER."
-    body = f"{LABELS} labels and types at most, from CSV. {said}\n\n{results.table(header, rows)}"
-    print(f"\n{body}")
+    about = f"{LABELS} labels and types at most, from CSV. {said}"
+    report = Report.of(about, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     if arguments.save and alike:
-        results.save("Import under a memory budget", body, "numpy")
+        page.save(__file__, "Import under a memory budget", report, "numpy")
     return 0 if alike else 1
 
 

@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.inputs import graphs
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Table
 from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.graph.format_sizes import Sizes, interval_pcsr_bytes, sizes
 from gdb.storage.write.build import write_graph
@@ -94,59 +96,56 @@ def measure(tables: GraphTables, folder: Path) -> tuple[Sizes, int]:
 def main() -> int:
     """Measure and print both tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--save", action="store_true", help="write the section in RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args()
     if not (graphs.DATA / "hprd").is_dir():
         print("there is nothing to measure: ../shared/data is not here", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="gdb-storage-") as folder:
         found = {name: measure(tables, Path(folder) / name) for name, tables in subjects()}
-    text = f"{bytes_table(found)}\n\n{intervals_table(found)}"
-    print(text)
+    report = Report.of(
+        "Bytes without property columns and user ids. CSR: one for all edges, 4-byte offsets and neighbours, no "
+        "labels. Interval-PCSR: indexes, offsets and neighbours of all partitions as they lie on disk. Hash-PCSR: "
+        "32 words for each vertex of each partition, and the neighbours (GSI's layout). Packed: interval-PCSR in "
+        "packed sections, on disk. Both directions of an undirected edge are stored in all three.",
+        [bytes_table(found), intervals_table(found)],
+    )
+    print(report.markdown())
     if arguments.save:
-        results.save(
-            "Storage",
-            "Bytes without property columns and user ids. CSR: one for all edges, 4-byte offsets and neighbours, no "
-            "labels. Interval-PCSR: indexes, offsets and neighbours of all partitions as they lie on disk. Hash-PCSR: "
-            "32 words for each vertex of each partition, and the neighbours (GSI's layout). Packed: interval-PCSR in "
-            "packed sections, on disk. Both directions of an "
-            f"undirected edge are stored in all three.\n\n{text}",
-            "numpy",
-        )
+        page.save(__file__, "Bytes on disk", report, "numpy")
     return int(any(one.over_csr > MOST_OVER_CSR for one, _ in found.values()))
 
 
-def bytes_table(found: dict[str, tuple[Sizes, int]]) -> str:
+def bytes_table(found: dict[str, tuple[Sizes, int]]) -> Table:
     """Bytes of the three formats, one row for each graph."""
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
-            name,
-            f"{one.csr:,}",
-            f"{one.interval_pcsr:,}",
-            f"{one.hash_pcsr:,}",
-            f"{packed:,}",
-            f"{one.over_csr:.3f}",
-            f"{packed / one.csr:.3f}",
-            f"{100 * one.saved:.1f} %",
+            *(name, one.csr, one.interval_pcsr, one.hash_pcsr, packed),
+            *(one.over_csr, packed / one.csr, 100 * one.saved),
         )
         for name, (one, packed) in found.items()
     ]
-    header = (
-        *("graph", "CSR", "interval-PCSR", "hash-PCSR", "packed"),
-        *("interval / CSR", "packed / CSR", "saved of hash"),
+    formats = ("CSR", "interval-PCSR", "hash-PCSR", "packed")
+    header: Header = (
+        "graph",
+        *(Column(name, "bytes") for name in formats),
+        *(Column("interval / CSR", decimals=3), Column("packed / CSR", decimals=3)),
+        Column("saved of hash", "%", 1),
     )
-    return results.table(header, rows)
+    return Table.of(header, rows)
 
 
-def intervals_table(found: dict[str, tuple[Sizes, int]]) -> str:
+def intervals_table(found: dict[str, tuple[Sizes, int]]) -> Table:
     """Intervals of each partition, before and after renumbering."""
-    rows = [
-        (name, part.type, f"{part.rows:,}", f"{part.before:,}", f"{part.after:,}")
+    rows: list[tuple[Cell, ...]] = [
+        (name, part.type, part.rows, part.before, part.after)
         for name, (one, _) in found.items()
         for part in one.parts
     ]
-    header = ("graph", "partition", "vertices", "intervals before", "intervals after")
-    return results.table(header, rows)
+    header: Header = ("graph", "partition", "vertices", "intervals before", "intervals after")
+    return Table.of(header, rows)
 
 
 if __name__ == "__main__":

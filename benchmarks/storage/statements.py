@@ -19,11 +19,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.peers import statements
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 Found = dict[str, list[float] | None]
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -72,18 +74,31 @@ def run(python: str, name: str, folder: Path, nodes: int, limit: float) -> Found
     return found
 
 
-def lines(found: dict[tuple[str, int], Found], sizes: list[int]) -> list[tuple[str, ...]]:
-    """The rows of the table: a cell at each size for each system."""
-    systems = list(dict.fromkeys(name for name, _ in found))
-    rows = []
-    for cell in statements.CELLS:
-        for name in systems:
-            several = [found.get((name, size), {}).get(cell) for size in sizes]
-            rows.append((cell, name, *(figures(one[0]) if one else "-" for one in several)))
-            if name == "gdb" and cell in statements.ONE_ROW[2:]:
-                own = [figures(one[1]) if one else "-" for one in several]
-                rows.append((cell, "gdb, without the commit", *own))
-    return rows
+def tables(found: dict[tuple[str, int], Found], sizes: list[int]) -> list[Table]:
+    """Times of statements of one row, and rates of batches: a cell at each size for each system."""
+    captions = {
+        "ms": "Statements of one row, each a durable commit: medians.",
+        "rows/s": "Batches in one statement:",
+    }
+    made = []
+    for unit, caption in captions.items():
+        cells = [
+            cell for cell in statements.CELLS if (cell in statements.ONE_ROW) == (unit == "ms")
+        ]
+        columns = (Column(f"{size:,} nodes", unit) for size in sizes)
+        rows = [row for cell in cells for row in lines(found, sizes, cell)]
+        made.append(Table.of((*("statement", "system"), *columns), rows, caption))
+    return made
+
+
+def lines(found: dict[tuple[str, int], Found], sizes: list[int], cell: str) -> Iterator[list[Cell]]:
+    """A row of a statement for each system."""
+    for name in dict.fromkeys(name for name, _ in found):
+        several = [found.get((name, size), {}).get(cell) for size in sizes]
+        yield [cell, name, *(one[0] if one else "-" for one in several)]
+        if name == "gdb" and cell in statements.ONE_ROW[2:]:
+            own = (one[1] if one else "-" for one in several)
+            yield [cell, "gdb, without the commit", *own]
 
 
 def main(line: list[str] | None = None) -> int:
@@ -96,7 +111,9 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--peer-python", action="append", default=[], help="that has more systems")
     parser.add_argument("--limit", type=float, default=900, help="seconds of one system and size")
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args(line)
     pythons = [sys.executable, *arguments.peer_python]
     here = {name: python_of(name, pythons) for name in arguments.system}
@@ -115,15 +132,12 @@ def main(line: list[str] | None = None) -> int:
                     print(f"{size:,} {name}: {one}", flush=True)
                     if not isinstance(one, str):
                         found[name, size] = one
-    header = ("", "system", *(f"{size:,} nodes" for size in sizes))
-    body = (
-        "Statements of one row: median milliseconds, each a durable commit; batches: rows a second. "
-        f"A system is stopped after {arguments.limit:.0f} s at each size: what it did not reach, or has not, is -.\n\n"
-        f"{results.table(header, lines(found, sizes))}"
+    report = Report.of(
+        f"A system is stopped after {arguments.limit:.0f} s at each size: what it did not reach, or has not, is `-`.",
+        tables(found, sizes),
+        [f"not installed: {', '.join(absent)}"] if absent else [],
     )
-    if absent:
-        body += f"\n\nNot installed: {', '.join(absent)}."
-    print(f"\n{body}")
+    print(f"\n{report.markdown()}")
     wrong = [
         f"{name} at {size:,}"
         for (name, size), one in found.items()
@@ -133,7 +147,7 @@ def main(line: list[str] | None = None) -> int:
     if wrong:
         print(f"other counts than ours: {', '.join(wrong)}", file=sys.stderr)
     if arguments.save and not wrong:
-        results.save("Statements", body, "duckdb")
+        page.save(__file__, "Statements", report, "duckdb")
     return int(bool(wrong))
 
 

@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 import gdb
-from benchmarks.peers.report import figures
-from benchmarks.report import results
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
 
 I64 = npt.NDArray[np.int64]
 RUNS = 9
@@ -178,7 +179,9 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--edges", type=float, default=1e6, help="(default: 1e6)")
     parser.add_argument("--commits", type=int, default=200, help="(default: 200)")
     parser.add_argument("--folder", type=Path, help="on the disk to measure (default: temporary)")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write the section to benchmarks/results/"
+    )
     arguments = parser.parse_args(line)
     draw = np.random.default_rng(7)
     edges = int(arguments.edges)
@@ -190,25 +193,19 @@ def main(line: list[str] | None = None) -> int:
             found.append(measure(make(folder), folder, sources, targets, arguments.commits))
         print(found[-1], flush=True)
     header = (
-        *("system", "fill s", "commits/s", "query ms", "first query after a commit ms"),
-        *("compact s", "MB"),
+        *("system", Column("fill", "s"), Column("commits", "/s"), Column("query", "ms")),
+        *(Column("first query after a commit", "ms"), Column("compact", "s"), Column("disk", "MB")),
     )
-    rows = [
-        (
-            one.name,
-            *(figures(x) for x in (one.fill, one.commits, one.query, one.after)),
-            *(figures(x) for x in (one.compact, one.size)),
-        )
+    rows: list[tuple[Cell, ...]] = [
+        (*(one.name, one.fill, one.commits, one.query, one.after), one.compact, one.size)
         for one in found
     ]
-    body = (
-        f"{edges:,} relationships; commits of one each, durable, one after the other.\n\n"
-        f"{results.table(header, rows)}"
-    )
-    print(f"\n{body}")
+    about = f"{edges:,} relationships; commits of one each, durable, one after the other."
+    report = Report.of(about, [Table.of(header, rows)])
+    print(f"\n{report.markdown()}")
     wrong = len({one.count for one in found}) > 1
     if arguments.save and not wrong:
-        results.save("Transactions", body, "numpy", "duckdb")
+        page.save(__file__, "Transactions", report, "numpy", "duckdb")
     return int(wrong)
 
 

@@ -173,8 +173,8 @@ def test_a_report_takes_the_best_of_each_layout() -> None:
     one = index_lookups.Measured(5, "all", "random", False, rates)
     assert one.interval == 6e9
     assert one.hashed == (3e9, "thread")
-    cells = [
-        cell.strip() for cell in index_lookups.rates_table([one], 1e9).splitlines()[2].split("|")
-    ]
-    assert cells[-6:-1] == ["thread", "2.00", "6.00", "0.500", "0.167"]
-    assert "2.00 times as many as the best hash-PCSR, 6.00 times" in index_lookups.summary([one])
+    (row,) = index_lookups.rates_table([one], 9, "").rows
+    assert row[:4] == (5, "all", "random", 1.0)
+    assert row[-5:] == ("thread", 2.0, 6.0, 0.5, 0.166667)
+    (note,) = index_lookups.notes([one])
+    assert "2.00 times as many as the best hash-PCSR, 6.00 times" in note
