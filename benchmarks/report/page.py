@@ -119,7 +119,9 @@ def with_measured(readme: str, found: Mapping[str, Section]) -> str:
     """
     by_subject = {line.subject: line for line in summary.lines(found)}
     if missing := [subject for subject in SHOWN if subject not in by_subject]:
-        raise ValueError(f"the summary has no row of {', '.join(missing)}")
+        raise ValueError(
+            f"the summary has no row of {', '.join(missing)}: measure the whole section again, or take it out of SHOWN"
+        )
     rows = [
         (
             f"[{words}](benchmarks/RESULTS.md#{anchor(by_subject[subject].section.title)})",

@@ -91,31 +91,39 @@ def _records(table: Table) -> list[dict[str, Cell]]:
 
 
 def engines(name: str) -> Maker:
-    """A table with a row for each engine and a column for each query; ours with two threads. Of columns "p50" and
-    "p99" the first counts."""
+    """A table with a row for each engine and a column for each query; ours is the last row of it, with the most
+    threads. Of columns "p50" and "p99" the first counts."""
 
     def lines(section: Section) -> Iterator[Line | None]:
         table = section.report.tables[0]
         records = _records(table)
-        ours = next(row for row in records if row["engine"] == "ours, 2 threads")
+        ours = [row for row in records if str(row["engine"]).startswith("ours")]
         others = [row for row in records if not str(row["engine"]).startswith(("ours", "floor"))]
         for column in table.columns[1:]:
-            if not column.name.endswith(" p99"):
+            if ours and not column.name.endswith(" p99"):
                 peers = {str(row["engine"]): row[column.name] for row in others}
                 subject = f"{name}: {column.name.removesuffix(' p50')}"
-                yield compared(subject, ours[column.name], peers, column.unit, section)
+                yield compared(subject, ours[-1][column.name], peers, column.unit, section)
 
     return lines
 
 
 def rows(subject: str, key: str, ours: str, peers: Mapping[str, str], table: int = 0) -> Maker:
-    """A table with a row for each subject. subject : a template with {}. peers : columns and their names."""
+    """A table with a row for each subject.
+
+    Parameters
+    ----------
+    subject : a template with {} for the cell of the column `key`.
+    ours : the column of ours.
+    peers : columns of the peers that may take part, and the names that the summary gives them.
+    table : the place of the table in the section.
+    """
 
     def lines(section: Section) -> Iterator[Line | None]:
         found = section.report.tables[table]
         unit = found.columns[found.position(ours)].unit
         for row in _records(found):
-            others = {name: _either(row, column) for column, name in peers.items()}
+            others = {name: _either(row, column) for column, name in peers.items() if column in row}
             if any(cell not in (None, "", "-") for cell in others.values()):
                 yield compared(subject.format(row[key]), row[ours], others, unit, section)
 
@@ -159,9 +167,11 @@ def means(subject: str, ours: str, peers: Iterable[str]) -> Maker:
         pairs = []
         for row in _records(table):
             mine = number(row[ours])
-            others = [value for peer in peers if (value := number(row[peer]))]
+            others = [value for peer in peers if (value := number(row.get(peer)))]
             if mine and others:
                 pairs.append((mine, min(others)))
+        if not pairs:
+            return
         own, best = (statistics.geometric_mean(values) for values in zip(*pairs, strict=True))
         unit = table.columns[table.position(ours)].unit
         title = f"{subject} (mean of {len(pairs)})"

@@ -24,6 +24,7 @@ def one(title: str, table: Table, machine: Machine = MACHINE) -> dict[str, Secti
 def engines() -> dict[str, Section]:
     columns = (*(Column(name, "s") for name in ("tri", "c4", "k4")), Column("hop2 p50", "ms"))
     rows: list[tuple[Cell, ...]] = [
+        ("ours, 1 thread", 0.9, 0.9, 0.9, 0.9, 0.9),
         ("ours, 2 threads", 0.5, 0.25, 1.0, 0.2, 0.445),
         ("one", 1.0, Over(5), Wrong(0.1), 0.1, 1),
         ("two", 2.0, Over(20), Over(5), "-", "-"),
@@ -95,6 +96,18 @@ def test_a_mean_is_geometric_over_the_rows_where_both_ended() -> None:
     (line,) = summary.lines(one("GPU: wiki-Vote", Table.of(header, rows)))
     assert line.subject == "wiki-Vote on a GPU (mean of 2)"
     assert line.cells() == ("2.00 ms", "12.0 ms", "6.00")
+
+
+@pytest.mark.parametrize(
+    ("title", "header"),
+    [
+        ("LSQB: lsqb-sf0.003", ("query", "gdb, again")),
+        ("Peers on the CPU: enron", ("engine", "tri")),
+        ("GPU: wiki-Vote", ("kernel", "best peer")),
+    ],
+)
+def test_a_section_without_peers_has_no_row(title: str, header: tuple[str, ...]) -> None:
+    assert not summary.lines(one(title, Table.of(header, [("q1", None)])))
 
 
 def test_more_is_better_for_rates() -> None:
