@@ -178,8 +178,10 @@ def report(asked: list[Asked], limit: float) -> Report:
             regrets = [a.regret(state) for a in these]
             gpu_better = sum(a.seconds[f"cuda {state}"] < a.seconds[f"cpu {state}"] for a in these)
             within = round(100 * sum(r <= ALLOWED for r in regrets) / len(these))
-            p50, p95 = np.percentile(regrets, (50, 95)).tolist()
-            rows.append((group, state, len(these), gpu_better, within, p50, p95, max(regrets)))
+            with np.errstate(invalid="ignore"):  # between two that did not end
+                spread = [*np.percentile(regrets, (50, 95)).tolist(), max(regrets)]
+            cells = (regret if math.isfinite(regret) else "not ended" for regret in spread)
+            rows.append((group, state, len(these), gpu_better, within, *cells))
     head = ("set", "state", "questions", "GPU quicker", Column(f"within {ALLOWED}x", "%"))
     worst = [(a.regret(s), a, s) for a in ended for s in STATES]
     worst = sorted(worst, key=lambda w: -w[0])[:10]
