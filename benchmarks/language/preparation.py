@@ -111,7 +111,7 @@ def main(line: list[str] | None = None) -> int:
     names = ("parse", "check", "operators", "bind", "plan", "in all", "aim")
     report = Report.of(
         f"Medians of {arguments.repeat}, processor time of one thread, over a graph of {NODES:,} nodes and "
-        f"{NODES * DEGREE:,} relationships: what passes before a query of which nothing is kept can run.",
+        f"{NODES * DEGREE:,} relationships: the steps before a new query runs.",
         [Table.of(("query", *(Column(name, "ms") for name in names)), rows)],
     )
     print(report.markdown())

@@ -199,7 +199,7 @@ def main(line: list[str] | None = None) -> int:
     )
     report = Report.of(
         "From text to a checked logical plan, processor seconds; the memory that takes, beside the text; and a "
-        "whole run into a store on disk, of which each statement is a commit. "
+        "whole run into a store on disk, each statement a commit. "
         f"The aim is {AIM:g} s to prepare 3.6 MB.",
         [Table.of(head, rows)],
     )

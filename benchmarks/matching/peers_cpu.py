@@ -272,11 +272,11 @@ def main(line: list[str] | None = None) -> int:
         for name in arguments.graph:
             queries = arguments.query or workload.SUBSETS.get(name, workload.NAMES)
             found = compare(name, queries, plan, folder)
-            told = whole(found, plan)
-            print(f"\n## {name}\n\n{told.markdown()}\n", flush=True)
+            comparison = whole(found, plan)
+            print(f"\n## {name}\n\n{comparison.markdown()}\n", flush=True)
             if arguments.save:
                 took_part = ("numpy", "llvmlite", "numba", "duckdb")
-                page.save(__file__, f"Peers on the CPU: {name}", told, *took_part)
+                page.save(__file__, f"Peers on the CPU: {name}", comparison, *took_part)
             ours = [cell for (row, _), cell in found.cells.items() if report.is_ours(row)]
             wrong = wrong or bool(report.disagreements(found))
             wrong = wrong or any(cell.outcome == "failed" for cell in ours)

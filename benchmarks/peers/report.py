@@ -170,7 +170,7 @@ def _times(found: GraphReport) -> Table:
         header,
         body,
         f"Medians of the runs after the first; hop2: p50 and p99 of {POINTS} queries; `>`: stopped at this limit, "
-        "`-`: cannot be asked.",
+        "`-`: not supported.",
     )
 
 

@@ -136,7 +136,7 @@ def _either(row: Mapping[str, Cell], column: str) -> Cell:
 
 
 def systems(subject: str, column: str, *, more: bool = False) -> Maker:
-    """A table with a row for each system, of which the first is ours."""
+    """A table with a row for each system, ours first."""
 
     def lines(section: Section) -> Iterator[Line | None]:
         table = section.report.tables[0]

@@ -199,7 +199,7 @@ def overhead(
 
 
 def memory(task: Task, number: int) -> tuple[int, int]:
-    """Bytes that so many tasks, none of which has run, take in client and scheduler; and of one that is sent."""
+    """Bytes that so many tasks take in client and scheduler before one runs; and of one that is sent."""
     distributed: Any = import_module("distributed")
     cloudpickle: Any = import_module("cloudpickle")
     with (
@@ -238,7 +238,7 @@ def held(task: Task, workers: Iterable[int]) -> Table:
         *("workers", "tasks", Column("a task", "bytes"), "sent at a time"),
         Column("client and scheduler", "MB", 1),
     )
-    caption = "A query of an hour; what is sent at a time, none of which has run:"
+    caption = "A query of an hour; the tasks that are sent at a time, before one runs:"
     return Table.of(header, rows, caption)
 
 
@@ -258,8 +258,8 @@ def played(units: list[Unit], costs: Costs) -> Table:
 def killed(
     db: gdb.Database, arguments: argparse.Namespace, folder: Path, runs: int, victims: int
 ) -> tuple[tuple[Cell, ...], int]:
-    """A row on runs in each of which so many workers are killed at a random moment; how many answers differed, or in
-    how many more than a task for each of them was lost."""
+    """A row on runs that lose so many workers at a random moment each; how many answers differed, or in how many more
+    than a task for each of them was lost."""
     count = int(str(db.execute(COUNTED, device="cpu").scalar()))
     rows = sorted_rows(db.execute(LISTED, device="cpu"))
     chance = random.Random(5)
@@ -312,7 +312,7 @@ def killed(
 
 
 def ready(local: Any, dead: set[int]) -> None:
-    """Wait until all workers are there again, none of which is one of the dead."""
+    """Wait until all workers are there again, other processes than the dead ones."""
     end = time.monotonic() + 120
     while True:
         nannies = list(local.workers.values())
