@@ -14,7 +14,7 @@ WAY ?= chosen
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test docs wheel crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
-	gpu-test gpu-emulated gpu-sanitize gpu-bench clean
+	results gpu-test gpu-emulated gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -88,34 +88,37 @@ format: $(STAMP) ## put the code into the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
-	$(BIN)/python benchmarks/import_time.py --save
-	$(BIN)/python benchmarks/install_size.py --save
-	$(BIN)/python benchmarks/storage.py --save
-	$(BIN)/python benchmarks/transactions.py --save
-	$(BIN)/python benchmarks/statements.py --save $(if $(PEERS),--peer-python $(PEERS))
-	$(BIN)/python benchmarks/truth.py --save
-	$(BIN)/python benchmarks/cold_start.py --save
-	$(BIN)/python benchmarks/query_graphs.py --save
-	$(BIN)/python benchmarks/rows.py --save
-	$(BIN)/python benchmarks/answers.py --save
-	$(BIN)/python benchmarks/vertex_counts.py --save
-	$(BIN)/python benchmarks/floors.py --save
-	$(BIN)/python benchmarks/parse.py --save
-	$(BIN)/python benchmarks/script.py --save
-	$(BIN)/python benchmarks/loading.py --save
-	$(BIN)/python benchmarks/lsqb.py --save
-	$(BIN)/python benchmarks/clauses.py --save
-	$(BIN)/python benchmarks/one_engine.py --save
-	$(BIN)/python benchmarks/ablation.py --save
-	$(BIN)/python benchmarks/temporal.py --save
+bench: $(STAMP) ## measure; writes benchmarks/results/ and RESULTS.md (graphs are read from ../shared/data if it is there)
+	$(BIN)/python -m benchmarks.process.import_time --save
+	$(BIN)/python -m benchmarks.process.install_size --save
+	$(BIN)/python -m benchmarks.storage.size_on_disk --save
+	$(BIN)/python -m benchmarks.storage.transactions --save
+	$(BIN)/python -m benchmarks.storage.statements --save $(if $(PEERS),--peer-python $(PEERS))
+	$(BIN)/python -m benchmarks.matching.known_counts --save
+	$(BIN)/python -m benchmarks.process.cold_start --save
+	$(BIN)/python -m benchmarks.matching.query_graphs --save
+	$(BIN)/python -m benchmarks.answers.arrow_rows --save
+	$(BIN)/python -m benchmarks.answers.python_rows --save
+	$(BIN)/python -m benchmarks.matching.vertex_counts --save
+	$(BIN)/python -m benchmarks.matching.floors --save
+	$(BIN)/python -m benchmarks.language.preparation --save
+	$(BIN)/python -m benchmarks.language.write_scripts --save
+	$(BIN)/python -m benchmarks.storage.file_formats --save
+	$(BIN)/python -m benchmarks.matching.lsqb --save
+	$(BIN)/python -m benchmarks.language.clauses --save
+	$(BIN)/python -m benchmarks.language.clause_composition --save
+	$(BIN)/python -m benchmarks.matching.ablation --save
+	$(BIN)/python -m benchmarks.matching.temporal_patterns --save
 
 bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and other engines (PEERS=a Python that has them)
-	$(BIN)/python benchmarks/decomposition.py --save
-	$(BIN)/python benchmarks/large_patterns.py --queries 40 --save
-	$(or $(PEERS),$(BIN)/python) benchmarks/bulk.py --save
-	$(BIN)/python benchmarks/peers_cpu.py --save $(if $(PEERS),--peer-python $(PEERS))
-	$(or $(PEERS),$(BIN)/python) benchmarks/paths.py --save
+	$(BIN)/python -m benchmarks.matching.unlabelled_patterns --save
+	$(BIN)/python -m benchmarks.matching.large_patterns --queries 40 --save
+	$(or $(PEERS),$(BIN)/python) -m benchmarks.storage.bulk_import --save
+	$(BIN)/python -m benchmarks.matching.peers_cpu --save $(if $(PEERS),--peer-python $(PEERS))
+	$(or $(PEERS),$(BIN)/python) -m benchmarks.language.paths --save
+
+results: $(STAMP) ## benchmarks/RESULTS.md and the table of the README from benchmarks/results/
+	$(BIN)/python -m benchmarks.report.page
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
@@ -129,11 +132,11 @@ gpu-sanitize: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## a part of 
 	PYTHON=$(GPU_PYTHON) scripts/gpu_sanitize.sh
 
 gpu-bench: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## measure on a CUDA device, beside published systems
-	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu.py --save
-	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/index_gpu.py --save
-	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu_rows.py --save
-	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu_patterns.py --save
-	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/temporal.py --save
+	$(GPU_PYTHON) -m benchmarks.gpu.pattern_counts --save
+	$(GPU_PYTHON) -m benchmarks.gpu.index_lookups --save
+	$(GPU_PYTHON) -m benchmarks.gpu.row_listing --save
+	$(GPU_PYTHON) -m benchmarks.gpu.matching_patterns --save
+	$(GPU_PYTHON) -m benchmarks.matching.temporal_patterns --save
 
 clean: ## remove the environment, caches and build outputs
 	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

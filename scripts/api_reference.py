@@ -33,7 +33,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "results": (
         "Results",
-        "What `execute` and `stream` return. [Results](../RESULTS.md) explains their use.",
+        "What `execute` and `stream` return. [Answers](../ANSWERS.md) explains their use.",
         (
             "gdb:Result",
             "gdb:Row",

@@ -30,5 +30,5 @@ export PYTHONPATH
 
 GDB_TEST_BACKENDS=cpu,gpu "$PYTHON" -m pytest -q tests/gpu tests/unit/executor tests/unit/gdb/language/test_element_comparisons.py "$@"
 if [ -n "$truth" ]; then
-    "$PYTHON" benchmarks/truth.py --device cuda
+    "$PYTHON" -m benchmarks.matching.known_counts --device cuda
 fi

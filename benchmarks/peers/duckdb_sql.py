@@ -9,9 +9,9 @@ from pathlib import Path
 
 import duckdb
 
-from peers.data import GraphFiles
-from peers.engine import Settings
-from peers.workload import LEAST_VALUE, Answer, Pattern, Query, grouped, two_hops
+from benchmarks.peers.data import GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.workload import LEAST_VALUE, Answer, Pattern, Query, grouped, two_hops
 
 _HOP2 = """
     SELECT count(DISTINCT b.dst) FROM s a JOIN s b ON a.dst = b.src WHERE a.src = ? AND b.dst <> ?

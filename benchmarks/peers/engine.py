@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from peers.data import GraphFiles
-from peers.workload import Answer, Query
+from benchmarks.peers.data import GraphFiles
+from benchmarks.peers.workload import Answer, Query
 
 OURS = "ours"
 FLOOR = "floor"
@@ -62,27 +62,27 @@ class Engine(Protocol):
 def engine_of(name: str) -> Engine:
     """The engine of that name; its library is imported here and not before."""
     if name == OURS:
-        from peers.ours import Ours
+        from benchmarks.peers.ours import Ours
 
         return Ours()
     if name == FLOOR:
-        from peers.floor import Floor
+        from benchmarks.peers.floor import Floor
 
         return Floor()
     if name == "duckdb":
-        from peers.duckdb_sql import DuckDB
+        from benchmarks.peers.duckdb_sql import DuckDB
 
         return DuckDB()
     if name in ("kuzu", "ladybug"):
-        from peers.kuzu_cypher import Kuzu
+        from benchmarks.peers.kuzu_cypher import Kuzu
 
         return Kuzu(name)
     if name == "igraph":
-        from peers.igraph_vf2 import Igraph
+        from benchmarks.peers.igraph_vf2 import Igraph
 
         return Igraph()
     if name == "graphblas":
-        from peers.graphblas_algebra import GraphBLAS
+        from benchmarks.peers.graphblas_algebra import GraphBLAS
 
         return GraphBLAS()
     raise ValueError(f"there is no engine {name!r}")

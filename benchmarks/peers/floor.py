@@ -12,11 +12,11 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from peers import kernels
-from peers.data import I64, Graph, GraphFiles
-from peers.engine import Settings
-from peers.kernels import I32
-from peers.workload import LEAST_VALUE, Answer, Query, grouped, two_hops
+from benchmarks.peers import kernels
+from benchmarks.peers.data import I64, Graph, GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.kernels import I32
+from benchmarks.peers.workload import LEAST_VALUE, Answer, Query, grouped, two_hops
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 _SIZES = {"tri": 3, "k4": 4, "k5": 5}

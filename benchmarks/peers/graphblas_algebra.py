@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from peers.data import I64, Graph, GraphFiles
-from peers.engine import Settings
-from peers.workload import Answer, Pattern, Query, two_hops
+from benchmarks.peers.data import I64, Graph, GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.workload import Answer, Pattern, Query, two_hops
 
 
 class GraphBLAS:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from peers.data import Graph, GraphFiles
-from peers.engine import Settings
-from peers.workload import Answer, Pattern, Query, two_hops
+from benchmarks.peers.data import Graph, GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.workload import Answer, Pattern, Query, two_hops
 
 
 class Igraph:

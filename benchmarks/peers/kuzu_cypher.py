@@ -10,9 +10,17 @@ import importlib
 from pathlib import Path
 from typing import Protocol
 
-from peers.data import GraphFiles
-from peers.engine import Settings
-from peers.workload import LEAST_VALUE, Answer, Pattern, PatternEdge, Query, grouped, two_hops
+from benchmarks.peers.data import GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.workload import (
+    LEAST_VALUE,
+    Answer,
+    Pattern,
+    PatternEdge,
+    Query,
+    grouped,
+    two_hops,
+)
 
 _TABLES = (
     "CREATE NODE TABLE V(id INT64 PRIMARY KEY, lbl INT64, val INT64)",

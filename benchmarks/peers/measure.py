@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
-from peers.worker import Job
+from benchmarks.peers.worker import Job
 
 Outcome = Literal["measured", "unsupported", "stopped", "failed"]
-_BENCHMARKS = Path(__file__).resolve().parents[1]
+_REPOSITORY = Path(__file__).resolve().parents[2]
 _LOOK = 0.25  # seconds between two looks at a process's memory
 Lines: TypeAlias = list[dict[str, object]]
 
@@ -105,11 +105,11 @@ class _Watch:
 
 def run(job: Job, python: Path, limits: Limits) -> Measured:
     """Do a job with a Python, and stop it when it exceeds a limit."""
-    command = [str(python), "-m", "peers.worker", job.text()]
+    command = [str(python), "-m", "benchmarks.peers.worker", job.text()]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
-            cwd=_BENCHMARKS,
+            cwd=_REPOSITORY,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

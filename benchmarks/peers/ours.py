@@ -10,9 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import gdb
-from peers.data import GraphFiles
-from peers.engine import Settings
-from peers.workload import LEAST_VALUE, Answer, Pattern, PatternEdge, Query, grouped, two_hops
+from benchmarks.peers.data import GraphFiles
+from benchmarks.peers.engine import Settings
+from benchmarks.peers.workload import (
+    LEAST_VALUE,
+    Answer,
+    Pattern,
+    PatternEdge,
+    Query,
+    grouped,
+    two_hops,
+)
 
 _HOP2 = "MATCH (a)-[:E]-(b)-[:E]-(c) WHERE id(a) = $x RETURN count(DISTINCT id(c))"
 _AGG = f"MATCH (a)-[:E]->(b) WHERE a.val >= {LEAST_VALUE} RETURN b.lbl, count(*)"

@@ -1,19 +1,21 @@
-"""The tables: engines by queries, ratios, memory, loading; and which answers do not agree."""
+"""The report of a graph: engines by queries, ratios, memory, loading; and which answers do not agree."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import results
-from peers.engine import FLOOR, OURS, PEERS
-from peers.measure import Measured, Run
-from peers.workload import POINTS, Query
+from benchmarks.peers.engine import FLOOR, OURS, PEERS
+from benchmarks.peers.measure import Measured, Run
+from benchmarks.peers.workload import POINTS, Query
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Over, Table, Wrong
 
 Content: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
-CellText: TypeAlias = Callable[[str, Measured], str]
+CellOf: TypeAlias = Callable[[str, Measured], Cell]
 
 
 @dataclass(slots=True)
@@ -108,31 +110,42 @@ def failures(report: GraphReport) -> list[str]:
     return named
 
 
-def text(report: GraphReport) -> str:
+def tables(found: GraphReport) -> list[Table]:
     """All tables of a graph."""
-    parts = [
-        f"{report.sizes} Seconds, medians of the runs after the first; hop2: ms p50 / p99 of "
-        f"{POINTS} queries; `>` stopped at this limit, `-` cannot be asked.",
-        _times(report),
-        "Ours against the quickest peer, and against the floor (below 1 is quicker):",
-        _ratios(report),
-    ]
-    if any(is_ours(row) for row in report.rows):
-        parts += [
-            "The first run of ours in a fresh process, seconds (it compiles; hop2: all queries):",
-            _table(report, _first_run, [row for row in report.rows if is_ours(row)]),
-            "Ours, MiB that the runs add to the resident memory after opening the store:",
-            _table(report, _above, [row for row in report.rows if is_ours(row)]),
+    own = [row for row in found.rows if is_ours(row)]
+    made = [_times(found), _ratios(found)]
+    if own:
+        first = "The first run of ours in a fresh process (it compiles; hop2: all queries):"
+        above = "Ours, memory that the runs add to the resident memory after opening the store:"
+        made += [
+            _table(found, "s", _first_run, own, first),
+            _table(found, "MiB", _above, own, above),
         ]
-    parts += ["Peak resident memory of the process, MiB:", _table(report, _peak, report.rows)]
-    if report.loads:
-        parts += ["Loading from CSV:", _loads(report)]
-    counts = [f"{name} {count:,}" for name, count in _counts(report).items()]
-    parts.append(f"Counts: {', '.join(counts)}.")
-    for title, lines in (("Differ", disagreements(report)), ("Failed", failures(report))):
-        if lines:
-            parts.append(f"{title}:\n\n" + "\n".join(f"- {line}" for line in lines))
-    return "\n\n".join(parts)
+    peak = "Peak resident memory of the process:"
+    made.append(_table(found, "MiB", _peak, found.rows, peak))
+    return made + ([_loads(found)] if found.loads else [])
+
+
+def report(found: GraphReport, introduction: str) -> Report:
+    """All tables of a graph, its counts, and what differs or failed."""
+    counts = [f"{name} {count:,}" for name, count in _counts(found).items()]
+    partial = [f"{row} {most}" for row in found.rows if (most := _points(found, row)) < POINTS]
+    return Report.of(
+        f"{found.sizes} {introduction}",
+        tables(found),
+        [
+            *([f"hop2, queries before the limit: {', '.join(partial)}"] if partial else []),
+            f"Counts: {', '.join(counts)}",
+            *(f"differs: {line}" for line in disagreements(found)),
+            *(f"failed: {line}" for line in failures(found)),
+        ],
+    )
+
+
+def _points(found: GraphReport, row: str) -> int:
+    """The point queries that each run of an engine answered at least; all where there were none."""
+    cell = found.cells.get((row, "hop2"))
+    return min((run.points for run in cell.later), default=POINTS) if cell is not None else POINTS
 
 
 def _counts(report: GraphReport) -> dict[str, int]:
@@ -140,73 +153,88 @@ def _counts(report: GraphReport) -> dict[str, int]:
     return {query: answer[0] for query, answer in answers.items() if answer is not None}
 
 
-def _times(report: GraphReport) -> str:
+def _times(found: GraphReport) -> Table:
     """Seconds; an answer that differs from the others' is marked."""
+    header: list[str | Column] = ["engine"]
+    for query in found.queries:
+        two = [Column("hop2 p50", "ms"), Column("hop2 p99", "ms")]
+        header += two if query == "hop2" else [Column(query, "s")]
     body = []
-    for row in report.rows:
-        line = [row]
-        for query in report.queries:
-            cell = report.cells.get((row, query))
-            mark = " wrong" if differs(report, row, query) else ""
-            line.append("" if cell is None else _time(query, cell) + mark)
+    for row in found.rows:
+        line: list[Cell] = [row]
+        for query in found.queries:
+            cell, number = found.cells.get((row, query)), 1 + (query == "hop2")
+            line += [None] * number if cell is None else _time(found, row, query, cell)
         body.append(line)
-    return results.table(("engine", *report.queries), body)
+    return Table.of(
+        header,
+        body,
+        f"Medians of the runs after the first; hop2: p50 and p99 of {POINTS} queries; `>`: stopped at this limit, "
+        "`-`: not supported.",
+    )
 
 
-def _table(report: GraphReport, cell: CellText, rows: list[str]) -> str:
+def _table(found: GraphReport, unit: str, cell_of: CellOf, rows: list[str], caption: str) -> Table:
+    header: Header = ("engine", *(Column(query, unit) for query in found.queries))
     body = []
     for row in rows:
-        cells = [report.cells.get((row, query)) for query in report.queries]
-        named = zip(report.queries, cells, strict=True)
-        body.append([row, *("" if c is None else cell(query, c) for query, c in named)])
-    return results.table(("engine", *report.queries), body)
+        cells = [found.cells.get((row, query)) for query in found.queries]
+        named = zip(found.queries, cells, strict=True)
+        body.append([row, *(None if c is None else cell_of(query, c) for query, c in named)])
+    return Table.of(header, body, caption)
 
 
-def _time(query: str, cell: Measured) -> str:
+def _time(found: GraphReport, row: str, query: str, cell: Measured) -> list[Cell]:
+    """The seconds of a query, or p50 and p99 of hop2."""
     if cell.outcome != "measured":
-        return _missing(cell)
-    if query != "hop2":
-        return figures(cell.seconds)
-    least = min(run.points for run in cell.later)
-    partial = "" if least == POINTS else f" ({least})"
-    return f"{figures(cell.p50)} / {figures(cell.p99)}{partial}"
+        return [_missing(cell)] * (1 + (query == "hop2"))
+    values = [cell.p50, cell.p99] if query == "hop2" else [cell.seconds]
+    return [Wrong(value) if differs(found, row, query) else value for value in values]
 
 
-def _missing(cell: Measured) -> str:
+def _missing(cell: Measured) -> Cell:
+    """Why there are no seconds."""
     match cell.outcome:
         case "unsupported":
             return "-"
         case "stopped":
-            return cell.note.replace("over ", ">")
+            over = re.fullmatch(r"over ([\d.]+) s", cell.note)
+            return Over(float(over[1])) if over else cell.note
         case _:
             return "error"
 
 
-def _first_run(query: str, cell: Measured) -> str:
-    return figures(cell.runs[0].seconds) if cell.runs else _missing(cell)
+def _no_memory(cell: Measured) -> Cell:
+    """Why there are no bytes."""
+    return "stopped" if cell.outcome == "stopped" else _missing(cell)
 
 
-def _above(query: str, cell: Measured) -> str:
-    return f"{cell.above / 2**20:.0f}" if cell.runs else _missing(cell)
+def _first_run(query: str, cell: Measured) -> Cell:
+    return cell.runs[0].seconds if cell.runs else _missing(cell)
 
 
-def _peak(query: str, cell: Measured) -> str:
-    return f"{cell.peak / 2**20:.0f}" if cell.runs else _missing(cell)
+def _above(query: str, cell: Measured) -> Cell:
+    return round(cell.above / 2**20) if cell.runs else _no_memory(cell)
 
 
-def _ratios(report: GraphReport) -> str:
-    body = []
-    for row in filter(is_ours, report.rows):
-        body.append([f"{row} / best peer", *(_ratio(report, row, q) for q in report.queries)])
-        floor = [_over(report.value(row, q), report.value(FLOOR, q)) for q in report.queries]
+def _peak(query: str, cell: Measured) -> Cell:
+    return round(cell.peak / 2**20) if cell.runs else _no_memory(cell)
+
+
+def _ratios(found: GraphReport) -> Table:
+    body = list[list[Cell]]()
+    for row in filter(is_ours, found.rows):
+        body.append([f"{row} / best peer", *(_ratio(found, row, q) for q in found.queries)])
+        floor = [_over(found.value(row, q), found.value(FLOOR, q)) for q in found.queries]
         body.append([f"{row} / floor", *floor])
-    best = [_best_peer(report, query)[0] for query in report.queries]
+    best = [_best_peer(found, query)[0] for query in found.queries]
     body.append(["(the best peer)", *best])
-    return results.table(("ratio", *report.queries), body)
+    caption = "Ours against the quickest peer, and against the floor (below 1 is quicker):"
+    return Table.of(("ratio", *found.queries), body, caption)
 
 
-def _ratio(report: GraphReport, row: str, query: str) -> str:
-    return _over(report.value(row, query), _best_peer(report, query)[1])
+def _ratio(found: GraphReport, row: str, query: str) -> Cell:
+    return _over(found.value(row, query), _best_peer(found, query)[1])
 
 
 def _best_peer(report: GraphReport, query: str) -> tuple[str, float | None]:
@@ -219,30 +247,19 @@ def _best_peer(report: GraphReport, query: str) -> tuple[str, float | None]:
     return row, value
 
 
-def _over(one: float | None, other: float | None) -> str:
-    return "" if one is None or not other else figures(one / other)
+def _over(one: float | None, other: float | None) -> Cell:
+    return None if one is None or not other else one / other
 
 
-def _loads(report: GraphReport) -> str:
-    body = [
+def _loads(found: GraphReport) -> Table:
+    body: list[list[Cell]] = [
         [
             store,
-            figures(load.opened) if load.outcome == "measured" else _missing(load),
-            f"{size / 1e6:.1f}",
-            f"{load.peak / 2**20:.0f}",
+            load.opened if load.outcome == "measured" else _missing(load),
+            size / 1e6,
+            round(load.peak / 2**20),
         ]
-        for store, (load, size) in report.loads.items()
+        for store, (load, size) in found.loads.items()
     ]
-    return results.table(("store", "seconds", "MB on disk", "peak MiB"), body)
-
-
-def figures(number: float) -> str:
-    """A number with three significant digits, never in powers of ten."""
-    if number >= 100:
-        return f"{number:,.0f}"
-    if number <= 0:
-        return "0"
-    places = 2
-    while number < 10 ** (2 - places) and places < 9:
-        places += 1
-    return f"{number:.{places}f}" if number < 10 else f"{number:.1f}"
+    header = ("store", Column("load", "s"), Column("disk", "MB", 1), Column("peak", "MiB"))
+    return Table.of(header, body, "Loading from CSV:")

@@ -1,4 +1,6 @@
-"""Small statements and batches on one system: `python -m peers.statements SYSTEM FOLDER NODES` prints JSON objects.
+"""Small statements and batches on one system.
+
+`python -m benchmarks.peers.statements SYSTEM FOLDER NODES` prints JSON objects.
 
 By cell: milliseconds of a statement (the median of some), rows a second of a batch, null where a system has none. A
 line with what is known so far follows each cell.

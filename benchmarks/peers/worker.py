@@ -1,4 +1,6 @@
-"""One process of the comparison: `python -m peers.worker JOB` loads a store or runs one query, and prints JSON lines.
+"""One process of the comparison.
+
+`python -m benchmarks.peers.worker JOB` loads a store or runs one query, and prints JSON lines.
 
 What an engine prints goes to stderr. The lines are `opened`, then `seconds` and the answer of each run; or `loaded`; or
 `error`, or `unsupported`.
@@ -16,9 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from peers.data import GraphFiles, opened
-from peers.engine import Engine, Settings, engine_of
-from peers.workload import queries
+from benchmarks.peers.data import GraphFiles, opened
+from benchmarks.peers.engine import Engine, Settings, engine_of
+from benchmarks.peers.workload import queries
 
 
 @dataclass(frozen=True, slots=True)

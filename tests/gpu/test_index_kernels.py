@@ -1,10 +1,10 @@
-"""The kernels of benchmarks/index_gpu.cu compile for every architecture, and hold the product's own lookup."""
+"""The kernels of benchmarks/gpu/index_lookups.cu compile for every architecture, and hold the product's own lookup."""
 
 from __future__ import annotations
 
 import pytest
 
-import index_kernels
+from benchmarks.gpu import index_kernels
 from gdb.executor.gpu import render
 from tests.gpu.test_nvrtc import ARCHITECTURES, compiled_here
 

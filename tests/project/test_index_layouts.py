@@ -1,5 +1,5 @@
-"""benchmarks/index_layouts.py and index_gpu.py: the layouts answer alike, and are what they are said to be. The kernels
-need a GPU to run; tests/gpu/test_index_kernels.py compiles them."""
+"""The layouts of benchmarks/gpu/index_layouts.py answer alike, and are what they are said to be. The kernels of
+index_lookups.py need a GPU to run; tests/gpu/test_index_kernels.py compiles them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import index_gpu
-import index_kernels
-import index_layouts
+from benchmarks.gpu import index_kernels, index_layouts, index_lookups
 from gdb.executor.gpu import device
 from gdb.storage.graph.adjacency import Adjacency
 
@@ -124,7 +122,7 @@ def test_a_digest_may_be_made_in_pieces(
 
 def test_questions_ask_for_every_vid(parts: list[Adjacency]) -> None:
     rows, everyone = sum(part.rows for part in parts), VERTICES * len(parts)
-    found = list(index_gpu.questions(parts, VERTICES))
+    found = list(index_lookups.questions(parts, VERTICES))
     assert [one.total for one in found] == [rows, rows, 2 * len(SOURCES), everyone, everyone]
     for one in found:
         chunks = one.chunks(64)
@@ -146,7 +144,7 @@ def test_bytes_are_those_of_the_layouts(parts: list[Adjacency]) -> None:
 
 
 def test_the_check_needs_no_gpu(capsys: pytest.CaptureFixture[str]) -> None:
-    assert index_gpu.main(["--check", "--edges", "500", "--labels", "1", "5"]) == 0
+    assert index_lookups.main(["--check", "--edges", "500", "--labels", "1", "5"]) == 0
     assert "hash-PCSR" in capsys.readouterr().out
 
 
@@ -157,7 +155,7 @@ def test_the_check_sees_a_wrong_row(
         return index_layouts.Csr(np.zeros(vertices + 1, np.uint32), part.neighbours)
 
     monkeypatch.setattr(index_layouts, "csr", wrong)
-    assert index_gpu.main(["--check", "--edges", "500", "--labels", "5"]) == 1
+    assert index_lookups.main(["--check", "--edges", "500", "--labels", "5"]) == 1
     assert "the layouts differ in 0" in capsys.readouterr().err
 
 
@@ -165,16 +163,18 @@ def test_without_a_gpu_nothing_is_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(device, "absence", lambda: "there is no CUDA device")
-    assert index_gpu.main([]) == 2
+    assert index_lookups.main([]) == 2
     assert "there is no CUDA device" in capsys.readouterr().err
 
 
 def test_a_report_takes_the_best_of_each_layout() -> None:
     rates = dict.fromkeys((kernel.name for kernel in index_kernels.KERNELS), 1e9)
     rates |= {"generic": 6e9, "thread": 3e9, "CSR": 12e9}
-    one = index_gpu.Measured(5, "all", "random", False, rates)
+    one = index_lookups.Measured(5, "all", "random", False, rates)
     assert one.interval == 6e9
     assert one.hashed == (3e9, "thread")
-    cells = [cell.strip() for cell in index_gpu.rates_table([one], 1e9).splitlines()[2].split("|")]
-    assert cells[-6:-1] == ["thread", "2.00", "6.00", "0.500", "0.167"]
-    assert "2.00 times as many as the best hash-PCSR, 6.00 times" in index_gpu.summary([one])
+    (row,) = index_lookups.rates_table([one], 9, "").rows
+    assert row[:4] == (5, "all", "random", 1.0)
+    assert row[-5:] == ("thread", 2.0, 6.0, 0.5, 0.166667)
+    (note,) = index_lookups.notes([one])
+    assert "2.00 times as many as the best hash-PCSR, 6.00 times" in note

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import lsqb
-import lsqb_graph
-import lsqb_systems
+from benchmarks.inputs import lsqb_graph
+from benchmarks.matching import lsqb, lsqb_systems
+from benchmarks.report.table import Over
 
 
 @pytest.mark.parametrize("graph", ["lsqb-example", "lsqb-sf0.003"])
@@ -94,17 +94,14 @@ def test_a_query_is_stopped_at_the_timeout(tmp_path: Path) -> None:
 
 def test_what_differs_is_reported() -> None:
     found = {
-        name: lsqb.Answers(
-            1.0, 5, {1: lsqb.Asked(count, 0.1, 0.1, "over the timeout")}, "does not end"
-        )
+        name: lsqb.Answers(1.0, 5, {1: lsqb.Asked(count, 0.1, 0.1, lsqb.LATE)}, "does not end")
         for name, count in (("a", 3), ("b", 3), ("c", 4), ("d", -1))
     }
     known = lsqb.agreed(found)
     assert (known[1], known[2]) == (3, -1)
     assert lsqb.wrong(found, known) == ["c"]
-    first, second = lsqb.report(found, known).splitlines()[2:4]
-    assert "4, which is wrong" in first
-    assert "over the timeout" in first
+    first, second, *_ = lsqb.table(found, known, 30.0).rows
+    assert first[2:] == (100.0, 100.0, 100.0, 100.0, "4, which is wrong", None, Over(30_000), None)
     assert second.count("does not end") == 4
     found["a"].friends = 6
     assert lsqb.wrong(found, known) == list(found)

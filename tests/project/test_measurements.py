@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import itertools
 import json
 import os
@@ -13,23 +13,29 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import ablation
-import cold_start
-import decomposition
-import floors
 import gdb
-import large_patterns
-import patterns
-import query_graphs
-import rows
-from gdb import planner
-from peers import data, floor, kernels, workload
-
-SCRIPTS = sorted(
-    file.stem
-    for file in (Path(__file__).resolve().parents[2] / "benchmarks").glob("*.py")
-    if "def main" in file.read_text(encoding="utf-8")
+from benchmarks.answers import arrow_rows
+from benchmarks.inputs import patterns
+from benchmarks.inputs import published as published_figures
+from benchmarks.matching import (
+    ablation,
+    floors,
+    large_patterns,
+    query_graphs,
+    unlabelled_patterns,
 )
+from benchmarks.peers import data, floor, kernels, workload
+from benchmarks.process import cold_start
+from benchmarks.report.table import Over, Wrong
+from gdb import planner
+
+_ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(
+    ".".join(file.relative_to(_ROOT).with_suffix("").parts)
+    for file in (_ROOT / "benchmarks").rglob("*.py")
+    if "def main(" in (text := file.read_text(encoding="utf-8")) and "--save" in text
+)
+KINDS = ("rows", "count")
 TRIANGLE = patterns.Pattern("tri", (None,) * 3, ((0, 1), (1, 2), (0, 2)))
 # a 4-clique with a tail
 EDGES = [*itertools.combinations(range(4), 2), (3, 4)]
@@ -44,23 +50,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "g.gdb"
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_has_help(
-    name: str,
-    repository: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_has_help(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its file: one has the name of a room."""
-    spec = importlib.util.spec_from_file_location(
-        f"{name}_program", repository / "benchmarks" / f"{name}.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # where its dataclasses look
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
+    module = importlib.import_module(name)
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 0
@@ -68,7 +63,8 @@ def test_a_script_has_help(
 
 
 @pytest.mark.parametrize(
-    "module", [ablation, cold_start, decomposition, floors, large_patterns, query_graphs, rows]
+    "module",
+    [ablation, cold_start, unlabelled_patterns, floors, large_patterns, query_graphs, arrow_rows],
 )
 def test_absent_data_is_told(
     module: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -143,17 +139,19 @@ def test_a_query_graph_is_asked_and_compared(store: Path) -> None:
     assert [one.right for one in asked] == [True, False]
     assert all(one.seconds > 0 and one.again > 0 for one in asked)
     assert query_graphs.steps(asked)[:3] == ["parse", "bind", "plan"]
-    text = query_graphs.report(asked)
-    assert "1 of 2 counts are the published ones" in text
-    assert "wrong differs: 24, published 5" in text
+    found = query_graphs.report(asked, warm_up=2, threads=0)
+    assert found.notes == (
+        "1 of 2 counts are the published ones",
+        "wrong differs: 24, published 5",
+    )
 
 
 def test_the_distribution_counts_what_is_over_the_goals() -> None:
     pattern = patterns.Pattern("p", (None,), (), {"isomorphisms": 1})
     asked = [query_graphs.Asked(pattern, 1, s, {"plan": s / 2}) for s in (0.01, 0.02, 0.5)]
-    line = query_graphs.distribution(asked).splitlines()[2]
-    assert [cell.strip() for cell in line.split("|")][1:3] == ["end to end", "20.0"]
-    assert [cell.strip() for cell in line.split("|")][-3:-1] == ["2", "1"]
+    whole = query_graphs.distribution(asked).rows[0]
+    assert whole[:2] == ("end to end", 20.0)
+    assert whole[-2:] == (2, 1)
 
 
 @pytest.fixture
@@ -167,26 +165,27 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_published_counts_and_times(store: Path, published: Path) -> None:
-    subjects = decomposition.read_subjects(published, "g", [])
+    subjects = published_figures.read_subjects(published, "g", [])
     assert [subject.pattern.name for subject in subjects] == ["q1", "q2"]
     assert subjects[0].best == pytest.approx(0.003)
     assert subjects[1].best is None
     with gdb.connect(store, read_only=True) as db:
-        outcomes = [decomposition.measure(db, one, 60, "cpu", 1) for one in subjects]
+        outcomes = [unlabelled_patterns.measure(db, one, 60, "cpu", 1) for one in subjects]
     assert [(one.count, one.verdict) for one in outcomes] == [(24, "equal"), (24, "counted")]
-    text = decomposition.table(outcomes, 60)
-    assert "stopped" in text
-    assert "2 of 2 within 60 s; 1 of them" in decomposition.summary(outcomes, 60)
+    found = unlabelled_patterns.report(outcomes, "cpu", 60)
+    (first, _) = found.tables[0].rows
+    assert first[7:10] == (0.003, "stopped", "stopped")
+    assert "2 of 2 within 60 s; 1 of them" in found.notes[0]
 
 
 def test_another_count_differs_and_a_limit_is_shown(store: Path, published: Path) -> None:
-    (subject,) = decomposition.read_subjects(published, "g", ["q1"])
-    other = decomposition.Subject(subject.pattern, 23, subject.milliseconds)
+    (subject,) = published_figures.read_subjects(published, "g", ["q1"])
+    other = published_figures.Subject(subject.pattern, 23, subject.milliseconds)
     with gdb.connect(store, read_only=True) as db:
-        assert decomposition.measure(db, other, 60, "cpu", 1).verdict == "differs"
-        late = decomposition.measure(db, subject, 1e-9, "cpu", 1)
+        assert unlabelled_patterns.measure(db, other, 60, "cpu", 1).verdict == "differs"
+        late = unlabelled_patterns.measure(db, subject, 1e-9, "cpu", 1)
     assert late.verdict == "over the limit"
-    assert ">60" in decomposition.table([late], 60)
+    assert Over(60) in unlabelled_patterns.table([late], 60).rows[0]
 
 
 def test_passes_switched_off_give_the_same_answer(store: Path) -> None:
@@ -202,25 +201,21 @@ def test_passes_switched_off_give_the_same_answer(store: Path) -> None:
 
 
 def test_an_ablation_shows_limits_and_differences() -> None:
-    late = ablation.Cell(3.0, None, ablation.OVER)
-    off = {"a": ablation.Cell(2.0, 5), "b": late, "c": ablation.Cell(1.0, 6)}
-    row = ablation.Row("tri", ablation.Cell(1.0, 5), off)
+    late = ablation.Run(3.0, None, ablation.OVER)
+    off = {"a": ablation.Run(2.0, 5), "b": late, "c": ablation.Run(1.0, 6)}
+    row = ablation.Row("tri", ablation.Run(1.0, 5), off)
     assert row.differing() == ["c"]
-    line = ablation.table([row], "abc").splitlines()[-1]
-    assert [cell.strip() for cell in line.split("|")][2:6] == [
-        "1,000.0",
-        "2.00",
-        ">3.00",
-        "1.00 differs",
-    ]
-    assert "tri without c: 6 instead of 5" in ablation.report([row], "abc")
+    found = ablation.report([row], "abc", ablation.Settings(limit=20.0, threads=1, runs=3))
+    assert found.tables[0].rows == (("tri", 1000.0, 2.0, Over(3.0), Wrong(1.0)),)
+    assert found.notes == ("tri without c: 6 instead of 5",)
+    assert "The answers are the same" not in found.introduction
 
 
 def test_listings_reach_arrow(store: Path) -> None:
     pytest.importorskip("nanoarrow")
     found = {
-        name: rows.list_rows(store, name, query, 1, 2).rows
-        for name, query in rows.listings(10).items()
+        name: arrow_rows.list_rows(store, name, query, 1, 2).rows
+        for name, query in arrow_rows.listings(10).items()
     }
     assert found == {"each triangle, all": 4, "each triangle, LIMIT": 4, "embeddings, LIMIT": 10}
 
@@ -245,7 +240,8 @@ def test_a_fresh_process_tells_its_seconds(store: Path) -> None:
     told = cold_start.start(store, cold_start.TRIANGLE, cache)
     assert told.count == 24
     assert told.seconds["all"] >= told.seconds["execute"] >= told.seconds["run"] > 0
-    assert "| triangle" in cold_start.table({"triangle": {"warm": [told], "empty": []}})
+    (row,) = cold_start.table({"triangle": {"warm": [told], "empty": []}}).rows
+    assert row[:3] == ("triangle", "warm", 1)
 
 
 # ---- large patterns ------------------------------------------------------------------------------
@@ -263,17 +259,16 @@ def test_large_patterns_are_walked_asked_and_judged(tmp_path: Path) -> None:
     assert len(queries[0].edges) > len(queries[1].edges) >= 11
     with gdb.connect() as db:
         network.load(db, tmp_path)
-        asked = [
-            large_patterns.ask(db, queries[0], kind, limit=60, threads=1)
-            for kind in ("rows", "count")
-        ]
+        asked = [large_patterns.ask(db, queries[0], kind, limit=60, threads=1) for kind in KINDS]
     assert {a.end for a in asked} == {"solved"}
     assert asked[0].found == min(asked[1].found, large_patterns.ROWS)
     assert asked[1].found >= 1  # what was cut out is there
     assert not large_patterns.wrong(asked)
     assert asked[1].expected is not None
     assert large_patterns.q_error(asked[1].found, asked[1].expected) < 10
-    assert "ring" in large_patterns.report({"ring": asked})
+    times, errors = large_patterns.report({"ring": asked}, 0, 60.0, 1).tables
+    assert [row[:5] for row in times.rows] == [(*("ring", kind), 1, 0, 0) for kind in KINDS]
+    assert errors.rows[0][:2] == ("ring", 1)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.support.samples import REPOSITORY, Sample
 
 DOCS = REPOSITORY / "docs"
 RECIPES = list(samples.samples(sorted((DOCS / "recipes").glob("*.md")), by_section=True))
-REFERENCES = [DOCS / f"{name}.md" for name in ("EXPORT", "RESULTS", "TRANSACTIONS")]
+REFERENCES = [DOCS / f"{name}.md" for name in ("ANSWERS", "EXPORT", "TRANSACTIONS")]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 PAGES = [REPOSITORY / "README.md", DOCS / "start.md", *GUIDES, *REFERENCES]
 PROGRAMS = list(samples.samples(PAGES, by_section=False))

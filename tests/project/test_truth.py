@@ -1,4 +1,4 @@
-"""Known counts on real graphs: a subset of benchmarks/truth.py that takes seconds, and the reading of patterns."""
+"""Known counts on real graphs: a subset of benchmarks/matching/known_counts.py, and the reading of patterns."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import gdb
-import graphs
-import patterns
+from benchmarks.inputs import graphs, patterns
 
 # graph -> patterns, small enough in all four semantics
 FAST = {

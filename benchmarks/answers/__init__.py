@@ -1,0 +1,1 @@
+"""Rows of an answer on their way to Python and Arrow."""

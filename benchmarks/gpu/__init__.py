@@ -1,0 +1,1 @@
+"""Patterns, rows and index lookups on a CUDA device."""

@@ -1,0 +1,1 @@
+"""Graphs, patterns and published figures that the programs measure on. Nothing here measures."""

@@ -1,0 +1,1 @@
+"""Clauses of the language: preparation of a query, several clauses, paths, scripts that write."""

@@ -1,0 +1,206 @@
+"""Queries of several clauses: counted and not listed, LIMIT, EXISTS, and a MATCH that starts from the rows of another.
+
+    python -m benchmarks.language.clauses [--nodes 100000] [--relationships 1000000] [--runs 3] [--limit 60] [--save]
+
+On a random graph, which is made here, each query is asked of gdb over columns (as `execute` chooses), of gdb over rows
+(as it does where columns cannot), and as SQL of DuckDB over a table of pairs. The exit code is 1 if answers differ; of
+LIMIT only the number of rows is compared. Times are processor time of all threads. What takes longer than the limit
+over rows is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+import gdb
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Over, Table
+from gdb.errors import QueryTimeout
+from gdb.run import operator_run as by_operators
+
+SEED = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A query in both languages. some : LIMIT leaves open which rows."""
+
+    name: str
+    cypher: str
+    sql: str
+    some: bool = False
+
+
+LINES = (
+    Line(
+        "two OPTIONAL MATCH counted",
+        "MATCH (a:N) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (a)<--(c) RETURN count(*)",
+        "SELECT count(*) FROM n LEFT JOIN e ON e.s = n.id LEFT JOIN e f ON f.t = n.id",
+    ),
+    Line(
+        "relationships of each node",
+        "MATCH (a:N) OPTIONAL MATCH (a)-->(b) WITH a.g AS g, count(b) AS d RETURN g, d ORDER BY g",
+        "SELECT g, count(e.t) FROM n LEFT JOIN e ON e.s = n.id GROUP BY g ORDER BY g",
+    ),
+    Line(
+        "2-paths over WITH counted",
+        "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN count(*)",
+        "SELECT count(*) FROM e JOIN e f ON f.s = e.t",
+    ),
+    Line(
+        "COUNT { } of 2-paths",
+        "MATCH (a:N) WITH a.g AS g, COUNT { (a)-->()-->() } AS n RETURN g, sum(n) AS n ORDER BY g",
+        """SELECT g, sum(coalesce(n, 0)) FROM n LEFT JOIN (SELECT e.s, count(*) AS n FROM e
+            JOIN e f ON f.s = e.t WHERE e.rowid <> f.rowid GROUP BY e.s) c ON c.s = n.id GROUP BY g ORDER BY g""",
+    ),
+    Line(
+        "LIMIT of a second MATCH",
+        "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN id(a), id(b), id(c) LIMIT 10",
+        "SELECT e.s, e.t, f.t FROM e JOIN e f ON f.s = e.t LIMIT 10",
+        some=True,
+    ),
+    Line(
+        "LIMIT of OPTIONAL MATCH",
+        "MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) RETURN id(a), id(b), id(c) LIMIT 10",
+        "SELECT e.s, e.t, f.t FROM e LEFT JOIN e f ON f.s = e.t LIMIT 10",
+        some=True,
+    ),
+    Line(
+        "EXISTS { } of 2-paths",
+        "MATCH (a:N) WHERE EXISTS { (a)-->()-->(:M) } WITH a.g AS g RETURN g, count(*) AS n ORDER BY g",
+        """SELECT g, count(*) FROM n WHERE EXISTS (FROM e JOIN e f ON f.s = e.t JOIN m ON m.id = f.t
+            WHERE e.s = n.id AND e.rowid <> f.rowid) GROUP BY g ORDER BY g""",
+    ),
+    Line(
+        "NOT of a pattern with two ends",
+        "MATCH (a:M)-->(b) WITH a, b WHERE NOT (a)-->()-->(b) RETURN count(*)",
+        """SELECT count(*) FROM m JOIN e ON e.s = m.id WHERE NOT EXISTS (FROM e f JOIN e g ON g.s = f.t
+            WHERE f.s = e.s AND g.t = e.t AND f.rowid <> g.rowid)""",
+    ),
+    Line(
+        "a second MATCH at two ends",
+        "MATCH (a:M)-->(b) WITH a, b MATCH (a)-->(x)-->(b) RETURN count(*)",
+        """SELECT count(*) FROM m JOIN e ON e.s = m.id JOIN e f ON f.s = e.s JOIN e g ON g.s = f.t
+            AND g.t = e.t WHERE f.rowid <> g.rowid""",
+    ),
+)
+
+
+def graph(nodes: int, relationships: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random ends of relationships, no two of them alike and none a loop, i64[m] each."""
+    chance = np.random.default_rng(SEED)
+    pairs = np.unique(chance.integers(nodes * nodes, size=relationships + relationships // 10))
+    pairs = chance.permutation(pairs[pairs // nodes != pairs % nodes])[:relationships]
+    return pairs // nodes, pairs % nodes
+
+
+def ours(folder: Path, nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> gdb.Database:
+    """Nodes with the label N, every hundredth M as well, and a group g of ten."""
+    with duckdb.connect() as maker:
+        maker.execute(f"CREATE TABLE n AS SELECT range AS id, range % 10 AS g FROM range({nodes})")
+        for label, test in (("N", "<>"), ("M", "=")):
+            where = f"FROM n WHERE id % 100 {test} 0"
+            maker.execute(f"COPY ({where}) TO '{folder / label}.csv' (header)")
+        s, t = ends
+        maker.register("given", {"s": s, "t": t})
+        maker.execute(f"COPY (SELECT s, t FROM given) TO '{folder / 'E.csv'}' (header)")
+    db = gdb.connect(folder / "clauses.gdb")
+    db.load(nodes={"N": folder / "N.csv", "M": folder / "M.csv"}, edges={"E": folder / "E.csv"})
+    db.execute("MATCH (m:M) SET m:N")
+    return db
+
+
+def theirs(nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> duckdb.DuckDBPyConnection:
+    """The same as tables."""
+    db = duckdb.connect()
+    s, t = ends
+    db.register("given", {"s": s, "t": t})
+    db.execute("CREATE TABLE e AS SELECT s, t FROM given")
+    db.execute(f"CREATE TABLE n AS SELECT range AS id, range % 10 AS g FROM range({nodes})")
+    db.execute("CREATE TABLE m AS FROM n WHERE id % 100 = 0")
+    return db
+
+
+def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[object], float]:
+    """The answer, and the median of processor seconds, of all threads, after the first time."""
+    found = list[object](ask())
+    seconds = []
+    for _ in range(runs):
+        begin = time.process_time()
+        ask()
+        seconds.append(time.process_time() - begin)
+    return found, statistics.median(seconds)
+
+
+def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
+    """The answer over rows, asked once; None over the limit."""
+    by_operators.WAY = "rows"
+    begin = time.process_time()
+    try:
+        found = list[object](db.execute(text, timeout=limit).fetchall())
+        return found, time.process_time() - begin
+    except QueryTimeout:
+        return None, limit
+    finally:
+        by_operators.WAY = None
+
+
+def main(line: list[str] | None = None) -> int:
+    """Make the graph, ask, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--nodes", type=int, default=100_000, help="(default: 100,000)")
+    add("--relationships", type=int, default=1_000_000, help="(default: 1,000,000)")
+    add("--runs", type=int, default=3, help="(default: 3)")
+    add("--limit", type=float, default=60.0, help="seconds over rows (default: 60)")
+    add("--save", action="store_true", help="write the section to benchmarks/results/")
+    arguments = parser.parse_args(line)
+    ends = graph(arguments.nodes, arguments.relationships)
+    rows, wrong = list[tuple[Cell, ...]](), False
+    with tempfile.TemporaryDirectory(prefix="gdb-clauses-") as folder:
+        db, duck = ours(Path(folder), arguments.nodes, ends), theirs(arguments.nodes, ends)
+        for one in LINES:
+
+            def ask(one: Line = one) -> list[tuple[object, ...]]:
+                return list(db.execute(one.cypher).fetchall())
+
+            def other(one: Line = one) -> list[tuple[object, ...]]:
+                return duck.execute(one.sql).fetchall()
+
+            found, columns = timed(ask, arguments.runs)
+            asked, by_rows = over_rows(db, one.cypher, arguments.limit)
+            known, sql = timed(other, arguments.runs)
+            several = [known, found] if asked is None else [known, found, asked]
+            same = {len(x) if one.some else repr(x) for x in several}
+            wrong = wrong or len(same) > 1
+            slow = Over(1e3 * arguments.limit) if asked is None else 1e3 * by_rows
+            verdict = "equal" if len(same) == 1 else "differs"
+            rows.append((one.name, 1e3 * columns, slow, 1e3 * sql, verdict))
+            print(*rows[-1], sep=" | ", flush=True)
+        db.close()
+    times = (Column(name, "ms") for name in ("columns", "rows", "DuckDB"))
+    report = Report.of(
+        f"A random graph of {arguments.nodes:,} nodes and {arguments.relationships:,} relationships, processor time: "
+        f"the median of {arguments.runs} after the first; over rows run once.",
+        [Table.of(("query", *times, "answers"), rows)],
+        [f"{one.name}: `{one.cypher}`" for one in LINES],
+    )
+    print(f"\n{report.markdown()}")
+    if arguments.save and not wrong:
+        page.save(__file__, "Several clauses", report, "duckdb", "numpy")
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

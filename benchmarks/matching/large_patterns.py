@@ -1,0 +1,463 @@
+"""Patterns of 12 to 32 vertices: how many are solved within a limit, the time to plan them, and how good estimates are.
+
+    python -m benchmarks.matching.large_patterns [--queries 40] [--limit 20] [--threads 0] [--sets yeast,hprd]
+        [--save]
+
+The query graphs are the published ones of yeast (1200) and hprd (200), and graphs that random walks cut out of
+email-Enron (16 skewed labels), wiki-Vote (5 labels) and bitcoin-otc (directed, two types), whose seeds are fixed. Each
+is asked twice: for its first 100,000 rows of ids, and for its number of embeddings (`count(*)`), on the CPU. Where a
+count is known, or was found here, it is the truth that the planner's estimate is compared with. The exit code is 1 if a
+published count differs, 2 if a graph is not here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import numpy.typing as npt
+
+import gdb
+from benchmarks.inputs import graphs
+from benchmarks.report import page
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Header, Table
+from gdb import planner
+from gdb.errors import CountOverflow, QueryTimeout
+from gdb.executor.plan.plan import Plan
+
+ROWS = 100_000
+MODE = "DIFFERENT NODES"
+SIZES = (12, 16, 24, 32)
+PERCENTILES = (("plan", "p50"), ("plan", "p99"), ("all", "p50"), ("all", "p90"))
+WALKED = 24  # query graphs of one walked graph, size and density
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query graph.
+
+    labels : of each vertex, "" for any. edges : source, target and type ("" for any); directed : along the edges.
+    count : of embeddings with different nodes, None where it is not known.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    edges: tuple[tuple[int, int, str], ...]
+    directed: bool = False
+    count: int | None = None
+
+    def match(self) -> str:
+        """Its MATCH clause."""
+        named: set[int] = set()
+        arrow = "->" if self.directed else "-"
+        parts = []
+        for source, target, kind in self.edges:
+            edge = f"-[:{kind}]{arrow}" if kind else f"-[]{arrow}"
+            parts.append(f"{self._vertex(source, named)}{edge}{self._vertex(target, named)}")
+        return f"MATCH {MODE} {', '.join(parts)}"
+
+    def _vertex(self, number: int, named: set[int]) -> str:
+        label = self.labels[number] if number not in named else ""
+        named.add(number)
+        return f"(v{number}:{label})" if label else f"(v{number})"
+
+    def texts(self) -> dict[str, str]:
+        """The two questions."""
+        ids = ", ".join(f"id(v{k}) AS i{k}" for k in range(len(self.labels)))
+        match = self.match()
+        return {
+            "rows": f"{match} RETURN {ids} LIMIT {ROWS}",
+            "count": f"{match} RETURN count(*) AS n",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: what came of it ("solved", "timeout", "overflow"), its count or number of rows, seconds of planning
+    and of the whole, and the embeddings that the planner expected, None where it made no plan."""
+
+    query: Query
+    kind: str
+    end: str
+    found: int
+    planning: float
+    seconds: float
+    expected: float | None
+
+
+# ---- query graphs ----------------------------------------------------------------------------------
+
+
+def _published(name: str, folder: Path, counts: dict[str, int]) -> list[Query]:
+    found = []
+    for file in sorted(folder.glob("*.graph")):
+        labels: dict[int, str] = {}
+        edges = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            match line.split():
+                case ["v", number, label, *_]:
+                    labels[int(number)] = f"L{label}"
+                case ["e", i, j, *_]:
+                    edges.append((int(i), int(j), ""))
+        ordered = tuple(labels[k] for k in range(len(labels)))
+        short = f"{name}_{file.stem.removeprefix('query_')}"
+        found.append(Query(short, ordered, tuple(edges), count=counts.get(file.stem)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A data graph that walks cut query graphs out of: vertices 0 .. n - 1.
+
+    labels : of each vertex. ends : i64[m, 2], each edge once; kinds : the type of each.
+    """
+
+    labels: tuple[str, ...]
+    ends: npt.NDArray[np.int64]
+    kinds: tuple[str, ...]
+    directed: bool
+
+    @classmethod
+    def of(
+        cls,
+        pairs: Iterable[tuple[int, int]],
+        kinds: Iterable[str],
+        *,
+        labels: int,
+        directed: bool,
+        seed: int,
+    ) -> Network:
+        """Of pairs of any numbers; loops and repeated pairs are dropped. labels : so many, the k-th as frequent as
+        1 / k; 0: none."""
+        number: dict[int, int] = {}
+        known: dict[tuple[int, int], str] = {}
+        for (a, b), kind in zip(pairs, kinds, strict=True):
+            u, v = number.setdefault(a, len(number)), number.setdefault(b, len(number))
+            ends = (u, v) if directed else (min(u, v), max(u, v))
+            if u != v:
+                known.setdefault(ends, kind)
+        chances = 1 / np.arange(1, max(labels, 1) + 1)
+        drawn = np.random.default_rng(seed).choice(
+            max(labels, 1), size=len(number), p=chances / chances.sum()
+        )
+        names = tuple(f"L{k}" if labels else "" for k in drawn.tolist())
+        ends_of = np.array(sorted(known), np.int64).reshape(-1, 2)
+        return cls(names, ends_of, tuple(known[u, v] for u, v in ends_of.tolist()), directed)
+
+    def load(self, db: gdb.Database, folder: Path) -> None:
+        """Into a database, through CSV files."""
+        nodes, edges = folder / "nodes.csv", folder / "edges.csv"
+        with nodes.open("w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow([":ID", ":LABEL"])
+            out.writerows([k, label or "V"] for k, label in enumerate(self.labels))
+        with edges.open("w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow([":START_ID", ":END_ID", ":TYPE"])
+            rows = zip(self.ends.tolist(), self.kinds, strict=True)
+            out.writerows([u, v, kind] for (u, v), kind in rows)
+        db.load(nodes=nodes, edges=edges, format="csv", directed=self.directed)
+
+    def walked(self, name: str, number: int) -> list[Query]:
+        """`number` query graphs of each size, dense ones with all edges between their vertices, sparse ones with those
+        of the walk and a quarter of the others."""
+        near: list[dict[int, int]] = [{} for _ in self.labels]
+        for e, (u, v) in enumerate(self.ends.tolist()):
+            near[u][v] = near[v][u] = e
+        reverse = {(u, v): e for e, (u, v) in enumerate(self.ends.tolist())}
+        found = []
+        for size in SIZES:
+            for dense in (True, False):
+                for k in range(number):
+                    seed = [size, int(dense), k]
+                    word = "dense" if dense else "sparse"
+                    chosen, taken = self._walk(near, size, dense, np.random.default_rng(seed))
+                    place = {v: i for i, v in enumerate(chosen)}
+                    edges = []
+                    for u, v in taken:
+                        e = reverse.get((u, v), reverse.get((v, u), -1))
+                        s, t = self.ends[e].tolist()
+                        edges.append((place[s], place[t], self.kinds[e] if self.directed else ""))
+                    labels = tuple(self.labels[v] for v in chosen)
+                    made = Query(f"{name}_{word}_{size}_{k}", labels, tuple(edges), self.directed)
+                    found.append(made)
+        return found
+
+    def _walk(
+        self, near: list[dict[int, int]], size: int, dense: bool, random: np.random.Generator
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        while True:
+            at = int(random.integers(len(near)))
+            chosen, steps = {at: None}, set[tuple[int, int]]()
+            for _ in range(100 * size):
+                around = sorted(near[at])
+                if not around:
+                    break
+                to = around[int(random.integers(len(around)))]
+                if to not in chosen:
+                    steps.add((min(at, to), max(at, to)))
+                chosen[to] = None
+                at = to
+                if len(chosen) == size:
+                    break
+            if len(chosen) == size:
+                break
+        members = list(chosen)
+        others = [
+            (u, v)
+            for u in members
+            for v in near[u]
+            if u < v and v in chosen and (u, v) not in steps
+        ]
+        kept = [pair for pair in others if dense or random.random() < 0.25]
+        return members, [*sorted(steps), *sorted(kept)]
+
+
+def _enron(data: Path) -> Network:
+    with gzip.open(data / "email-enron" / "email-Enron.txt.gz", "rt", encoding="utf-8") as file:
+        pairs = _snap(file)
+    return Network.of(pairs, ["E"] * len(pairs), labels=16, directed=False, seed=16)
+
+
+def _wiki(data: Path) -> Network:
+    with (data / "wiki-vote" / "wiki-Vote.txt").open(encoding="utf-8") as file:
+        pairs = _snap(file)
+    return Network.of(pairs, ["E"] * len(pairs), labels=5, directed=False, seed=5)
+
+
+def _otc(data: Path) -> Network:
+    with (data / "bitcoin-otc" / "edges.csv").open(encoding="utf-8") as file:
+        rows = [line.split(",") for line in file]
+    pairs = [(int(row[0]), int(row[1])) for row in rows]
+    kinds = ["TRUSTS" if int(row[2]) > 0 else "DISTRUSTS" for row in rows]
+    return Network.of(pairs, kinds, labels=0, directed=True, seed=0)
+
+
+def _snap(lines: Iterable[str]) -> list[tuple[int, int]]:
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return [(int(a), int(b)) for a, b, *_ in rows]
+
+
+NETWORKS: dict[str, Callable[[Path], Network]] = {
+    "email-enron": _enron,
+    "wiki-vote": _wiki,
+    "bitcoin-otc": _otc,
+}
+SETS = ("yeast", "hprd", *NETWORKS)
+
+
+def sample(queries: list[Query], number: int) -> list[Query]:
+    """So many of them, at equal distances; 0: all."""
+    if not number or number >= len(queries):
+        return queries
+    return [queries[k * len(queries) // number] for k in range(number)]
+
+
+def opened(name: str, folder: Path, data: Path, number: int) -> tuple[Path, list[Query]]:
+    """The store of a set, and a sample of its query graphs."""
+    if name not in NETWORKS:
+        counts = {}
+        if name == "hprd":
+            counts = {p.name: p.counts["isomorphisms"] for p in graphs.published(data)}
+        queries = _published(name, data / name / "query_graph", counts)
+        return graphs.loaded(name, folder, data), sample(queries, number)
+    network = NETWORKS[name](data)
+    store = folder / f"{name}-labelled.gdb"
+    if not store.exists():
+        with gdb.connect(store) as db, tempfile.TemporaryDirectory() as temporary:
+            network.load(db, Path(temporary))
+    return store, sample(network.walked(name, WALKED), number)
+
+
+# ---- asking ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def planned() -> Iterator[list[Plan]]:
+    """The plans that are made meanwhile."""
+    made: list[Plan] = []
+    whole = planner.plan
+
+    def plan(*arguments: object, **options: object) -> Plan:
+        found: Plan = whole(*arguments, **options)  # type: ignore[arg-type]
+        made.append(found)
+        return found
+
+    with patch.object(planner, "plan", plan):
+        yield made
+
+
+def ask(db: gdb.Database, query: Query, kind: str, *, limit: float, threads: int) -> Asked:
+    """Ask one question of a query graph for the first time."""
+    text = query.texts()[kind]
+    end, found, planning = "solved", 0, 0.0
+    with planned() as plans:
+        start = time.perf_counter()
+        try:
+            result = db.execute(text, device="cpu", threads=threads, timeout=limit)
+            found = int(str(result.scalar())) if kind == "count" else len(result.fetchall())
+            planning = result.summary.seconds.get("plan", 0.0)
+        except QueryTimeout:
+            end = "timeout"
+        except CountOverflow:
+            end = "overflow"
+        seconds = time.perf_counter() - start
+    expected = plans[0].notes.estimates[-1] if plans else None
+    return Asked(query, kind, end, found, planning, seconds, expected)
+
+
+def q_error(truth: float, expected: float) -> float:
+    """How many times too large or too small, at least 1; what is below one embedding counts as one."""
+    a, b = max(truth, 1.0), max(expected, 1.0)
+    return max(a / b, b / a)
+
+
+def truth_of(asked: list[Asked]) -> dict[str, int]:
+    """The counts that are known, or were found."""
+    known = {a.query.name: a.query.count for a in asked if a.query.count is not None}
+    for a in asked:
+        if a.end == "solved" and (a.kind == "count" or a.found < ROWS):
+            known.setdefault(a.query.name, a.found)
+    return known
+
+
+def wrong(asked: list[Asked]) -> list[Asked]:
+    """Answers that differ from a published count, or rows from the count found here."""
+    known = truth_of(asked)
+    found = []
+    for a in asked:
+        if a.end == "solved" and a.query.name in known:
+            truth = known[a.query.name]
+            if a.found != (truth if a.kind == "count" else min(truth, ROWS)):
+                found.append(a)
+    return found
+
+
+def report(sets: dict[str, list[Asked]], queries: int, limit: float, threads: int) -> Report:
+    """A table of times, one of estimates, and the questions left unsolved.
+
+    Parameters
+    ----------
+    queries : of each set, 0 for all.
+    limit : seconds for one question.
+    threads : 0 for all cores.
+    """
+    times, errors = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
+    for name, asked in sets.items():
+        known = truth_of(asked)
+        for kind in ("rows", "count"):
+            these = [a for a in asked if a.kind == kind]
+            if these:
+                times.append((name, kind, *_times(these)))
+        judged = [
+            q_error(known[a.query.name], a.expected)
+            for a in asked
+            if a.query.name in known and a.expected is not None and a.kind == "count"
+        ]
+        if judged:
+            shares = np.percentile(judged, (50, 90, 95)).tolist()
+            errors.append((name, len(judged), *shares, max(judged)))
+    spans = (Column(f"{part} {p}", "ms") for part, p in PERCENTILES)
+    head: Header = (
+        "set",
+        "question",
+        "queries",
+        "timeout",
+        "over 2^63",
+        *spans,
+        Column("sum", "s"),
+    )
+    judgements = ("set", "counts known", "q-error p50", "p90", "p95", "max")
+    left = [
+        f"{a.query.name} ({a.kind})" for each in sets.values() for a in each if a.end == "timeout"
+    ]
+    notes = [f"Unsolved: {', '.join(left) or 'none'}"]
+    for each in sets.values():
+        notes += [f"{a.query.name} {a.kind} differs: {a.found:,}" for a in wrong(each)]
+    cores = f"{threads} threads" if threads else "all cores"
+    number = f"{queries} of each set" if queries else "all"
+    introduction = (
+        f"Query graphs of 12 to 32 vertices ({number}), embeddings with different nodes, each run once; "
+        f"the first {ROWS:,} rows of ids, and `count(*)`; limit {limit:g} s, CPU, {cores}. The q-error is "
+        "that of the expected number of embeddings, where the count is known."
+    )
+    tables = [Table.of(head, times), Table.of(judgements, errors)]
+    return Report.of(introduction, tables, notes)
+
+
+def _times(asked: list[Asked]) -> tuple[Cell, ...]:
+    """The number of questions, how many had no end, percentiles of milliseconds, and all seconds."""
+    solved = [a for a in asked if a.end == "solved"]
+    ends = [sum(a.end == end for a in asked) for end in ("timeout", "overflow")]
+    plans = [1e3 * a.planning for a in solved] or [0.0]
+    whole = [1e3 * a.seconds for a in asked]
+    return (
+        *(len(asked), *ends, *np.percentile(plans, (50, 99)).tolist()),
+        *(*np.percentile(whole, (50, 90)).tolist(), sum(whole) / 1e3),
+    )
+
+
+def arguments_of(line: list[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = graphs.command_line(__doc__)
+    add = parser.add_argument
+    add("--queries", type=int, default=0, help="so many of each set (default: all)")
+    add("--limit", type=float, default=20.0, help="seconds for one question (default: 20)")
+    add("--threads", type=int, default=0, help="(default: all cores)")
+    add("--sets", default=",".join(SETS), help=f"which of {', '.join(SETS)} (default: all)")
+    add("--kinds", default="rows,count", help="which questions (default: rows,count)")
+    add("--list", action="store_true", help="print each question as it is answered")
+    return parser.parse_args(line)
+
+
+def main(line: list[str] | None = None) -> int:
+    """Load, ask, print."""
+    arguments = arguments_of(line)
+    names = arguments.sets.split(",")
+    if graphs.absent(*(arguments.data / name for name in names)):
+        return 2
+    sets: dict[str, list[Asked]] = {}
+    with tempfile.TemporaryDirectory(prefix="gdb-large-patterns-") as temporary:
+        folder = arguments.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            store, queries = opened(name, folder, arguments.data, arguments.queries)
+            asked = sets[name] = []
+            with gdb.connect(store, read_only=True) as db:
+                db.execute(f"{queries[-1].match()} RETURN id(v0) LIMIT 1", device="cpu")
+                for query in queries:
+                    for kind in arguments.kinds.split(","):
+                        options = {"limit": arguments.limit, "threads": arguments.threads}
+                        one = ask(db, query, kind, **options)
+                        asked.append(one)
+                        if arguments.list:
+                            _print(one)
+    found = report(sets, arguments.queries, arguments.limit, arguments.threads)
+    print(f"\n{found.markdown()}")
+    if arguments.save:
+        page.save(__file__, "Large patterns", found, "numpy", "llvmlite", "duckdb")
+    return int(any(wrong(asked) for asked in sets.values()))
+
+
+def _print(a: Asked) -> None:
+    expected = "-" if a.expected is None else f"{a.expected:.3g}"
+    print(
+        f"{a.query.name}\t{a.kind}\t{a.end}\t{a.found}\tplan {1e3 * a.planning:.2f} ms\t"
+        f"all {1e3 * a.seconds:.1f} ms\texpected {expected}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A Python process: installed size, import, first answer."""

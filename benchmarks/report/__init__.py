@@ -1,0 +1,1 @@
+"""Tables, sections and the page of results. The programs print and save through this room."""

@@ -1,0 +1,189 @@
+"""The CPU part of `out_of_core.py`: stores on disk, queried in processes that cannot get more memory than they may.
+
+Each cell is a process of its own, which asks a small graph first (so that Python, NumPy and machine code are there) and
+then limits itself (`RLIMIT_DATA`) to what it has, its budget, and what is left of 100 MB: what it has of its own may
+become the budget plus 100 MB, and no allocation beyond that succeeds. The store's files and temporary files are mapped,
+and not counted: the system takes their pages back when it needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import gdb
+from benchmarks.inputs import graphs, patterns, rmat
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell as TableCell
+from benchmarks.report.table import Column, Table
+from gdb.run import options
+
+SPARED = 100_000_000
+"""Bytes that a process may have of its own beside its budget."""
+MODE = "isomorphisms"
+_FIRST = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+_MB = 1e6
+_COMMAND = [sys.executable, "-m", "benchmarks.scale.out_of_core_cpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A pattern at a budget. seconds, cpu : of a warm run, medians. peak : bytes of its own that the process had at
+    most, seen a hundred times a second. wrong : what went wrong, "" for nothing."""
+
+    count: int | None = None
+    seconds: float = 0.0
+    cpu: float = 0.0
+    peak: int = 0
+    wrong: str = ""
+
+
+def measured(store: Path, text: str, memory: int, runs: int, timeout: float) -> Cell:
+    """Ask a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
+    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    with gdb.connect() as db:
+        db.execute("CREATE (:N)-[:R]->(:N)")
+        db.execute(_FIRST, device="cpu")
+    if memory:
+        more = memory + SPARED - _own("RssAnon")
+        most = _own("VmData") + more
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    peaks, done = [0], threading.Event()
+    threading.Thread(target=_watch, args=[peaks, done], daemon=True).start()
+    seconds, cpu, count = list[float](), list[float](), None
+    try:
+        with gdb.connect(store, read_only=True) as db:
+            for _ in range(1 + runs):
+                begin, used = time.perf_counter(), time.process_time()
+                budget = memory or None
+                count = db.execute(text, device="cpu", memory=budget, timeout=timeout).scalar()
+                seconds.append(time.perf_counter() - begin)
+                cpu.append(time.process_time() - used)
+    except (gdb.GdbError, MemoryError) as error:
+        return Cell(wrong=type(error).__name__, peak=peaks[0])
+    done.set()
+    peak = max(peaks[0], _own("RssAnon"))
+    median = statistics.median
+    return Cell(int(str(count)), median(seconds[1:]), median(cpu[1:]), peak)
+
+
+def _own(name: str) -> int:
+    """Bytes, of a line of /proc/self/status."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+def _watch(peaks: list[int], done: threading.Event) -> None:
+    while not done.wait(0.01):
+        peaks[0] = max(peaks[0], _own("RssAnon"))
+
+
+def _cell(store: Path, text: str, memory: int, arguments: argparse.Namespace) -> Cell:
+    """`measured` in another process."""
+    words = [str(store), text, str(memory), str(arguments.runs), str(arguments.timeout)]
+    ended = subprocess.run(
+        [*_COMMAND, *words],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if ended.returncode:
+        return Cell(wrong=f"exit {ended.returncode}")
+    return Cell(**json.loads(ended.stdout.splitlines()[-1]))
+
+
+def _stored(name: str, folder: Path) -> tuple[Path, int]:
+    """A graph as a store in a folder, and the bytes of its view: a neighbour and an offset have 4 and 8 bytes."""
+    store = folder / f"{name}.gdb"
+    if name not in rmat.SIZES:
+        graphs.loaded(name, folder)
+    with gdb.connect(store) as db:
+        if not db.stats().edges:
+            import pyarrow as pa
+
+            scale, count = rmat.SIZES[name]
+            keys = rmat.relationships(scale, count, 1, np)
+            ends = {":START_ID": keys >> scale, ":END_ID": keys & ((1 << scale) - 1)}
+            db.load(edges={"E": pa.table(ends)}, label="N", directed=False, memory="2GB")
+        stats = db.stats()
+    return store, 8 * stats.edges + 8 * stats.vertices
+
+
+def _queries(
+    name: str, shapes: dict[str, tuple[tuple[int, int], ...]]
+) -> Iterator[tuple[str, str, int | None]]:
+    """The patterns for a graph, the six, or all whose counts are known: name, text, and the count."""
+    if name in rmat.SIZES:
+        for pattern, pairs in shapes.items():
+            vertices = 1 + max(map(max, pairs))
+            shape = patterns.Pattern(pattern, (None,) * vertices, pairs)
+            yield pattern, shape.cypher(MODE), None
+        return
+    for known in graphs.known(name):
+        for mode, count in known.counts.items():
+            yield f"{known.name}, {mode}", known.cypher(mode), count
+
+
+def report(
+    arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]
+) -> tuple[Report, bool]:
+    """Make the stores, query; and whether every answer is the one in memory."""
+    rows, wrong = list[tuple[TableCell, ...]](), False
+    with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
+        for name in arguments.graph:
+            store, size = _stored(name, arguments.folder or Path(temporary))
+            for pattern, text, known in _queries(name, shapes):
+                whole: Cell | None = None
+                for part in sorted(arguments.budgets):
+                    memory = 0 if part == 1 else size // part
+                    cell = _cell(store, text, memory, arguments)
+                    whole = whole or cell
+                    if whole.wrong == "QueryTimeout":
+                        print(name, pattern, f"takes longer than {arguments.timeout:g} s")
+                        break
+                    equal = (
+                        cell.count is not None
+                        and cell.count == whole.count
+                        and known in (None, cell.count)
+                    )
+                    wrong = wrong or not equal
+                    over = memory and cell.peak > memory + SPARED
+                    parts = (cell.seconds / whole.seconds, cell.cpu / whole.cpu) if equal else ()
+                    held = round(cell.peak / _MB)
+                    rows.append(
+                        (
+                            *(name, pattern, f"1/{part}" if part > 1 else "none"),
+                            *(memory / _MB if memory else None, cell.seconds, cell.cpu),
+                            *(parts or (cell.wrong, cell.wrong)),
+                            *(f"{held:,} OVER" if over else held, "yes" if equal else "NO"),
+                        )
+                    )
+                    print(*rows[-1], sep="\t", flush=True)
+    header = (
+        *("graph", "pattern", "budget", Column("memory", "MB", 1), Column("time", "s")),
+        *(Column("CPU", "s"), Column("ratio", decimals=2), Column("CPU ratio", decimals=2)),
+        *(Column("peak", "MB"), "equal"),
+    )
+    introduction = (
+        "Stores on disk, queried in processes of their own, which may have their budget and "
+        f"{SPARED / _MB:.0f} MB. budget: `memory=` as a part of the bytes of the graph's view. Warm runs, medians; "
+        "peak: memory that is no map of a file."
+    )
+    return Report.of(introduction, [Table.of(header, rows)]), not wrong
+
+
+if __name__ == "__main__":
+    place, query, *numbers = sys.argv[1:]
+    found = measured(Path(place), query, int(numbers[0]), int(numbers[1]), float(numbers[2]))
+    print(json.dumps({name: getattr(found, name) for name in Cell.__slots__}))

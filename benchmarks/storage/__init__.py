@@ -1,0 +1,1 @@
+"""The store: bytes, imports, statements and commits that write, memory budgets."""
