@@ -10,6 +10,7 @@ import pytest
 
 import gdb
 from gdb import LoadProgress
+from gdb.storage.importer.meter import Meter
 
 ROWS = 400_000
 ENDS = "".join(f"{k % 1777}{{0}}{k % 1333}\n" for k in range(ROWS))
@@ -104,3 +105,14 @@ def test_a_packed_table_needs_little_memory(tmp_path: Path) -> None:
         out.write("id:ID,x:double\n" + "".join(f"{k},{k / 8}\n" for k in range(100_000)))
     with gdb.connect(tmp_path / "store") as db:
         assert db.load(nodes=tmp_path / "n.csv.gz", memory="16MB").vertices == 100_000
+
+
+def test_what_is_read_never_shrinks(tmp_path: Path) -> None:
+    """DuckDB's share of a statement that is done may go back."""
+    (tmp_path / "a").write_bytes(bytes(100))
+    found: list[LoadProgress] = []
+    meter = Meter(found.append, None)
+    meter.measure([tmp_path / "a"])
+    for part in (0.2, 0.5, 0.4, 0.6):
+        meter.part(tmp_path / "a", part)
+    assert [at.bytes_read for at in found] == [20, 50, 50, 60]
