@@ -394,17 +394,23 @@ class Arenas:
     def take(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, bool]:
         """A block of at least `size` bytes of device `ordinal`, which must be current; and whether it is as the same
         stage, `user`, has left it."""
+        found = self._fitting(size, user, ordinal)
+        if found is not None:
+            return found[0], found[1] == user
+        if free_bytes(ordinal) < size:
+            self.forget(ordinal)
+        return empty((size,), np.uint8), False
+
+    def _fitting(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, int] | None:
+        """Take out the best block that is large enough. A function of its own, since whoever refers to the list keeps
+        the blocks that are let go of."""
         with self._lock:
             blocks = self._waiting.get(ordinal, [])
             large = [one for one in blocks if one[0].nbytes >= size]
             found = min(large, key=lambda one: (one[1] != user, one[0].nbytes), default=None)
             if found is not None:
                 blocks[:] = [one for one in blocks if one is not found]
-        if found is not None:
-            return found[0], found[1] == user
-        if free_bytes(ordinal) < size:
-            self.forget(ordinal)
-        return empty((size,), np.uint8), False
+            return found
 
     def give(self, block: DeviceArray, user: int, ordinal: int) -> None:
         """A block in which nothing runs any more."""

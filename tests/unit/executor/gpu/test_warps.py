@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 from gdb.executor.gpu import device, memory
@@ -30,3 +32,29 @@ def test_memory_that_no_run_holds_counts(monkeypatch: pytest.MonkeyPatch) -> Non
         free, waiting = free - size, size
     assert numbers[0] == (2 << 20) // 11_000
     assert numbers[1] == numbers[0]
+
+
+class Memory:
+    """A block of a device's memory."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+
+
+def test_memory_that_is_too_small_is_let_go_before_more_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arenas, small = memory.Arenas(), Memory(1000)
+    gone = weakref.ref(small)
+    arenas.give(small, 1, 0)  # type: ignore[arg-type]
+    del small
+
+    def empty(shape: tuple[int, ...], _: object) -> Memory:
+        assert gone() is None
+        return Memory(shape[0])
+
+    monkeypatch.setattr(memory, "free_bytes", lambda _: 500)
+    monkeypatch.setattr(memory, "empty", empty)
+    block, as_left = arenas.take(1400, 2, 0)
+    assert block.nbytes == 1400
+    assert not as_left
