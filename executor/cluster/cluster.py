@@ -67,7 +67,8 @@ class Cluster:
 
     executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's. workers : tasks that it runs at a time.
     threads : of each. device : of each, as of a query; DeviceError where there is no such name. least : seconds that a
-        query must be expected to take on one thread here to be sent.
+        query must be expected to take on one thread here to be sent. store : the folder or URL at which the workers
+        find the store; None: where it is opened here.
     """
 
     executor: Executor
@@ -75,6 +76,7 @@ class Cluster:
     threads: int = 1
     device: str = "cpu"
     least: float = LEAST
+    store: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", checked_device(self.device))
@@ -213,12 +215,13 @@ def ask(
     """
     cluster = options.on
     assert cluster is not None
-    state = state_of(graph) if isinstance(graph, Snapshot) else None
-    if state is None:
+    found = state_of(graph) if isinstance(graph, Snapshot) else None
+    if found is None:
         raise ClusterError(
             "A graph that is not committed to a disk cannot be read by other processes.",
             "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
         )
+    state = found.at(cluster.store)
     parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()

@@ -16,6 +16,7 @@ import numpy as np
 
 from gdb.base import version, waiting
 from gdb.base.once import PerProcess
+from gdb.base.usage import Usage
 from gdb.errors import Cancelled, ClusterError, StoreError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, U32
@@ -134,23 +135,39 @@ def work(task: Task) -> Answer:
     stopped = Stopped(task.stop)
     if stopped.is_set():
         return Answer(task.part, task.roots, stopped=True)
+
+    def check() -> None:
+        if stopped.is_set():
+            raise Cancelled("The query was cancelled.")
+
     try:
-        plan, snapshot = _known.get().plan(task)
-    except (StoreError, OSError) as error:
-        raise ClusterError(
-            f"The worker on {socket.gethostname()} cannot read the store: {error}",
-            "Keep the store where every worker sees it under the same path.",
-        ) from error
-    try:
-        answer, rest = _run(task, plan, snapshot, stopped)
+        with Usage() as usage:
+            usage.check = check  # also while files are fetched, and the plan is prepared
+            answer, rest = _run(task, *_known_here(task), stopped)
     except Cancelled:  # an executor would write an error that is raised into its log
         return Answer(task.part, task.roots, stopped=True)
-    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
+    except StoreError as error:  # which has a cure of its own
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} could not do its task: {error}"
+        ) from error
+    except OSError as error:  # of what it keeps in temporary files, above all
         raise ClusterError(
             f"The worker on {socket.gethostname()} could not do its task: {error}",
             f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
         ) from error
     return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _known_here(task: Task) -> tuple[Plan, Snapshot]:
+    """The plan of a task, and the snapshot that it reads."""
+    try:
+        return _known.get().plan(task)
+    except (StoreError, OSError) as error:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} cannot read the store: {error}",
+            "Keep the store where every worker sees it, under the same path or at a URL, or name the place where they "
+            "find it: gdb.Cluster(..., store=).",
+        ) from error
 
 
 def _run(

@@ -207,7 +207,7 @@ def test_a_store_that_is_not_there_is_told(store: Path, tmp_path: Path) -> None:
     with gdb.connect(store, read_only=True) as db:
         db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
     task = tasks.tasks[0]
-    gone = replace(task, state=replace(task.state, folder=str(tmp_path / "no")))
+    gone = replace(task, state=replace(task.state, location=str(tmp_path / "no")))
     with pytest.raises(ClusterError, match="cannot read the store"):
         work(gone)
 
