@@ -149,10 +149,20 @@ class ContentCache:
             if stop.is_set():
                 raise Cancelled("The query was cancelled.")
 
+        def look() -> None:
+            check()
+            if not _has_name(
+                fd, part
+            ):  # it was fetched, and is pinned under its name: no lock can be had
+                raise BlockingIOError
+
         with self._reported():
             fd = opened(part, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            waiting.flock(fd, fcntl.LOCK_EX, check)
+            try:
+                waiting.flock(fd, fcntl.LOCK_EX, look)
+            except BlockingIOError:
+                return False
             if not _has_name(fd, part):
                 return False  # it was fetched, or given up, while this waited
             try:

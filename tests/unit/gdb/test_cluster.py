@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from gdb.executor.cluster.task import Answer, Task, work
 from gdb.executor.plan.plan import Plan
 from gdb.records import replace
 from tests.clustered import Inline, people
+from tests.flaky import Flaky
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,12 @@ def pool() -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         yield pool
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache of stores at URLs."""
+    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "cache"))
 
 
 QUERIES = {
@@ -143,6 +151,74 @@ def test_all_tasks_see_one_version(store: Path, tmp_path: Path) -> None:
         assert held.execute(query, on=Cluster(tasks, 3, least=0.0)).scalar() == known
         assert len(tasks.tasks) >= 3
         assert db.execute(query).scalar() != known
+
+
+# ---- where the store is ----------------------------------------------------------------------------------------
+
+
+def _cached_in(folder: str) -> None:
+    os.environ["GDB_CACHE"] = folder
+
+
+def test_workers_read_a_url(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have neither the caller's folder nor its cache."""
+    url = f"file://{shutil.copytree(store, tmp_path / 'origin')}"
+    with gdb.connect(store, read_only=True) as db:
+        known = {query: sorted(db.execute(query).fetchall()) for query in list(QUERIES)[:6]}
+    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "here"))
+    with (
+        ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_cached_in,
+            initargs=(str(tmp_path / "there"),),
+        ) as workers,
+        gdb.connect(url, read_only=True) as db,
+    ):
+        for query, rows in known.items():
+            found = db.execute(query, on=Cluster(workers, 1, least=0.0))
+            assert sorted(found.fetchall()) == rows
+    assert [*(tmp_path / "there").iterdir()]
+
+
+def test_workers_find_the_store_elsewhere(store: Path, tmp_path: Path) -> None:
+    """In a folder of theirs, or at a URL, while it is open here in a folder that they do not see."""
+    copy = shutil.copytree(store, tmp_path / "copy")
+    query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(query).scalar()
+        for place in (str(copy), f"file://{copy}"):
+            tasks = Inline()
+            on = Cluster(tasks, 2, least=0.0, store=place)
+            assert db.execute(query, on=on).scalar() == known
+            assert {task.state.location for task in tasks.tasks} == {place}
+        shutil.rmtree(copy)  # the copies in the cache are enough
+        assert db.execute(query, on=on).scalar() == known
+
+
+def test_credentials_are_sent_and_not_shown(store: Path) -> None:
+    Flaky.begin()
+    query, tasks = "MATCH (a)-->(b)-->(c) RETURN count(*)", Inline()
+    options = {"token": "s3cret"}
+    with gdb.connect(Flaky.upload(store), read_only=True, storage_options=options) as db:
+        db.execute(query, on=Cluster(tasks, 2, least=0.0))
+    assert tasks.tasks[0].state.options == options
+    assert "s3cret" not in repr(tasks.tasks[0])
+    assert Flaky.options[-1] == options  # the worker's
+
+
+def test_a_url_that_a_worker_cannot_read_is_told(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Flaky.begin()
+    query, tasks = "MATCH (a)-->(b)-->(c) RETURN count(*)", Inline()
+    with gdb.connect(Flaky.upload(store), read_only=True) as db:
+        db.execute(query, on=Cluster(tasks, 2, least=0.0))
+    gone = replace(tasks.tasks[0].state, location="flaky://elsewhere")
+    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "empty"))
+    task._known.get().snapshots.clear()
+    with pytest.raises(ClusterError, match=r"worker on .* is not at flaky://elsewhere any more"):
+        work(replace(tasks.tasks[0], state=gone))
 
 
 # ---- what is given back ---------------------------------------------------------------------------------------
@@ -355,6 +431,8 @@ def test_dask_shares_it(store: Path) -> None:
             assert on.workers == 2
             assert sorted(db.execute(query, on=on).fetchall()) == known
         assert db.execute(query, on=client).summary.device == "cpu"
+        with gdb.connect(f"file://{store}", read_only=True) as far:  # as without a shared disk
+            assert sorted(far.execute(query, on=on).fetchall()) == known
 
 
 def test_explain_says_who_works(store: Path) -> None:
