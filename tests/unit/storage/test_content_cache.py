@@ -157,6 +157,19 @@ def test_what_is_not_the_content_is_not_kept(folder: Path, content: bytes) -> No
     copied(cache, 1, origin)
 
 
+def test_an_origin_without_end_does_not_fill_the_disk(folder: Path) -> None:
+    taken: list[int] = []
+
+    def fetch(take: Take) -> None:
+        while len(taken) < 100:
+            taken.append(1)
+            take(bytes(300))
+
+    with pytest.raises(WrongContent):
+        ContentCache().copy(name_of(1), 1000, fetch)
+    assert len(taken) == 4
+
+
 def test_a_fetch_that_fails_leaves_nothing(folder: Path) -> None:
     def fetch(take: Take) -> None:
         take(content_of(1)[:500])
@@ -202,6 +215,20 @@ def test_one_fetches_and_the_others_wait(folder: Path) -> None:
             assert future.result(60.0).content.tobytes() == content_of(1)
     assert origin.fetched == [1]
     assert there(folder) == {1}
+
+
+def test_a_file_that_came_before_the_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, origin, found = ContentCache(), Origin(), ContentCache._found
+    copied(cache, 1, origin)
+    looks: list[int] = []
+
+    def looked(cache: ContentCache, checksum: str, length: int, known: bool) -> object:
+        looks.append(1)
+        return found(cache, checksum, length, known) if len(looks) > 1 else None
+
+    monkeypatch.setattr(ContentCache, "_found", looked)
+    copied(cache, 1, origin)
+    assert origin.fetched == [1]
 
 
 KILLED = """
