@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gdb
+from gdb.executor.cluster import cluster
 from gdb.executor.cluster.task import Task
 
 PEOPLE = 400
@@ -30,6 +32,11 @@ def people(parent: Path) -> Path:
         db.compact()
         db.execute("MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:KNOWS]->(b)")
     return folder
+
+
+def cut_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have queries cut into four tasks for each worker, also those that are over at once."""
+    monkeypatch.setattr(cluster, "tasks_for", lambda seconds, workers: 4 * workers)
 
 
 class Inline(Executor):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.base import version, waiting
+from gdb.base.machine.cores import cores
 from gdb.errors import Cancelled, ClusterError, GdbError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64
@@ -119,20 +120,44 @@ def shares(
     plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, given: Given | None = None
 ) -> list[float | None]:
     """Seconds that one worker is expected to take for each of the plans that make a query; None where one is better run
-    here, which are all if together they take less than `cluster.least`."""
+    here, which are all if together they take less than `cluster.least`.
+
+    They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
+    last run on this machine's CPU took, as if all of its threads had worked all the time.
+    """
     found = [_seconds(plan, graph, cluster, given) for plan in plans]
-    whole = sum(seconds for seconds in found if seconds is not None)
-    return found if whole >= cluster.least else [None for _ in found]
+    here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
+    if here is not None and cluster.device == "cpu" and not any(p.runs.worked for p in plans):
+        factor = here * cores() / max(cluster.threads, 1) / max(_whole(found), STEP)
+        found = [None if seconds is None else seconds * factor for seconds in found]
+    return found if _whole(found) >= cluster.least else [None for _ in found]
+
+
+def _whole(found: Sequence[float | None]) -> float:
+    return sum(seconds for seconds in found if seconds is not None)
 
 
 def _seconds(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
     prepared = stage(plan, graph, given)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
+    known = plan.runs.worked.get(_kind(cluster))
+    if known is not None:
+        return known / _threads(cluster)
     work = expected(plan, prepared)
     if cluster.device == "cpu":
-        return STEP * work.steps / max(cluster.threads, 1)
+        return STEP * work.steps / _threads(cluster)
     return gpu_seconds(plan, prepared, work, MANY_WARPS)
+
+
+def _kind(cluster: Cluster) -> str:
+    """Of the device of its workers, as `Runs.worked` has it."""
+    return "cpu" if cluster.device == "cpu" else "cuda"
+
+
+def _threads(cluster: Cluster) -> int:
+    """Of each worker, by which work is measured in seconds of one; a GPU counts as one."""
+    return max(cluster.threads, 1) if cluster.device == "cpu" else 1
 
 
 class _Part:
@@ -184,13 +209,16 @@ def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]
 def tasks_for(seconds: float, workers: int) -> int:
     """Into how many tasks so many seconds of work are cut.
 
-    8 for each worker balance it (largest first, the last to end is late by a task), so down to 0.25 s each there are so
-    many. Beyond them, tasks take 1 s each until there are 32 for each worker: after that, only their size grows, and a
-    query of an hour costs the scheduler no more than one of a minute.
+    Less than a second is not cut. Of more, 8 tasks for each worker balance it (largest first, the last to end is late
+    by a task), so down to 0.25 s each there are so many: with tasks of a second, 10 s on four workers took 1.5 times as
+    long (docs/performance.md, "Many workers"). Beyond them, tasks take 1 s each until there are 32 for each worker:
+    after that, only their size grows, and a query of an hour costs the scheduler no more than one of a minute.
     """
+    if seconds < TASK:
+        return 1
     balanced = min(FEW * workers, seconds / SMALLEST)
     most = max(FEW * workers, min(MANY * workers, MOST))
-    return max(int(min(max(seconds / TASK, balanced), most)), workers)
+    return int(min(max(seconds / TASK, balanced), most))
 
 
 def ask(
@@ -226,7 +254,7 @@ def ask(
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
-    names = count(1)
+    names, worked = count(1), dict.fromkeys(parts, 0.0)
     deserted = _Deserted(cluster)
     stop = stop_for(cluster.executor)
 
@@ -252,9 +280,12 @@ def ask(
             for future in done:
                 pending.discard(future)
                 answer = _result(future)
+                worked[answer.part] += answer.seconds
                 for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
                     submit(parts[answer.part], answer.roots, rest)
                 yield answer
+        for number, spent in worked.items():
+            plans[number].runs.worked[_kind(cluster)] = spent * _threads(cluster)
     finally:
         for future in pending:
             future.cancel()

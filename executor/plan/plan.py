@@ -271,12 +271,15 @@ class Runs:
 
     last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
     since then, or since the first run. latest : the device of the last run; None before the first.
+    worked : seconds of one thread, or one GPU, that all tasks of the last run in other processes took, by the kind of
+    their device.
     """
 
     last: dict[str, float] = field(default_factory=dict)
     since: dict[str, float] = field(default_factory=dict)
 
     latest: str | None = None
+    worked: dict[str, float] = field(default_factory=dict)
 
     def add(self, device: str, seconds: float) -> None:
         """Note a run."""

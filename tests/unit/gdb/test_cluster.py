@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -20,12 +20,13 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
+from gdb.base.machine.cores import cores
 from gdb.executor.cluster import cluster, task
-from gdb.executor.cluster.cluster import cut
+from gdb.executor.cluster.cluster import cut, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
-from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.plan import Plan, Runs
 from gdb.records import replace
-from tests.clustered import Inline, people
+from tests.clustered import Inline, cut_always, people
 from tests.flaky import Flaky
 
 
@@ -43,8 +44,9 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty cache of stores at URLs."""
+    """An empty cache of stores at URLs; and several tasks of what is over at once."""
     monkeypatch.setenv("GDB_CACHE", str(tmp_path / "cache"))
+    cut_always(monkeypatch)
 
 
 QUERIES = {
@@ -373,7 +375,9 @@ def test_ranges_have_about_equal_weights() -> None:
 @pytest.mark.parametrize(
     ("seconds", "workers", "tasks"),
     [
-        (0.1, 4, 4),  # one for each
+        (0.1, 4, 1),
+        (0.99, 400, 1),
+        (2.0, 100, 8),  # of 0.25 s, fewer than there are workers
         (4.0, 4, 16),  # of 0.25 s
         (10.0, 4, 32),  # 8 for each
         (100.0, 4, 100),  # of 1 s
@@ -383,7 +387,74 @@ def test_ranges_have_about_equal_weights() -> None:
     ],
 )
 def test_how_many_tasks(seconds: float, workers: int, tasks: int) -> None:
-    assert cluster.tasks_for(seconds, workers) == tasks
+    assert tasks_for(seconds, workers) == tasks
+
+
+COUNT = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+
+
+def lasting(seconds: float) -> Callable[[Task], Answer]:
+    """Does a task, and says that it took so long."""
+    return lambda task: replace(work(task), seconds=seconds)
+
+
+class Said(Inline):
+    """Its tasks take as long as is said."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        return super().submit(lasting(self.seconds), *arguments, **options)
+
+
+def test_tasks_are_sized_by_what_the_last_ones_took(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "tasks_for", tasks_for)
+    tasks = Said(30.0)
+    with gdb.connect(store, read_only=True) as db:
+        on = Cluster(tasks, 4, 2, least=0.0)
+        known = db.execute(COUNT, on=on).scalar()
+        assert len(tasks.tasks) == 1  # by the estimate
+        tasks.tasks.clear()
+        tasks.seconds = 0.001
+        assert db.execute(COUNT, on=on).scalar() == known
+        assert len(tasks.tasks) == tasks_for(30.0, 4) == 32
+        tasks.tasks.clear()
+        assert db.execute(COUNT, on=on).scalar() == known
+        assert len(tasks.tasks) == 1
+
+
+def test_what_took_little_in_tasks_is_not_sent_again(store: Path) -> None:
+    tasks = Said(30.0)
+    with gdb.connect(store, read_only=True) as db:
+        db.execute(COUNT, on=Cluster(tasks, 4, least=0.0))
+        tasks.seconds = 0.001
+        tasks.tasks.clear()
+        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cluster"
+        tasks.tasks.clear()
+        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cpu"
+    assert not tasks.tasks
+
+
+def test_what_took_long_here_is_sent(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on this machine corrects the estimate where no tasks have."""
+    tasks, add, sent = Said(30.0), Runs.add, list[float]()
+
+    def noted(seconds: float, workers: int) -> int:
+        sent.append(seconds)
+        return workers
+
+    monkeypatch.setattr(cluster, "tasks_for", noted)
+    with gdb.connect(store, read_only=True) as db:
+        assert "not asked" in db.explain(COUNT, on=Cluster(tasks, 4))
+        monkeypatch.setattr(Runs, "add", lambda runs, device, _: add(runs, device, 7.0))
+        db.execute(COUNT)
+        assert db.execute(COUNT, on=Cluster(tasks, 4, 2)).summary.device == "cluster"
+        assert len(sent) == 1
+        assert sent[0] == pytest.approx(7 * cores() / 2)
 
 
 def test_terms_are_sent_together(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
