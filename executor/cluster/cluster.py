@@ -194,8 +194,8 @@ def parts_of(
     ]
 
 
-def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]:
-    """What each task does, those of all parts together, the longest first."""
+def ranges_of(parts: Sequence[_Part], workers: int) -> list[list[tuple[_Part, Range]]]:
+    """What each task does, the longest first: a range of a part, or several that are short together."""
     whole = sum(part.seconds for part in parts)
     wanted = tasks_for(whole, workers)
     found = [
@@ -203,7 +203,17 @@ def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]
         for part in parts
         for roots in cut(part.weights, round(wanted * part.seconds / whole) if whole else wanted)
     ]
-    return sorted(found, key=lambda one: -one[0].expected(one[1]))
+    found.sort(key=lambda one: -one[0].expected(one[1]))
+    most = (1 + 1e-9) * whole / wanted
+    tasks, room = list[list[tuple[_Part, Range]]](), 0.0
+    for part, roots in found:
+        seconds = part.expected(roots)
+        if not tasks or seconds > room:
+            tasks.append([])
+            room = most
+        tasks[-1].append((part, roots))
+        room -= seconds
+    return tasks
 
 
 def tasks_for(seconds: float, workers: int) -> int:
@@ -258,19 +268,22 @@ def ask(
     deserted = _Deserted(cluster)
     stop = stop_for(cluster.executor)
 
-    def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
+    def task(part: _Part, roots: Range, place: Place | None = None) -> Task:
         # others are idle for a small share of the time at most, however wrong the estimates are
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        task = task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
-        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
-        pending.add(_submitted(cluster, task, name))
+        return task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
+
+    def submit(first: Task, *others: Task) -> None:
+        start, end = first.roots
+        name = f"gdb-{what}-roots-{start}-{end}-{first.number}-{next(names)}"
+        pending.add(_submitted(cluster, replace(first, more=others) if others else first, name))
 
     try:
         while pending or ranges:
             while ranges and len(pending) < AHEAD * cluster.workers:
-                submit(*ranges.popleft())
+                submit(*(task(part, roots) for part, roots in ranges.popleft()))
             done = waiting.first_of(pending, _LOOK)
             if not watch.going():
                 watch.check()
@@ -279,11 +292,12 @@ def ask(
                 deserted.check()
             for future in done:
                 pending.discard(future)
-                answer = _result(future)
-                worked[answer.part] += answer.seconds
-                for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
-                    submit(parts[answer.part], answer.roots, rest)
-                yield answer
+                first = _result(future)
+                for answer in (first, *first.more):
+                    worked[answer.part] += answer.seconds
+                    for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
+                        submit(task(parts[answer.part], answer.roots, rest))
+                    yield answer
         for number, spent in worked.items():
             plans[number].runs.worked[_kind(cluster)] = spent * _threads(cluster)
     finally:
@@ -398,6 +412,6 @@ def _result(future: Future[Answer]) -> Answer:
             f"A worker failed: {type(error).__name__}: {error}.",
             "See its log; a worker that is killed again and again may have too little memory.",
         ) from error
-    if answer.stopped:
+    if answer.stopped or any(one.stopped for one in answer.more):
         raise Cancelled("The query was cancelled.")
     return answer

@@ -53,7 +53,7 @@ class Task:
         query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
         range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
         back. version : of gdb. stop : of the query. place : where to begin among the roots, which another task gave
-        back; None: before them.
+        back; None: before them. more : small tasks of the same query, done after it.
     """
 
     state: State
@@ -72,13 +72,14 @@ class Task:
     version: str
     stop: Stop
     place: Place | None = None
+    more: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
     others go on with what is left of the range. seconds : that it took. stopped : there is no answer, for the query was
-    stopped."""
+    stopped. more : to the other tasks in it."""
 
     part: int
     roots: Range
@@ -88,6 +89,7 @@ class Answer:
     rest: tuple[Place, ...] = ()
     seconds: float = 0.0
     stopped: bool = False
+    more: tuple[Answer, ...] = ()
 
 
 class _Known:
@@ -118,7 +120,7 @@ _known = PerProcess(_Known)
 
 
 def work(task: Task) -> Answer:
-    """Do a task, in the process that this is called in.
+    """Do a task and those in it, in the process that this is called in.
 
     Raises
     ------
@@ -131,6 +133,12 @@ def work(task: Task) -> Answer:
             f"The worker on {socket.gethostname()} has gdb {own}, but the query runs on {task.version}.",
             "Install the same version everywhere.",
         )
+    first = _answered(task)
+    return replace(first, more=tuple(map(_answered, task.more))) if task.more else first
+
+
+def _answered(task: Task) -> Answer:
+    """The answer to one task."""
     begun = time.perf_counter()
     stopped = Stopped(task.stop)
     if stopped.is_set():

@@ -236,8 +236,10 @@ def test_a_task_that_takes_too_long_gives_back_the_rest(
     def patient(task: Task) -> Answer:
         """It has some launches' patience, and more when there were many."""
         patience = 1e-3 * 1.05 ** len(answers)
-        answers.append(work(replace(task, patience=patience)))
-        return answers[-1]
+        more = tuple(replace(one, patience=patience) for one in task.more)
+        answer = work(replace(task, patience=patience, more=more))
+        answers.extend((answer, *answer.more))
+        return answer
 
     class Given(Inline):
         def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
@@ -395,7 +397,13 @@ COUNT = "MATCH (a)-->(b)-->(c) RETURN count(*)"
 
 def lasting(seconds: float) -> Callable[[Task], Answer]:
     """Does a task, and says that it took so long."""
-    return lambda task: replace(work(task), seconds=seconds)
+
+    def done(task: Task) -> Answer:
+        answer = work(task)
+        more = tuple(replace(one, seconds=seconds) for one in answer.more)
+        return replace(answer, seconds=seconds, more=more)
+
+    return done
 
 
 class Said(Inline):
@@ -457,14 +465,33 @@ def test_what_took_long_here_is_sent(store: Path, monkeypatch: pytest.MonkeyPatc
         assert sent[0] == pytest.approx(7 * cores() / 2)
 
 
-def test_terms_are_sent_together(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A count that other patterns are added to has the tasks of all of them in one queue."""
+@pytest.fixture
+def twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each count has a term that is the same count."""
     honest = planner.plan
 
     def twice(*arguments: Any, **options: Any) -> Plan:
         plan, term = (honest(*arguments, **options) for _ in range(2))
         return replace(plan, terms=((1, term),))
 
+    monkeypatch.setattr(planner, "plan", twice)
+
+
+@pytest.mark.usefixtures("twice")
+def test_short_terms_are_sent_in_one_message(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "tasks_for", tasks_for)
+    tasks = Inline()
+    query = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(query, device="cpu").scalar()
+        assert db.execute(query, on=Cluster(tasks, 2, least=0.0)).scalar() == known
+    assert tasks.messages == 1
+    assert [task.part for task in tasks.tasks] == [0, 1]
+
+
+@pytest.mark.usefixtures("twice")
+def test_terms_are_sent_together(store: Path) -> None:
+    """A count that other patterns are added to has the tasks of all of them in one queue."""
     query = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
     sent: list[Future[Answer]] = []
 
@@ -483,10 +510,8 @@ def test_terms_are_sent_together(store: Path, monkeypatch: pytest.MonkeyPatch) -
     tasks = Later()
     with gdb.connect(store, read_only=True) as db:
         known = db.execute(query, device="cpu").scalar()
-        monkeypatch.setattr(planner, "plan", twice)
-    with gdb.connect(store, read_only=True) as db:
         on = Cluster(tasks, 2, least=0.0)
-        assert db.execute(query, on=on, timeout=60).scalar() == 2 * int(str(known))
+        assert db.execute(query, on=on, timeout=60).scalar() == known
     assert len({task.part for task in tasks.tasks}) > 1
 
 
