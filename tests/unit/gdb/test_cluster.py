@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
-import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -20,14 +19,12 @@ import pytest
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
-from gdb.base.machine.cores import cores
 from gdb.executor.cluster import cluster, task
-from gdb.executor.cluster.cluster import cut, tasks_for
+from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
-from gdb.executor.plan.plan import Plan, Runs
+from gdb.executor.plan.plan import Plan
 from gdb.records import replace
 from tests.clustered import Inline, cut_always, people
-from tests.flaky import Flaky
 
 
 @pytest.fixture(scope="module")
@@ -153,74 +150,6 @@ def test_all_tasks_see_one_version(store: Path, tmp_path: Path) -> None:
         assert held.execute(query, on=Cluster(tasks, 3, least=0.0)).scalar() == known
         assert len(tasks.tasks) >= 3
         assert db.execute(query).scalar() != known
-
-
-# ---- where the store is ----------------------------------------------------------------------------------------
-
-
-def _cached_in(folder: str) -> None:
-    os.environ["GDB_CACHE"] = folder
-
-
-def test_workers_read_a_url(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have neither the caller's folder nor its cache."""
-    url = f"file://{shutil.copytree(store, tmp_path / 'origin')}"
-    with gdb.connect(store, read_only=True) as db:
-        known = {query: sorted(db.execute(query).fetchall()) for query in list(QUERIES)[:6]}
-    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "here"))
-    with (
-        ProcessPoolExecutor(
-            1,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_cached_in,
-            initargs=(str(tmp_path / "there"),),
-        ) as workers,
-        gdb.connect(url, read_only=True) as db,
-    ):
-        for query, rows in known.items():
-            found = db.execute(query, on=Cluster(workers, 1, least=0.0))
-            assert sorted(found.fetchall()) == rows
-    assert [*(tmp_path / "there").iterdir()]
-
-
-def test_workers_find_the_store_elsewhere(store: Path, tmp_path: Path) -> None:
-    """In a folder of theirs, or at a URL, while it is open here in a folder that they do not see."""
-    copy = shutil.copytree(store, tmp_path / "copy")
-    query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
-    with gdb.connect(store, read_only=True) as db:
-        known = db.execute(query).scalar()
-        for place in (str(copy), f"file://{copy}"):
-            tasks = Inline()
-            on = Cluster(tasks, 2, least=0.0, store=place)
-            assert db.execute(query, on=on).scalar() == known
-            assert {task.state.location for task in tasks.tasks} == {place}
-        shutil.rmtree(copy)  # the copies in the cache are enough
-        assert db.execute(query, on=on).scalar() == known
-
-
-def test_credentials_are_sent_and_not_shown(store: Path) -> None:
-    Flaky.begin()
-    query, tasks = "MATCH (a)-->(b)-->(c) RETURN count(*)", Inline()
-    options = {"token": "s3cret"}
-    with gdb.connect(Flaky.upload(store), read_only=True, storage_options=options) as db:
-        db.execute(query, on=Cluster(tasks, 2, least=0.0))
-    assert tasks.tasks[0].state.options == options
-    assert "s3cret" not in repr(tasks.tasks[0])
-    assert Flaky.options[-1] == options  # the worker's
-
-
-def test_a_url_that_a_worker_cannot_read_is_told(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Flaky.begin()
-    query, tasks = "MATCH (a)-->(b)-->(c) RETURN count(*)", Inline()
-    with gdb.connect(Flaky.upload(store), read_only=True) as db:
-        db.execute(query, on=Cluster(tasks, 2, least=0.0))
-    gone = replace(tasks.tasks[0].state, location="flaky://elsewhere")
-    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "empty"))
-    task._known.get().snapshots.clear()
-    with pytest.raises(ClusterError, match=r"worker on .* is not at flaky://elsewhere any more"):
-        work(replace(tasks.tasks[0], state=gone))
 
 
 # ---- what is given back ---------------------------------------------------------------------------------------
@@ -374,97 +303,6 @@ def test_ranges_have_about_equal_weights() -> None:
     assert max(sums) < 2 * min(sums)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "workers", "tasks"),
-    [
-        (0.1, 4, 1),
-        (0.99, 400, 1),
-        (2.0, 100, 8),  # of 0.25 s, fewer than there are workers
-        (4.0, 4, 16),  # of 0.25 s
-        (10.0, 4, 32),  # 8 for each
-        (100.0, 4, 100),  # of 1 s
-        (3600.0, 4, 128),  # 32 for each
-        (1e7, 1000, 8000),  # 8 for each of very many
-        (1e7, 200, 4096),
-    ],
-)
-def test_how_many_tasks(seconds: float, workers: int, tasks: int) -> None:
-    assert tasks_for(seconds, workers) == tasks
-
-
-COUNT = "MATCH (a)-->(b)-->(c) RETURN count(*)"
-
-
-def lasting(seconds: float) -> Callable[[Task], Answer]:
-    """Does a task, and says that it took so long."""
-
-    def done(task: Task) -> Answer:
-        answer = work(task)
-        more = tuple(replace(one, seconds=seconds) for one in answer.more)
-        return replace(answer, seconds=seconds, more=more)
-
-    return done
-
-
-class Said(Inline):
-    """Its tasks take as long as is said."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
-
-    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        return super().submit(lasting(self.seconds), *arguments, **options)
-
-
-def test_tasks_are_sized_by_what_the_last_ones_took(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster, "tasks_for", tasks_for)
-    tasks = Said(30.0)
-    with gdb.connect(store, read_only=True) as db:
-        on = Cluster(tasks, 4, 2, least=0.0)
-        known = db.execute(COUNT, on=on).scalar()
-        assert len(tasks.tasks) == 1  # by the estimate
-        tasks.tasks.clear()
-        tasks.seconds = 0.001
-        assert db.execute(COUNT, on=on).scalar() == known
-        assert len(tasks.tasks) == tasks_for(30.0, 4) == 32
-        tasks.tasks.clear()
-        assert db.execute(COUNT, on=on).scalar() == known
-        assert len(tasks.tasks) == 1
-
-
-def test_what_took_little_in_tasks_is_not_sent_again(store: Path) -> None:
-    tasks = Said(30.0)
-    with gdb.connect(store, read_only=True) as db:
-        db.execute(COUNT, on=Cluster(tasks, 4, least=0.0))
-        tasks.seconds = 0.001
-        tasks.tasks.clear()
-        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cluster"
-        tasks.tasks.clear()
-        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cpu"
-    assert not tasks.tasks
-
-
-def test_what_took_long_here_is_sent(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run on this machine corrects the estimate where no tasks have."""
-    tasks, add, sent = Said(30.0), Runs.add, list[float]()
-
-    def noted(seconds: float, workers: int) -> int:
-        sent.append(seconds)
-        return workers
-
-    monkeypatch.setattr(cluster, "tasks_for", noted)
-    with gdb.connect(store, read_only=True) as db:
-        assert "not asked" in db.explain(COUNT, on=Cluster(tasks, 4))
-        monkeypatch.setattr(Runs, "add", lambda runs, device, _: add(runs, device, 7.0))
-        db.execute(COUNT)
-        assert db.execute(COUNT, on=Cluster(tasks, 4, 2)).summary.device == "cluster"
-        assert len(sent) == 1
-        assert sent[0] == pytest.approx(7 * cores() / 2)
-
-
 @pytest.fixture
 def twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each count has a term that is the same count."""
@@ -475,18 +313,6 @@ def twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(plan, terms=((1, term),))
 
     monkeypatch.setattr(planner, "plan", twice)
-
-
-@pytest.mark.usefixtures("twice")
-def test_short_terms_are_sent_in_one_message(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "tasks_for", tasks_for)
-    tasks = Inline()
-    query = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
-    with gdb.connect(store, read_only=True) as db:
-        known = db.execute(query, device="cpu").scalar()
-        assert db.execute(query, on=Cluster(tasks, 2, least=0.0)).scalar() == known
-    assert tasks.messages == 1
-    assert [task.part for task in tasks.tasks] == [0, 1]
 
 
 @pytest.mark.usefixtures("twice")

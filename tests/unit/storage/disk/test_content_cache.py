@@ -235,7 +235,7 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, os.getcwd())
 from gdb.storage.disk.content_cache import ContentCache
-from tests.unit.storage.test_content_cache import content_of, name_of
+from tests.unit.storage.disk.test_content_cache import content_of, name_of
 
 def fetch(take):
     take(content_of(1)[:500])
