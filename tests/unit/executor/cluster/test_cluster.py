@@ -24,7 +24,7 @@ from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.executor.plan.plan import Plan
 from gdb.records import replace
-from tests.clustered import Inline, cut_always, people
+from tests.support.shared_store import Inline, cut_always, people
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from gdb.executor.cluster import cancellation, cluster
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 from gdb.storage.graph.snapshot_state import State
-from tests.clustered import Inline, cut_always, people
+from tests.support.shared_store import Inline, cut_always, people
 
 
 @pytest.fixture(scope="module")

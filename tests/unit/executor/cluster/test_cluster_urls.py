@@ -15,8 +15,8 @@ from gdb import Cluster, ClusterError
 from gdb.executor.cluster import task
 from gdb.executor.cluster.task import work
 from gdb.records import replace
-from tests.clustered import Inline, cut_always, people
 from tests.flaky import Flaky
+from tests.support.shared_store import Inline, cut_always, people
 
 QUERIES = (
     "MATCH (a)--(b)--(c), (a)--(c) RETURN count(*)",

@@ -17,7 +17,7 @@ from gdb.executor.cluster.cluster import tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.executor.plan.plan import Plan, Runs
 from gdb.records import replace
-from tests.clustered import Inline, people
+from tests.support.shared_store import Inline, people
 
 
 @pytest.fixture(scope="module")
