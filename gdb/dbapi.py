@@ -56,7 +56,9 @@ Parameters: TypeAlias = "Mapping[str, object] | None"
 class Executor(Protocol):
     """What runs the statements of a cursor: a Database, or a Transaction."""
 
-    def execute(self, text: str, parameters: Parameters = None, /) -> Result: ...
+    def execute(self, text: str, parameters: Parameters = None, /) -> Result:
+        """Run one statement; all its errors are `gdb.errors.GdbError`."""
+        ...
 
 
 class Cursor(Closing):

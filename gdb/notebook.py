@@ -36,7 +36,9 @@ class Shell(Protocol):
 
     def register_magic_function(
         self, func: Callable[..., object], magic_kind: str, magic_name: str
-    ) -> None: ...
+    ) -> None:
+        """As IPython's. magic_kind : "line", "cell" or "line_cell"."""
+        ...
 
 
 def load(shell: Shell) -> None:

@@ -33,10 +33,12 @@ class Module:
 
     @property
     def package(self) -> str:
+        """The dotted name that relative imports in it begin from."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @property
     def body(self) -> list[ast.stmt]:
+        """Its statements; none without a tree."""
         return self.tree.body if self.tree else []
 
 

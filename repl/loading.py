@@ -38,6 +38,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="store_true", help="show this")
 
     def error(self, message: str) -> NoReturn:
+        """Raise GdbError instead of ending the process."""
         raise GdbError(f"{self.prog}: {message}.", "`.load --help` shows what it takes.")
 
 

@@ -170,6 +170,7 @@ class Session:
         self.out.flush()
 
     def warn(self, text: str) -> None:
+        """Write a warning to the error stream."""
         self.err.write(f"warning: {text}\n")
         self.err.flush()
 

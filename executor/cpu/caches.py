@@ -58,6 +58,7 @@ SMALL = 64.0  # questions that take less than one part in so many of the work ne
 
 @compiled
 def cache_of(p: Pointers, c: int) -> int:
+    """Address of the table of cache c, i64[N_CACHE]."""
     return load_i64(p, P_CACHES) + c * N_CACHE * 8
 
 

@@ -57,6 +57,7 @@ class Side:
 
     @property
     def depth(self) -> int:
+        """The number of the last level that was reached; 0 with the start alone."""
         return len(self.levels) - 2
 
     def steps_to(self, vid: int) -> int:

@@ -402,6 +402,7 @@ class Worker:
 
     @property
     def rows(self) -> int:
+        """Rows in its output buffer."""
         return int(self.control[address.ROWS])
 
     def taken(self) -> Embeddings:
@@ -469,6 +470,8 @@ def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> in
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
+    """The row of a view in the kernel's table of views, N_VIEW integers: addresses of its arrays and of the edge
+    ids, 0 without them; its first interval; address of the splits of its rows where the plan has restrictions."""
     has = len(view.first) > 0
     return [
         *_lists_of(view),

@@ -54,7 +54,9 @@ class Function(Protocol):
 
     def __call__(
         self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
-    ) -> None: ...
+    ) -> None:
+        """Launch the kernel on the current stream. shared_mem : dynamic shared memory of a block, in bytes."""
+        ...
 
 
 class Call:
@@ -127,7 +129,9 @@ def machine_code(source: str, architecture: str) -> bytes:
 class Module(Protocol):
     """Kernels of one source on a device."""
 
-    def get_function(self, name: str) -> Function: ...
+    def get_function(self, name: str) -> Function:
+        """The kernel of that name."""
+        ...
 
 
 def loaded(source: str, ordinal: int) -> Module:

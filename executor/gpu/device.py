@@ -193,6 +193,7 @@ class Presence:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's queries: none of them runs in the child."""
         self._running, self._placing = Counter(), {}
 
     @contextmanager

@@ -107,6 +107,7 @@ class Extent:
 
     @property
     def rows(self) -> int:
+        """Number of rows that are resident."""
         return self.last - self.first
 
 

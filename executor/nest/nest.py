@@ -49,6 +49,8 @@ class Kind(IntEnum):
 
 
 class Op(IntEnum):
+    """The operations on two sorted sets: what is in both; what is in the left one only."""
+
     INTERSECT = 0
     DIFFERENCE = 1
 
@@ -214,6 +216,7 @@ class EdgeLevel:
     part: int = 0
 
     def reads(self) -> set[int]:
+        """The levels that it reads: its ends, edges that it is compared with, and those of its checks and windows."""
         ends = {self.source} if self.target < 0 else {self.source, self.target}
         return ends | {*self.differs, *self.above} | levels_of((*self.checks, *self.windows))
 
@@ -315,6 +318,7 @@ class LoopNest:
 
     @property
     def loops(self) -> int:
+        """Number of levels that are looped over; the rest is the tail."""
         if not self.tail:
             return len(self.levels)
         return min([n.levels[0] for n in self.tail])

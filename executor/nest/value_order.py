@@ -39,6 +39,7 @@ class Ordered:
 
     @property
     def bytes(self) -> int:
+        """Bytes of the ordered values and edge ids, without `source`."""
         return self.values.nbytes + self.eids.nbytes
 
 

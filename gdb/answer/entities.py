@@ -146,10 +146,12 @@ class Path(Sequence[Relationship]):
 
     @property
     def start(self) -> Node:
+        """The first node."""
         return self.nodes[0]
 
     @property
     def end(self) -> Node:
+        """The last node; the first where the path has no relationship."""
         return self.nodes[-1]
 
     def __repr__(self) -> str:

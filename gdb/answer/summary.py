@@ -75,6 +75,7 @@ class Summary:
 
     @property
     def total_seconds(self) -> float:
+        """Seconds of all steps together."""
         return sum(self.seconds.values())
 
     def __str__(self) -> str:

@@ -40,6 +40,7 @@ def footer(result: Result, count: int) -> str:
 
 
 def warning(text: str) -> str:
+    """A warning as it is printed below an answer."""
     return f"warning: {text}"
 
 
@@ -181,6 +182,7 @@ def _line(
 
 
 def is_numeric(values: Sequence[object]) -> bool:
+    """Whether all values are numbers or null, and one is a number: such a column is aligned to the right."""
     kinds = {type(value) for value in values} - {type(None)}
     return bool(kinds) and kinds <= {int, float}
 

@@ -132,10 +132,12 @@ class Database(Queries):
 
     @property
     def read_only(self) -> bool:
+        """Whether writes raise ReadOnlyError."""
         return self._read_only
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called; other methods then raise ClosedError."""
         return self._work.closed
 
     def __repr__(self) -> str:

@@ -55,6 +55,7 @@ class HeldSnapshot(Queries):
 
     @property
     def closed(self) -> bool:
+        """Whether the snapshot or its Database was closed."""
         return self._held is None or self._work.closed
 
     def close(self) -> None:

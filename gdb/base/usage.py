@@ -23,7 +23,9 @@ class Sized(Protocol):
     """An array."""
 
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        ...
 
 
 _NBYTES: Callable[[Sized], int] = attrgetter("nbytes")

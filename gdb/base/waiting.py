@@ -56,6 +56,8 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # final in its stub alone
         return self.acquire(False) or self.take()
 
     def forked(self) -> None:
+        """Release the lock in the child. Held by another thread of the parent, it is made anew and `torn`: what it
+        guards may be half changed."""
         self.torn = not self.acquire(False)
         if self.torn:
             self._at_fork_reinit()  # type: ignore[attr-defined]  # as `threading` does with its own
@@ -159,6 +161,7 @@ class Pool(ThreadPoolExecutor):
                 future.cancel()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As ThreadPoolExecutor.shutdown, but a Ctrl-C reaches the wait for the threads."""
         super().shutdown(wait=False, cancel_futures=cancel_futures)
         if wait:
             for thread in list(self._threads):

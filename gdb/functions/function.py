@@ -149,6 +149,7 @@ class Function(_Row):
 
     @property
     def most(self) -> int | None:
+        """The largest number of arguments, None for any number."""
         return self.signature.most
 
     @property
@@ -204,6 +205,7 @@ class AggregateFunction(_Row):
 
     @property
     def takes(self) -> tuple[Kind, ...]:
+        """Empty: an aggregate checks its arguments when it runs."""
         return ()
 
     def over(self, distinct: bool) -> Gathering:

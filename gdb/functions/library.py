@@ -37,9 +37,12 @@ class FunctionRows(Mapping[str, Row]):
 
     @overload
     def get(self, name: str, /) -> Row | None: ...
+
     @overload
     def get(self, name: str, default: Row | T, /) -> Row | T: ...
+
     def get(self, name: str, default: object = None, /) -> object:
+        """The row of that name in lower case, else `default`."""
         return self._by_name.get(name, default)
 
 

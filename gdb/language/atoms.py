@@ -91,6 +91,7 @@ class AtomReader(ABC):
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
+        """Read one operand and leave the cursor behind it. SyntaxProblem where none begins here."""
         cursor = self.cursor
         token, start = cursor.tokens[cursor.at], cursor.at
         match token.kind:

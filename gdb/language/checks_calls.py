@@ -51,6 +51,7 @@ def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
 
 
 def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
+    """The error for an aggregate in a wrong place. nested : inside another one."""
     if nested:
         message = "an aggregate stands inside another."
         cure = "Compute the inner one in a WITH before."

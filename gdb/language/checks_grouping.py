@@ -58,10 +58,12 @@ class Projected:
 
     @property
     def grouped(self) -> bool:
+        """Whether several rows may become one: it aggregates, or is DISTINCT."""
         return self.aggregated or self.distinct
 
     @property
     def keys(self) -> frozenset[Expression]:
+        """The grouping keys: the items without an aggregate."""
         return frozenset(item for item in self.items if not has_aggregate(item))
 
 

@@ -73,6 +73,7 @@ def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
 
 
 def parts(patterns: Sequence[PathPattern]) -> Iterator[NodePattern | RelationshipPattern]:
+    """All node and relationship patterns of some paths; of each path first the nodes."""
     for path in patterns:
         yield from path.nodes
         yield from path.relationships

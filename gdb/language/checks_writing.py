@@ -165,10 +165,12 @@ def set_items(items: Iterable[SetItem], frame: Frame) -> None:
 
 
 def set_(clause: Set, frame: Frame) -> None:
+    """Check a SET clause, as `set_items`."""
     set_items(clause.items, frame)
 
 
 def remove(clause: Remove, frame: Frame) -> None:
+    """Check REMOVE: labels of nodes, properties of nodes and relationships. Raises as `set_items`."""
     for item in clause.items:
         if isinstance(item, (HasLabels, HasNamed)):
             _labelled(item.subject, frame)
@@ -179,6 +181,12 @@ def remove(clause: Remove, frame: Frame) -> None:
 
 
 def delete(clause: Delete, frame: Frame) -> None:
+    """Check DELETE: its targets are nodes, relationships or paths.
+
+    Raises
+    ------
+    SyntaxProblem : a label or type; the cure names REMOVE.
+    TypeProblem : a value that is never an element."""
     for target in clause.targets:
         value = known(target, frame)
         if isinstance(target, HasLabels):

@@ -66,6 +66,7 @@ class ReturnItem:
 
     @property
     def name(self) -> str:
+        """The name of the column."""
         return self.alias.text if self.alias else self.text
 
 

@@ -227,6 +227,7 @@ class ExpressionReader(AtomReader):
         return IsTyped(left, type_, negated, self.cursor.since(start))
 
     def test_of(self, left: Expression) -> Expression | None:
+        """The comparison or test that follows an operand `left`, as in `CASE x WHEN > 3`; None where none follows."""
         start = self.cursor.at
         match self._infix_level():
             case Level.COMPARISON:

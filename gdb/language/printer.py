@@ -82,6 +82,7 @@ def _copy(copy: Copy | CopyTo) -> str:
 
 
 def clause_text(clause: Clause) -> str:
+    """The canonical text of one clause, on one line."""
     match clause:
         case Match(mode=mode, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"
@@ -140,6 +141,7 @@ def _returned(item: ReturnItem) -> str:
 
 
 def sort_text(item: SortItem) -> str:
+    """The canonical text of one item of ORDER BY."""
     text = expression_text(item.expression) + " DESC" * item.descending
     if item.nulls_first is not None:
         text += " NULLS FIRST" if item.nulls_first else " NULLS LAST"

@@ -63,6 +63,7 @@ class ElementConditions:
     among: tuple[tuple[int, ...], tuple[str, ...]] | None = None
 
     def all(self) -> list[Expression]:
+        """The conditions on its id, then those on its properties."""
         return [condition for condition, _ in self.on_id] + self.on_properties
 
     def names(self) -> frozenset[str]:

@@ -23,6 +23,8 @@ from gdb.records import dataclass
 
 
 class TokenKind(StrEnum):
+    """The kinds of tokens; their texts are in error messages."""
+
     NAME = "name"
     QUOTED = "quoted name"
     STRING = "string"
@@ -50,6 +52,7 @@ class Token:
     number: int | float | None = None
 
     def is_sign(self, *signs: str) -> bool:
+        """Whether it is one of these signs."""
         return self.sign in signs
 
 

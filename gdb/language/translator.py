@@ -482,6 +482,7 @@ class Translator:
         return problem(NotSupported, self.scope.text, place, message)
 
     def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
+        """A TypeProblem that underlines `place` in the query."""
         return problem(TypeProblem, self.scope.text, place, message, cure)
 
 

@@ -38,10 +38,12 @@ class Population:
 
     @property
     def address(self) -> int:
+        """Address of `state`, for machine code; valid while this object lives."""
         return int(self.state.ctypes.data)
 
     @property
     def members(self) -> int:
+        """Number of embeddings in the sample."""
         return int(self.state[populations.MEMBERS])
 
 

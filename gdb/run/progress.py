@@ -41,6 +41,7 @@ class ProgressCallback(Generic[T]):
         self.raised: Exception | None = None
 
     def __call__(self, at: T) -> None:
+        """Call the function. Cancelled where it raises: the exception is in `raised`."""
         try:
             self._function(at)
         except Exception as error:

@@ -50,6 +50,7 @@ class Texts:
         self._once: set[Key] = set()  # what was seen once and has no shape yet
 
     def forked(self) -> None:
+        """Drop everything if another thread of the parent was changing it."""
         if self._lock.torn:
             self._forget()
 

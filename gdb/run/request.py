@@ -123,6 +123,7 @@ class Clock:
 
     @property
     def deadline(self) -> float | None:
+        """When the time is over, on the clock of `begun` in seconds; None without a timeout."""
         return None if self.timeout is None else self.begun + self.timeout
 
     def left(self) -> float | None:

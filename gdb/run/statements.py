@@ -57,6 +57,7 @@ class Statement:
 
     @classmethod
     def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
+        """The statement of a query that was just bound and planned. `lasting` is empty where values change the plan."""
         mentions = bound.conditions
         kinds = [element.kind for element, *_ in mentions]
         # with two predicates on vertices, they are alike or not depending on the values
@@ -245,6 +246,7 @@ class Statements:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Drop everything if another thread of the parent was changing it."""
         if self._lock.torn:
             self._forget(None)
 

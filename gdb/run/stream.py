@@ -82,6 +82,7 @@ class Pipe:
     # ---- the query's side ------------------------------------------------------------------------
 
     def begin(self, begun: Begun) -> None:
+        """Publish what the answer is; wakes the reader that waits in `started`."""
         with self._guard:
             self.begun = begun
             self._state.notify_all()

@@ -56,6 +56,7 @@ class Scope(Generic[T]):
 
     @property
     def all(self) -> tuple[Invariant, ...]:
+        """The invariants of both kinds, those of `read` first."""
         return (*self.read, *self.deep)
 
 

@@ -120,10 +120,12 @@ class Arrow:
 
 
 def is_arrow(given: object) -> TypeGuard[ArrowStream | ArrowArray]:
+    """Whether an object exports Arrow's PyCapsule interface, as a stream or as one array."""
     return is_stream(given) or hasattr(given, "__arrow_c_array__")
 
 
 def is_stream(given: object) -> TypeGuard[ArrowStream]:
+    """Whether an object exports Arrow's C stream (`__arrow_c_stream__`): tables, data frames, readers."""
     return hasattr(given, "__arrow_c_stream__")
 
 

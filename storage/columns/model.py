@@ -127,6 +127,7 @@ class Column:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all its arrays, in memory or mapped."""
         return sum(array.nbytes for array in self.arrays if array is not None)
 
     def part(self, begin: int, end: int) -> Column:

@@ -54,7 +54,9 @@ class Pin(Protocol):
     """Keeps a file, and those of its version, from being swept as long as it is referred to."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the pinned file."""
+        ...
 
 
 class PosixPin:

@@ -92,6 +92,7 @@ class RankedGraph:
             return self._known[types, direction]
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """Always raises InternalError: the planner counts on this graph, and lists no edges."""
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 

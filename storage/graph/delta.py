@@ -67,6 +67,7 @@ class NewVertices:
 
     @property
     def key(self) -> tuple[tuple[str, ...], str]:
+        """The labels and the id space of the group, by which groups of the base are known too."""
         return self.labels, self.id_space
 
 
@@ -92,6 +93,7 @@ class TypeDelta:
 
     @property
     def size(self) -> int:
+        """Number of changes: edges added, edges removed, values patched."""
         patched = sum(len(patch.rows) for patch in self.patches.values())
         return len(self.keys) + len(self.removed) + patched
 

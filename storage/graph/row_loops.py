@@ -26,15 +26,29 @@ class Lists(Protocol):
     """Rows of neighbours behind an interval index, as `gdb.storage.graph.adjacency.Adjacency`."""
 
     @property
-    def first(self) -> U32: ...
+    def first(self) -> U32:
+        """u32[k], first vid of each interval, ascending."""
+        ...
+
     @property
-    def length(self) -> U32: ...
+    def length(self) -> U32:
+        """u32[k], vertices in each interval."""
+        ...
+
     @property
-    def row(self) -> U32: ...
+    def row(self) -> U32:
+        """u32[k], row of each interval's first vid."""
+        ...
+
     @property
-    def offsets(self) -> I64: ...
+    def offsets(self) -> I64:
+        """i64[rows + 1], position of each row's first neighbour."""
+        ...
+
     @property
-    def neighbours(self) -> U32: ...
+    def neighbours(self) -> U32:
+        """u32[m], ascending per row."""
+        ...
 
 
 # ---- two views as one --------------------------------------------------------------------------------

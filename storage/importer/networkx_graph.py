@@ -34,20 +34,29 @@ _PROPERTIES = "Properties are numbers, booleans, texts, dates, datetimes, timede
 class NetworkxGraph(Protocol):
     """The part of `networkx.Graph` that is used; the three other classes have it too."""
 
-    def is_directed(self) -> bool: ...
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        ...
 
-    def is_multigraph(self) -> bool: ...
+    def is_multigraph(self) -> bool:
+        """Whether two nodes may have several edges, told apart by keys."""
+        ...
 
     @property
-    def nodes(self) -> Callable[..., Iterable[tuple[Hashable, Attributes]]]: ...
+    def nodes(self) -> Callable[..., Iterable[tuple[Hashable, Attributes]]]:
+        """Called with data=True: pairs of a node and its attributes."""
+        ...
 
     @property
     def edges(
         self,
-    ) -> Callable[..., Iterable[tuple[Any, ...]]]: ...  # two ends, a key or none, attributes
+    ) -> Callable[..., Iterable[tuple[Any, ...]]]:  # two ends, a key or none, attributes
+        """Called with data=True: source, target, the key of a multigraph if keys=True, attributes."""
+        ...
 
 
 def is_graph(value: object) -> TypeGuard[NetworkxGraph]:
+    """Whether an object has the methods of a networkx graph; networkx itself is not imported."""
     wanted = ("is_directed", "is_multigraph", "nodes", "edges", "adj")
     return all(hasattr(value, name) for name in wanted)
 
@@ -60,6 +69,7 @@ class AttributeTable:
     names: list[str] = field(default_factory=list)
 
     def add(self, values: Properties, name: str) -> None:
+        """Add an element: its attributes, and its name in error messages."""
         self.values.append(values)
         self.names.append(name)
 

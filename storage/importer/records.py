@@ -18,9 +18,13 @@ Records = Sequence[Mapping[str, Any]]
 class LazyRows(Protocol):
     """What polars will give as a frame."""
 
-    def collect_schema(self) -> object: ...
+    def collect_schema(self) -> object:
+        """Names and types of the columns, found without running the query."""
+        ...
 
-    def sink_parquet(self, path: Any) -> object: ...
+    def sink_parquet(self, path: Any) -> object:
+        """Run the query and write its rows to a Parquet file, piece by piece."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

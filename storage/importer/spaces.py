@@ -143,6 +143,7 @@ def _begins(ordered: I64) -> Bools:
 
 
 def join_ids(a: Ids, b: Ids) -> Ids:
+    """The ids of `a`, then those of `b`: i64[n] where both are integers, else a list of strings."""
     if isinstance(a, list) and isinstance(b, list):
         return [*a, *b]
     if isinstance(a, list) or isinstance(b, list):

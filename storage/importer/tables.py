@@ -145,6 +145,7 @@ class Table(Closing):
         return self
 
     def close(self) -> None:
+        """Close the connection, if one was made; its table goes with it."""
         if self._made is not None:
             self._made.close()
 
@@ -310,6 +311,7 @@ class Table(Closing):
         return csv_values.unescaped(made) if kind == "string[]" and self.layout.escaped else made
 
     def count(self) -> int:
+        """Number of rows that were not rejected."""
         return self._number("t")
 
     def parts(self) -> Iterator[None]:

@@ -278,9 +278,11 @@ class TypedTable(Table, ABC):
         """Run the statement of the columns of the table, and behind them the number of the row, from 0."""
 
     def text(self, i: int) -> exp.Expr:
+        """Column i cast to VARCHAR, in SQL."""
         return cast(f"c{i}", "VARCHAR")
 
     def length(self, i: int) -> exp.Expr | None:
+        """Bytes of a value of column i, in SQL: UTF-8 of a text, about 8 an item of a list; None for fixed widths."""
         kind = self.types[i].kind
         if kind in TEXT_KINDS:
             return call("strlen", self.text(i))
@@ -292,6 +294,7 @@ class TypedTable(Table, ABC):
         return binary(exp.Mul, value_of(8), call("len", f"c{i}"))
 
     def value(self, i: int, kind: Kind) -> exp.Expr:
+        """Column i as values of a kind, in SQL: without a cast where it has that kind already."""
         if self.layout.fields[i].kind != kind:
             return super().value(i, kind)
         return self.types[i].read(f"c{i}")

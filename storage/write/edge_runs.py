@@ -315,6 +315,7 @@ class Turned:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of keys and columns, or 8 for each key where it has no columns."""
         return self.run.nbytes if self.columns else 8 * len(self)
 
     def __len__(self) -> int:
@@ -330,6 +331,7 @@ class Turned:
             yield RunPiece(turned[:at], piece.columns if self.columns else {})
 
     def sample(self) -> U64:
+        """A sample of the run's keys, turned."""
         return self.turn(self.run.sample())
 
 

@@ -83,6 +83,7 @@ class Spool(Pieces):
         return dict(sorted(found.items()))
 
     def piece(self, k: int) -> RunPiece:
+        """Piece k with all columns of the spool: cast to the kinds that they have by now, null where it lacks one."""
         found = super().piece(k)
         kinds = self.kinds
         if not kinds:

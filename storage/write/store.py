@@ -398,6 +398,7 @@ class Store:
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called; new snapshots and writes then raise ClosedError."""
         return self._closed
 
     def _drop(self) -> None:

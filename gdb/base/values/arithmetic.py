@@ -39,6 +39,7 @@ def in_range(number: int) -> int:
 
 
 def is_number(value: Value) -> bool:
+    """Whether a value is an integer or a float; booleans are not numbers here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -71,11 +71,13 @@ def distance(measure: Callable[[Instant, Instant], Duration]) -> Callable[..., T
 
 
 def from_epoch(*given: Value) -> Temporal:
+    """datetime.fromepoch(seconds, nanoseconds): an instant in UTC, by whole seconds since 1970."""
     seconds, nanoseconds = _integer(given[0]), _integer(given[1]) if len(given) > 1 else 0
     return DateTime.of_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
 
 
 def from_epoch_millis(*given: Value) -> Temporal:
+    """datetime.fromepochmillis(milliseconds): an instant in UTC, by milliseconds since 1970."""
     return DateTime.of_instant(_integer(given[0]) * 1_000_000, UTC)
 
 

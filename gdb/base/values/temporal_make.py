@@ -45,6 +45,7 @@ class TemporalParts:
 
 
 def parts_of(value: Instant) -> TemporalParts:
+    """The parts that a temporal value has, None for each that it lacks."""
     match value:
         case Date():
             return TemporalParts(value.days)

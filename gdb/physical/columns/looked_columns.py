@@ -60,29 +60,35 @@ class RelationColumns:
         return column_of(refs[what, key].name)
 
     def element(self, element: ElementReference) -> Typed:
+        """A column of the element itself, as a number."""
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         held = self.held[element]
         column = self.builder.take(element, "element") if held.gathered else held.column
         return Typed(column_of(column), type_)
 
     def property(self, element: ElementReference, key: Name) -> Typed:
+        """The property's column, joined on first use; null where nothing in the schema has it."""
         type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
         return Typed(self._column(element, "property", key.text, STORE_KIND[type_]), type_)
 
     def identity(self, element: ElementReference, place: Place) -> Typed:
+        """The id's column. `place` is underlined where ids of two kinds meet."""
         type_ = self.scope.id_type(element, place)
         kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: ElementReference) -> Typed:
+        """A column of lists of labels."""
         return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
 
     def type(self, element: ElementReference) -> Typed:
+        """A column of type names."""
         return Typed(self._column(element, "type"), STRING)
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        """A constant where all groups that the vertex may be in agree (null for a null vertex); else a test."""
         if element.kind == "vertex":
             groups = self.scope.groups(element.index)
             held = self.scope.snapshot.groups
@@ -133,6 +139,7 @@ class RelationColumns:
         return self.join(column, origin, tuple(refs.values())) if refs else None
 
     def join(self, column: str, origin: tuple[str, str], refs: tuple[ColumnRef, ...]) -> Joined:
+        """Add a look-up step for a column: its table's name, and the join condition."""
         name, key = self.builder.fresh("l"), self.builder.fresh("k")
         self.builder.steps.append(Looked(name, *origin, key, refs))
         return name, equal(column, key)

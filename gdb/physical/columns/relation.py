@@ -93,6 +93,7 @@ class Relation:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """All its columns, each once: of the names, stored ones, hidden ones."""
         held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
         return tuple(dict.fromkeys((*held, *self.hidden)))
 

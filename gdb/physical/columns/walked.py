@@ -61,6 +61,7 @@ class Ends:
 
     @property
     def flipped(self) -> Ends:
+        """The same with left and right exchanged."""
         return replace(self, left=self.right, right=self.left)
 
 

@@ -55,6 +55,8 @@ def _xor(operands: Sequence[Condition]) -> Condition:
 
 
 def negated(operand: Condition) -> Condition:
+    """NOT of a condition; null stays null."""
+
     def test(row: Row) -> bool | None:
         value = operand(row)
         return None if value is None else not value

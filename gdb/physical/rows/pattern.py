@@ -105,6 +105,7 @@ class RowEdge:
 
     @property
     def ends(self) -> tuple[str, str]:
+        """The names of the vertices left and right of it."""
         return self.left, self.right
 
 
@@ -268,6 +269,7 @@ class Variant:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """All names that a row of the variant has: of the pattern, of equal nodes, of group variables."""
         return (*self.pattern.names, *self.same, *self.groups)
 
     def completed(self, row: Row) -> bool:

@@ -83,6 +83,7 @@ class StoredNode(NodeValue):
 
     @property
     def id(self) -> int | str:
+        """The user's id, read for the whole batch on first use. InternalError after the query's end."""
         if self._unnamed is not None:
             self._unnamed.name()
             if self._unnamed is not None:
@@ -95,6 +96,7 @@ class StoredNode(NodeValue):
 
     @property
     def properties(self) -> dict[str, Value]:
+        """All properties, read for the whole batch on first use. InternalError after the query's end."""
         if self._batch is not None:
             self._batch.load()
             if self._batch is not None:
@@ -106,6 +108,7 @@ class StoredNode(NodeValue):
         self._batch, self._known = None, properties
 
     def value_of(self, key: str) -> Value:
+        """One property, None where it is missing; only this key is read, for the whole batch."""
         if self._batch is not None and key not in self._known:
             if not self._batch.nodes:
                 raise InternalError("a node is read after its query.")
