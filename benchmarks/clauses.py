@@ -25,7 +25,7 @@ import numpy as np
 import gdb
 import results
 from gdb.errors import QueryTimeout
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from peers.report import figures
 
 SEED = 11
@@ -144,7 +144,7 @@ def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[
 
 def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
     """The answer over rows, asked once; None over the limit."""
-    by_operators.WAY = "rows"
+    operator_run.WAY = "rows"
     begin = time.process_time()
     try:
         found = list[object](db.execute(text, timeout=limit).fetchall())
@@ -152,7 +152,7 @@ def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] |
     except QueryTimeout:
         return None, limit
     finally:
-        by_operators.WAY = None
+        operator_run.WAY = None
 
 
 def main(line: list[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, Que
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
 
-from . import saved_queries as saved
+from . import saved_queries
 from .format import pasted
 from .session import Session
 from .settings import SETTINGS, Setting
@@ -330,12 +330,12 @@ def _once(session: Session, argument: str) -> None:
 def _save(session: Session, argument: str) -> None:
     if not session.typed:
         raise ArgumentProblem("there is no query to save.", "Run one first.")
-    session.say(f"saved as {saved.save(argument, session.typed)}")
+    session.say(f"saved as {saved_queries.save(argument, session.typed)}")
 
 
 @command(".queries", "List the saved queries.")
 def _queries(session: Session, argument: str) -> None:
-    for name, text in saved.listed():
+    for name, text in saved_queries.listed():
         session.say(f"{name}: {' '.join(text.split())}")
 
 
@@ -343,14 +343,14 @@ def _queries(session: Session, argument: str) -> None:
 def _run(session: Session, argument: str) -> None:
     from . import scripts
 
-    scripts.read(session, str(saved.file_of(argument)))
+    scripts.read(session, str(saved_queries.file_of(argument)))
 
 
 @command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
 def _edit(session: Session, argument: str) -> None:
     from . import scripts
 
-    scripts.run(session, all_of(saved.edited(session.typed)))
+    scripts.run(session, all_of(saved_queries.edited(session.typed)))
 
 
 # ---- transactions --------------------------------------------------------------------------------

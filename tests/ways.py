@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 from unittest.mock import patch
 
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from gdb.run.query_cache import Texts
 
 Way = Literal["chosen", "operators", "columns", "rows"]
@@ -22,5 +22,5 @@ def forced(way: Way) -> Iterator[None]:
         yield
         return
     no_pattern = patch.object(Texts, "one_pattern", lambda *_: None)
-    with no_pattern, patch.object(by_operators, "WAY", None if way == "operators" else way):
+    with no_pattern, patch.object(operator_run, "WAY", None if way == "operators" else way):
         yield

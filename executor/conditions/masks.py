@@ -20,7 +20,7 @@ from gdb.errors import InternalError
 from gdb.records import dataclass, replace
 from gdb.storage.columns.model import I64, Column, Kind
 
-from . import text_masks as texts
+from . import text_masks
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[np.int64 | np.float64 | np.int32 | np.uint8]
@@ -233,7 +233,7 @@ def _of_column(test: Holds | Compared | Text | Within, column: Column) -> Mask:
         case Compared(operator=operator, right=Fixed() as right):
             return Mask(_compared(operator, column, right), None)
         case Text(operator=operator, text=text):
-            return Mask(texts.tested(operator, column, text), None)
+            return Mask(text_masks.tested(operator, column, text), None)
         case Within(values=values, or_null=or_null):
             true = _within(column, values)
             return Mask(true, ~true if or_null else None)
@@ -293,7 +293,7 @@ def _or(one: Mask, other: Mask) -> Mask:
 def _compared(operator: Operator, column: Column, right: Fixed) -> Bools:
     """Each value of a column with a constant."""
     if isinstance(right.value, bytes):
-        return texts.compared(_UFUNCS[operator], column, right.value)
+        return text_masks.compared(_UFUNCS[operator], column, right.value)
     asked = _as_column(operator, column.kind, right.value)
     if isinstance(asked, bool):
         return np.full(len(column), asked)
@@ -403,7 +403,7 @@ def _within(column: Column, values: Sequence[Fixed]) -> Bools:
     """Whether each value of a column equals one of the constants."""
     found = [value.value for value in values if isinstance(value.value, bytes)]
     if found:
-        each = (texts.compared(np.equal, column, text) for text in found)
+        each = (text_masks.compared(np.equal, column, text) for text in found)
         return reduce(np.logical_or, each)
     asked = [
         _as_column("=", column.kind, value.value)

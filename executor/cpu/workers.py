@@ -28,8 +28,7 @@ from ..nest.tables import (
 )
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
 from ..work.place import END, KEPT, POSITION, ROWS, Place
-from . import address, kernel
-from . import neighbourhood_tables as neighbourhood
+from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
 from .look_ahead import rows_ahead, table_of
 from .neighbourhood_tables import Neighbourhood
@@ -132,7 +131,7 @@ class Worker:
             *self._caches(),
         )
         self.kept += arrays
-        in_bits = self._local(neighbourhood.find(prepared) if local else None)
+        in_bits = self._local(neighbourhood_tables.find(prepared) if local else None)
         self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
@@ -462,7 +461,7 @@ def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> in
     vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
     own = 8 * slots * int(_slot_widths(prepared).sum())
     own += 4 * prepared.tables.buffer + prepared.vids * vids
-    found = neighbourhood.find(prepared)
+    found = neighbourhood_tables.find(prepared)
     if found is None:
         return own
     most = room_of(prepared, found, ROOM if room is None else room)

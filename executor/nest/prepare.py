@@ -19,18 +19,17 @@ from gdb.storage.graph.degree_order import ranked
 from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from ..plan.source import GraphSource
 from ..work.scheduler import units
-from . import counted_tail as nest_tail
-from . import passes as nest_passes
+from . import counted_tail, passes
 from .encoding import encode
 from .nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from .tables import Tables, bitset
 
 if TYPE_CHECKING:
-    from . import value_order as ordering
+    from . import value_order
     from .bindings import Given
     from .value_order import Ordered
 else:
-    ordering = deferred("gdb.executor.nest.value_order")
+    value_order = deferred("gdb.executor.nest.value_order")
 
 
 CANDIDATES = "candidates"  # what memory is for
@@ -125,10 +124,8 @@ def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopN
     specs, back = both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
-        known = ordering.orders(plan.compares, specs, back, _ends(specs, graph), graph)
-    return nest_passes.improve(
-        nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known
-    )
+        known = value_order.orders(plan.compares, specs, back, _ends(specs, graph), graph)
+    return passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known)
 
 
 def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
@@ -149,8 +146,8 @@ def _last(spec: ViewSpec, graph: GraphSource) -> int:
 def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
     """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
     be counted without loops; None where they cannot for another reason."""
-    nest = nest_passes.fuse(_lowered(plan, graph))
-    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail)
+    nest = passes.fuse(_lowered(plan, graph))
+    found = counted_tail.entangled(nest, both_ways(plan)[1], plan.tail)
     if found is None:
         return None
     vertex = [x.vertex if isinstance(x, VertexLevel) else -1 for x in nest.levels]
@@ -186,7 +183,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     lists = tuple(
         members[v]
         if v >= 0
-        else ordering.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
+        else value_order.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
@@ -201,7 +198,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         sides,
         np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
         tuple(
-            ordering.ordered(views[w], _known(eids[w]), sides[n][side])
+            value_order.ordered(views[w], _known(eids[w]), sides[n][side])
             for w, n, side in tables.orders
         ),
         read=(*(array for view in views for array in view.arrays), *eids),

@@ -29,10 +29,10 @@ from gdb.functions.types import (
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
-    from gdb.base.values import aggregates as of
+    from gdb.base.values import aggregates
     from gdb.base.values.kinds import Value
 else:
-    of = deferred("gdb.base.values.aggregates")
+    aggregates = deferred("gdb.base.values.aggregates")
 
 _FLOATS = Type(TypeName.LIST, TypeName.FLOAT)
 
@@ -100,7 +100,7 @@ def _exact(whole: int | None, parts: int | None, rest: list[float] | None) -> fl
     scaled, unit = ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
     if not rest:
         return scaled / unit  # of two integers: rounded once
-    return of.total([*rest, *of.floats_of(scaled, unit)])
+    return aggregates.total([*rest, *aggregates.floats_of(scaled, unit)])
 
 
 def _exact_sum(whole: int | None, parts: int | None, rest: list[float] | None) -> float:
@@ -182,7 +182,7 @@ def _average(value: Typed, distinct: bool) -> Typed | None:
 
 def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
     def of_list(values: list[Value]) -> Value:
-        gathering = of.Deviation(name, less)
+        gathering = aggregates.Deviation(name, less)
         for value in values:
             gathering.add(value)
         return gathering.result()
@@ -204,7 +204,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
     """The percentile is known before the query runs: that of the first row, which columns do not have."""
 
     def of_list(values: list[Value], percentile: Value, rows: int) -> Value:
-        gathering = of.Percentile(name, between)
+        gathering = aggregates.Percentile(name, between)
         for value in values or ([None] if rows else []):
             gathering.add(value, percentile)
         return gathering.result()
@@ -228,7 +228,7 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
     where = "between two where it lies there" if between else "one of those that there are"
     return aggregate(
         f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile(name, between),
+        lambda: aggregates.Percentile(name, between),
         f"the value at a percentile from 0 to 1, {where}",
         _percentile(name, between),
         listed=True,
@@ -238,49 +238,51 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
-        lambda: of.Count(),
+        lambda: aggregates.Count(),
         "how many are not null; of * the number of rows",
         _count,
     ),
-    aggregate("collect(value :: ANY) :: LIST", lambda: of.Collect(), "a list of them", _collect),
+    aggregate(
+        "collect(value :: ANY) :: LIST", lambda: aggregates.Collect(), "a list of them", _collect
+    ),
     aggregate(
         "sum(value :: NUMBER | DURATION) :: ANY",
-        lambda: of.Sum(),
+        lambda: aggregates.Sum(),
         "their sum, rounded once; 0 of none",
         _sum,
         repeated=True,
     ),
     aggregate(
         "avg(value :: NUMBER | DURATION) :: ANY",
-        lambda: of.Average(),
+        lambda: aggregates.Average(),
         "their mean, a float; null of none",
         _average,
         repeated=True,
     ),
     aggregate(
         "min(value :: ANY) :: ANY",
-        lambda: of.Extreme(largest=False),
+        lambda: aggregates.Extreme(largest=False),
         "the first in the order of ORDER BY",
         _extreme("min"),
         repeats=False,
     ),
     aggregate(
         "max(value :: ANY) :: ANY",
-        lambda: of.Extreme(largest=True),
+        lambda: aggregates.Extreme(largest=True),
         "the last in the order of ORDER BY",
         _extreme("max"),
         repeats=False,
     ),
     aggregate(
         "stDev(value :: NUMBER) :: FLOAT",
-        lambda: of.Deviation("stDev", 1),
+        lambda: aggregates.Deviation("stDev", 1),
         "the standard deviation of a sample",
         _deviation("stDev", 1),
         listed=True,
     ),
     aggregate(
         "stDevP(value :: NUMBER) :: FLOAT",
-        lambda: of.Deviation("stDevP", 0),
+        lambda: aggregates.Deviation("stDevP", 0),
         "the standard deviation of a population",
         _deviation("stDevP", 0),
         listed=True,

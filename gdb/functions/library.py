@@ -64,9 +64,9 @@ def _functions() -> Iterator[Function]:
 
 
 def _aggregates() -> tuple[AggregateFunction, ...]:
-    from gdb.functions import aggregate_functions as aggregates
+    from gdb.functions import aggregate_functions
 
-    return aggregates.ROWS
+    return aggregate_functions.ROWS
 
 
 FUNCTIONS: Mapping[str, Function] = FunctionRows(_functions)

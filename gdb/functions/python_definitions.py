@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, exp
 from gdb.executor.relational.python_functions import PythonFunction, defined
-from gdb.functions import static_kinds as kinds
+from gdb.functions import static_kinds
 from gdb.functions.function import Function
 from gdb.functions.static_kinds import Known
 from gdb.functions.types import (
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 _CODES = {TypeName.INTEGER: "i", TypeName.FLOAT: "f", TypeName.BOOLEAN: "b", TypeName.STRING: "s"}
 """The kinds that are the same in Python and in DuckDB."""
 _RESULTS: dict[Known, Type] = {
-    kinds.INTEGER: INTEGER,
-    kinds.FLOAT: FLOAT,
-    kinds.BOOLEAN: BOOLEAN,
-    kinds.STRING: STRING,
+    static_kinds.INTEGER: INTEGER,
+    static_kinds.FLOAT: FLOAT,
+    static_kinds.BOOLEAN: BOOLEAN,
+    static_kinds.STRING: STRING,
     **{
-        kinds.list_of(item): Type(TypeName.LIST, kind)
+        static_kinds.list_of(item): Type(TypeName.LIST, kind)
         for item, kind in (
-            (kinds.INTEGER, TypeName.INTEGER),
-            (kinds.FLOAT, TypeName.FLOAT),
-            (kinds.BOOLEAN, TypeName.BOOLEAN),
-            (kinds.STRING, TypeName.STRING),
+            (static_kinds.INTEGER, TypeName.INTEGER),
+            (static_kinds.FLOAT, TypeName.FLOAT),
+            (static_kinds.BOOLEAN, TypeName.BOOLEAN),
+            (static_kinds.STRING, TypeName.STRING),
         )
     },
 }

@@ -23,7 +23,7 @@ from gdb.functions.static_kinds import (
     common,
     list_of,
 )
-from gdb.language import checks_patterns as patterns
+from gdb.language import checks_patterns
 from gdb.language.aggregation import is_aggregate
 from gdb.language.checks_calls import called, check_call, refuse_aggregate
 from gdb.language.checks_frame import Frame
@@ -184,13 +184,13 @@ def condition(
 
 def check_patterns(paths: Sequence[PathPattern], frame: Frame) -> None:
     """Check what is written inside the nodes and relationships of patterns whose names are bound."""
-    for part in patterns.parts(paths):
+    for part in checks_patterns.parts(paths):
         check_values(part, frame)
 
 
 def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     """Check the properties of a node or relationship, and its WHERE."""
-    for value in patterns.values(part):
+    for value in checks_patterns.values(part):
         known(value, frame)
     for names in part.named:
         check_names(names, frame)
@@ -237,8 +237,8 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
 
 
 def _test(pattern: PathPattern, frame: Frame) -> None:
-    inner = patterns.test(pattern, frame)
-    patterns.refuse_parameters([pattern], frame)
+    inner = checks_patterns.test(pattern, frame)
+    checks_patterns.refuse_parameters([pattern], frame)
     check_patterns([pattern], inner)
 
 
@@ -303,7 +303,7 @@ def _with_variable(
     match expression:
         case PatternComprehension(pattern=pattern, where=where, result=result):
             inner = frame.inner()
-            patterns.bind([pattern], inner)
+            checks_patterns.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:
                 condition(where, inner, each)

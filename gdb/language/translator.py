@@ -24,7 +24,7 @@ from gdb.base.sql import (
     operand,
 )
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
-from gdb.functions import column_functions as over_columns
+from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import called, of_row
 from gdb.functions.sql_arithmetic import Operator, calculated, unrewritten
@@ -43,7 +43,7 @@ from gdb.functions.types import (
     sql_type,
     type_of,
 )
-from gdb.language import column_times as temporal
+from gdb.language import column_times
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column
 from gdb.language.element_columns import Columns, Parameters
@@ -426,7 +426,7 @@ class Translator:
         else:
             return self._given(known, place)
         arguments = [self.translate(argument) for argument in expression.arguments]
-        found = temporal.made(name, arguments) or over_columns.applied(row, arguments)
+        found = column_times.made(name, arguments) or column_functions.applied(row, arguments)
         if found is None:
             kinds = ", ".join(argument.kind for argument in arguments)
             raise self.refuse(place, f"{row.name}() of {kinds or 'nothing'} is")
@@ -461,7 +461,7 @@ class Translator:
         arguments = [self.translate(argument) for argument in expression.arguments]
         if row.repeated and not isinstance(arguments[0].sql, exp.Column):
             arguments[0] = self.named(arguments[0])
-        found = over_columns.gathered(row, arguments, expression.distinct)
+        found = column_functions.gathered(row, arguments, expression.distinct)
         if found is None:
             raise self.refuse(expression.place, f"{row.name}() of {arguments[0].kind} is")
         return found

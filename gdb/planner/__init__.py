@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base import usage
 from gdb.errors import LimitExceeded
-from gdb.executor.nest import passes as nest_passes
+from gdb.executor.nest import passes
 from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
 from gdb.imports import deferred
 from gdb.language.hidden_names import is_hidden
@@ -36,10 +36,10 @@ from gdb.records import replace
 from gdb.storage.graph.degree_order import ranked
 
 if TYPE_CHECKING:
-    from gdb.planner import sampled_order as sampling
+    from gdb.planner import sampled_order
     from gdb.planner.sampled_order import Sampled
 else:
-    sampling = deferred("gdb.planner.sampled_order")
+    sampled_order = deferred("gdb.planner.sampled_order")
 
 PASSES = (
     "decompose",
@@ -51,7 +51,7 @@ PASSES = (
     "implied",
     "structure",
     "differences",
-    *nest_passes.PASSES,
+    *passes.PASSES,
 )
 
 LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
@@ -97,7 +97,7 @@ def plan(
     tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
     sampled = None
     if _is_large(query) and not {"order", "statistics"} & switched_off:
-        sampled = sampling.sampled_order(
+        sampled = sampled_order.sampled_order(
             query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
         )
     if sampled is not None:
@@ -222,7 +222,9 @@ def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
     held = conditions(query, {}).vertices
     sampled = None
     if _is_large(query):
-        sampled = sampling.sampled_order(query, parts, held, counting=False, tails=False, few=False)
+        sampled = sampled_order.sampled_order(
+            query, parts, held, counting=False, tails=False, few=False
+        )
     if sampled is not None:
         return sampled.estimates
     return cost.estimates(query, matching_order(query, parts))

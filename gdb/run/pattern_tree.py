@@ -10,7 +10,7 @@ from gdb.answer.summary import Summary, spent_lines
 from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor.choose_device import shown
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
@@ -180,7 +180,7 @@ class _Measured:
         try:
             chain, columns = by_operator(
                 *(sources.scope, asked.first[-1], asked.behind, asked.names, sources.rest),
-                tails.NUMBER if weighted else None,
+                relational_tail.NUMBER if weighted else None,
             )
         except QueryError:
             return  # it runs as one SELECT, and the last operator has its figures
@@ -199,7 +199,7 @@ class _Measured:
     ) -> TailResult:
         """As `gdb.executor.relational.relational_tail.finish`."""
         if self.chain is None:
-            return tails.finish(
+            return relational_tail.finish(
                 *(tail, parts),
                 numbers=numbers,
                 memory=memory,
@@ -209,9 +209,9 @@ class _Measured:
         from gdb.executor.relational.relational import Session
         from gdb.physical.columns.chain_run import over_embeddings
 
-        relation = tails.united(parts)
+        relation = relational_tail.united(parts)
         if numbers is not None:
-            relation = tails.numbered(tail.columns, relation, numbers)
+            relation = relational_tail.numbered(tail.columns, relation, numbers)
         with Session(memory, cancel, deadline) as session:
             found = over_embeddings(relation, self.chain, session, self.meter)
         self.answer = self.meter.step(ANSWER)

@@ -24,7 +24,7 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
@@ -412,7 +412,7 @@ def ran(
     snapshot: Snapshot,
     clock: Clock,
     profile: executor.Profile | None = None,
-    finish: Finish = tails.finish,
+    finish: Finish = relational_tail.finish,
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
@@ -426,15 +426,15 @@ def ran(
         nonlocal numbers
         if plan.counting and not tail.count_only:
             some, numbers = executor.tallies(plan, snapshot, options, given)
-            return [tails.part(tail, some, snapshot)], int(numbers.sum())
+            return [relational_tail.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
             number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
         elif tail.count_only and tail.once is not None:
             number = executor.count_distinct(plan, snapshot, options, tail.once, given)
         else:
-            part = partial(tails.part, tail, snapshot=snapshot)
+            part = partial(relational_tail.part, tail, snapshot=snapshot)
             most = _most_rows(tail)
-            spill = None if tail.direct is not None else tails.filed
+            spill = None if tail.direct is not None else relational_tail.filed
             rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
             found = rows(most, given, spill)
             return found.parts, found.rows
@@ -442,7 +442,7 @@ def ran(
 
     parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
-        answer = tails.finish(tail, parts)
+        answer = relational_tail.finish(tail, parts)
     else:
         try:
             answer = clock.step(

@@ -23,7 +23,7 @@ from gdb.base import forks, waiting
 from gdb.base.closing import Closing
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
 from gdb.records import dataclass
@@ -298,9 +298,9 @@ def _by_part(
 
     def take(some: Embeddings) -> None:
         nonlocal rows
-        made = tails.finish(
+        made = relational_tail.finish(
             tail,
-            [tails.part(tail, some, snapshot)],
+            [relational_tail.part(tail, some, snapshot)],
             memory=request.memory,
             cancel=request.cancel,
             deadline=clock.deadline,

@@ -20,8 +20,7 @@ from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
 from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
-from ..graph import ids
-from ..graph import property_columns as properties
+from ..graph import ids, property_columns
 from ..graph.delta import NOTHING, Delta, Ranges, lengths_of
 from ..graph.ids import IdIndex
 from ..graph.partitions import Partitions
@@ -274,7 +273,7 @@ def space_of(space: SpaceRecord, manifest: Manifest, segments: Segments) -> Spac
     for group in manifest.groups:
         if group.id_space == space.name:
             count = int(lengths_of(group.ranges)[-1])
-            column = properties.read(group.ids, segments[group.file], count, where)
+            column = property_columns.read(group.ids, segments[group.file], count, where)
             groups.append((group.ranges, column))
     return SpaceIndex(space.name, index, groups)
 

@@ -38,8 +38,7 @@ from ..disk.new_folder import new_folder
 from ..disk.scratch_folder import ScratchFolder
 from ..disk.steps import Steps
 from ..graph.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
-from . import export_contents as contents
-from . import formulas
+from . import export_contents, formulas
 from .export_contents import (
     Contents,
     ExportedColumn,
@@ -126,9 +125,9 @@ def export(
         finally:
             watch.close()
             connection.close()
-        out = target.create(contents.NAME)
+        out = target.create(export_contents.NAME)
         try:
-            out.write(contents.encode(held))
+            out.write(export_contents.encode(held))
         finally:
             out.close()
         steps.at("committing", run.total, run.total)

@@ -27,7 +27,7 @@ from gdb.records import dataclass, replace
 from ..columns.model import U8
 from ..disk.checksum import DIGEST_BYTES, Hasher
 from ..disk.files import MANIFEST, Files
-from . import manifest_checks as contradictions
+from . import manifest_checks
 from .delta_text import text_of
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
@@ -166,7 +166,7 @@ class Journal:
             return _with_delta(self._base, version, last.delta, inline)
         try:
             found = _with_delta(self._base, version, delta_of(last.text), inline)
-            contradictions.in_manifest(found)
+            manifest_checks.in_manifest(found)
         except (ValueError, RecursionError) as error:
             self._damaged(f"cannot be understood ({error})")
         return found

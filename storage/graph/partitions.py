@@ -26,8 +26,7 @@ from ..format.direction import Direction
 from ..format.invariants import DIRECTIONS, EDGE_COUNTS
 from ..format.manifest import Manifest, TypeRecord
 from ..format.segment import Segments, damaged
-from . import pcsr
-from . import property_columns as properties
+from . import pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
 from .edge_types import EdgeType, edge_type_of
@@ -368,7 +367,7 @@ class Partitions:
         if record is None or key not in record.columns:
             return None
         file, where = self._segments[record.file], self._segments.files.where
-        return properties.read(record.columns[key], file, record.edge_count, where)
+        return property_columns.read(record.columns[key], file, record.edge_count, where)
 
     # ---- unions ----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gdb.errors import CorruptStore, NotAStore
 from gdb.records import dataclass
 
-from ..disk import file_names as names
+from ..disk import file_names
 from ..disk.files import PosixFiles
 from ..format import journal as journals
 from ..format import manifest as manifests
@@ -61,7 +61,9 @@ def opened(state: State) -> Snapshot:
             )
         manifest, more = journal.manifest, journal.more
     try:
-        pins = [files.pin(name) for name in names.first_of_each(r.name for r in manifest.files)]
+        pins = [
+            files.pin(name) for name in file_names.first_of_each(r.name for r in manifest.files)
+        ]
     except FileNotFoundError as error:
         raise NotAStore(
             f"The store {state.folder} lacks the files of the version that the query reads: {error}.",

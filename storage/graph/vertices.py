@@ -16,9 +16,7 @@ from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
 from ..format.segment import SectionKind, Segments, compare, damaged
-from . import ids, value_index
-from . import property_columns as properties
-from . import section_checks as readable
+from . import ids, property_columns, section_checks, value_index
 from .delta import Delta, lengths_of, patched
 from .ids import Added, IdIndex, are_same
 from .value_index import Indexes, Wanted
@@ -199,7 +197,7 @@ class Vertices:
         if record is not None and place not in self._stored:
             count = int(lengths_of(base.ranges)[-1])
             file = self._segments[base.file]
-            self._stored[place] = properties.read(record, file, count, self._where)
+            self._stored[place] = property_columns.read(record, file, count, self._where)
         return self._stored.get(place)
 
     def values(self, group: int, key: str | None, vids: U32) -> Column | None:
@@ -448,7 +446,7 @@ class Vertices:
                 how = "holds an index of another length"
                 raise damaged(self._where, file.name, how, INDEX_LENGTHS.name)
             index = IdIndex(keys, vids)
-            compare(self._where, file.name, readable.INDEX, (index, self._stored_vids))
+            compare(self._where, file.name, section_checks.INDEX, (index, self._stored_vids))
             self._indexes[space.name] = index
         return self._indexes[space.name]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gdb.errors import ImportFailed
 from gdb.records import replace
 
-from ..copies import export_contents as contents
+from ..copies import export_contents
 from ..copies.export_contents import ExportedColumn, ExportedFile
 from .csv_graph import Naming
 from .detect import open_input
@@ -21,7 +21,7 @@ _GUARDED = "was exported for spreadsheets; texts that were formulas keep the apo
 
 def is_export(path: Path) -> bool:
     """Whether a path is a folder that an export wrote."""
-    return os.path.isfile(path / contents.NAME)  # False also for what is no path at all
+    return os.path.isfile(path / export_contents.NAME)  # False also for what is no path at all
 
 
 def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
@@ -38,7 +38,7 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
             told = stream.read(_MOST + 1)
         if len(told) > _MOST:
             raise ValueError(f"it has more than {_MOST:,} bytes")
-        held = contents.decode(told)
+        held = export_contents.decode(told)
     except (OSError, ValueError, RecursionError) as error:
         raise ImportFailed(
             f"cannot be understood ({error})", "Export the graph again.", file=str(path)

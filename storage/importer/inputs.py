@@ -11,7 +11,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
-from ..copies import export_contents as contents
+from ..copies import export_contents
 from ..disk.import_root import rooted
 from . import csv_graph, exported, kuzu_export
 from .csv_graph import Naming
@@ -222,7 +222,7 @@ class Gathering:
             return self._group(given)
         path = self._inside(_path(given))
         if self.format == "auto" and exported.is_export(path):
-            told = self._inside(path / contents.NAME)
+            told = self._inside(path / export_contents.NAME)
             return [self._table(*each) for each in exported.inputs(told, self.naming)]
         if self.format == "auto" and kuzu_export.is_kuzu_export(path):
             tables = kuzu_export.inputs(path, self.naming, self._inside)

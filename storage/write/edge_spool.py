@@ -14,7 +14,7 @@ from ..columns.kinds import is_empty
 from ..columns.model import I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from ..format.direction import Direction
 from ..graph.pcsr import U64
-from . import edge_runs as runs
+from . import edge_runs
 from .edge_runs import Ahead, Pieces, Room, Run, RunPiece, Turned
 from .renumber import ShareSets
 
@@ -66,8 +66,8 @@ class Spool(Pieces):
             raise missing(self.name)
         self.highest = max(self.highest, ends.highest)
         self.loops += ends.loops
-        for begin in range(0, count, runs.PIECE):
-            end = min(begin + runs.PIECE, count)
+        for begin in range(0, count, edge_runs.PIECE):
+            end = min(begin + edge_runs.PIECE, count)
             few = {key: column.part(begin, end) for key, column in columns.items()}
             self.add(RunPiece(ends.keys[begin:end], few))
 
@@ -150,7 +150,7 @@ def without_repeats(spool: Spool, before: int) -> Spool:
     numbered = Turned(
         _Numbered(spool), (lambda keys: keys) if spool.directed else low_first, 1, True
     )
-    for piece in runs.ordered(numbered, spool.room):
+    for piece in edge_runs.ordered(numbered, spool.room):
         position = piece.columns.pop(_POSITION).values
         first = np.ones(len(piece.keys), np.bool_)
         first[1:] = piece.keys[1:] != piece.keys[:-1]
@@ -230,7 +230,7 @@ class Sorts:
 
     def _begin(self, count: int) -> None:
         for _, run in self._runs[len(self._begun) : count]:
-            self._begun.append(Ahead(runs.ordered(run, self.spool.room)))
+            self._begun.append(Ahead(edge_runs.ordered(run, self.spool.room)))
 
     def __iter__(self) -> Iterator[tuple[Direction | None, Ahead]]:
         for number, (direction, _) in enumerate(self._runs):

@@ -15,7 +15,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from gdb.errors import NotAStore
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -192,7 +192,7 @@ def _takes_a_commit(store: Store) -> None:
     assert after.version == before + 1, "the further commit has another version"
     assert content(after) == _FURTHER, "the further commit has another content"
     kept = {record.name for record in after.manifest.files}
-    left = names.strays(store.files.names(), kept)
+    left = file_names.strays(store.files.names(), kept)
     assert not left, f"the further commit left {left}"
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.format import segment_writer
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -250,7 +250,7 @@ def _left(folder: Path) -> tuple[int | None, str]:
             write_graph(store, writer.generation(3), segment_edges=writer.SEGMENT_EDGES)
             whole = writer.generation_of(store.snapshot()) == 3
             kept = {record.name for record in store.snapshot().manifest.files}
-            strays = names.strays(os.listdir(folder), kept)
+            strays = file_names.strays(os.listdir(folder), kept)
         finally:
             store.close()
     except (GdbError, AssertionError, OSError) as error:

@@ -23,7 +23,7 @@ from gdb.storage.disk.files import PosixFiles
 from gdb.storage.disk.growing_file import Bound, Growing
 from gdb.storage.format.manifest import TypeRecord
 from gdb.storage.format.segment import Segments
-from gdb.storage.graph import snapshot as snapshots
+from gdb.storage.graph import snapshot
 from gdb.storage.graph.delta import TypeDelta
 from gdb.storage.graph.partitions import Partitions
 from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
@@ -98,7 +98,7 @@ def old_relationships() -> Look:
             deltas = before._deltas
         return Partitions(records, deltas, segments, count, before)
 
-    patch.object(snapshots, "Partitions", partitions).start()
+    patch.object(snapshot, "Partitions", partitions).start()
     return whole
 
 

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.disk.files import MANIFEST, Files
 from gdb.storage.disk.growing_file import Growing
 from gdb.storage.format import manifest
@@ -246,7 +246,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
         out.close()
         files.fsync_dir()
         files.rename(name, MANIFEST)
-        for stray in names.strays(files.names(), {file.name for file in new.files}):
+        for stray in file_names.strays(files.names(), {file.name for file in new.files}):
             files.unlink(stray)
         files.fsync_dir()
         return raw

@@ -22,7 +22,7 @@ from gdb.storage.disk.steps import Steps
 from gdb.storage.format import journal, segment_writer
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit as committing
-from gdb.storage.write import edge_runs as runs
+from gdb.storage.write import edge_runs
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit as commit_changes
 from gdb.storage.write.compaction import compact
@@ -141,7 +141,7 @@ def _import(store: Store, root: Path, memory: int | None = None) -> None:
 
 def _import_in_little(store: Store, root: Path) -> None:
     """Edges go through scratch files, several times."""
-    with patch.object(runs, "LEAST_BUCKET", 64), patch.object(runs, "PIECE", 10):
+    with patch.object(edge_runs, "LEAST_BUCKET", 64), patch.object(edge_runs, "PIECE", 10):
         _import(store, root, 500)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.storage.format import segment
-from gdb.storage.write import store as stores
+from gdb.storage.write import store
 from tests.hostile import forge, guarded
 
 # of addresses, of which threads reserve much: nonsense must not be believed when memory is asked for
@@ -116,7 +116,7 @@ def main(root: Path, *, blind: bool) -> None:
     """blind : nothing that is read from a file is compared before it is used."""
     if blind:
         segment.invariants_hold = lambda *_: None  # type: ignore[assignment]
-    stores.PATIENCE = ()  # nobody writes meanwhile
+    store.PATIENCE = ()  # nobody writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
     guarded.install()

@@ -166,6 +166,35 @@ def test_module_docstrings_begin_with_a_noun(repository: Path) -> None:
     assert not found, "begin with a noun phrase that says what the module is:\n" + "\n".join(found)
 
 
+ALIASES = {"cpu", "gpu", "executor"}
+"""The doors of the backends, `launch`, by what they run on, and of the executors, `run`."""
+
+
+def aliased_modules(path: Path, modules: set[str]) -> Iterator[str]:
+    """Imports of our modules under another name, where the module's own means nothing else in the file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    names |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    names |= {alias.asname or alias.name for n in imports for alias in n.names}
+    for node in imports:
+        within = node.level > 0 or (node.module or "").startswith("gdb")
+        for alias in node.names if within else ():
+            known = {None, alias.name, f"_{alias.name}", *ALIASES}
+            if alias.asname not in known and alias.name in modules - names:
+                yield f"{path}:{node.lineno}: {alias.name} as {alias.asname}"
+
+
+def test_a_module_is_called_by_its_name(repository: Path, tmp_path: Path) -> None:
+    ours = [path for path in sources(repository) if path.relative_to(repository).parts[0] in ROOMS]
+    modules = {path.stem for path in ours}
+    assert not [alias for path in ours for alias in aliased_modules(path, modules)]
+    (tmp_path / "a.py").write_text("from gdb.storage.graph import delta as changes\n")
+    (tmp_path / "b.py").write_text("from gdb.storage.graph import delta as deltas\ndelta = 1\n")
+    assert list(aliased_modules(tmp_path / "a.py", modules))
+    assert not list(aliased_modules(tmp_path / "b.py", modules))
+
+
 MIRRORED = {
     "launch"
 }  # the door of each backend: gdb.executor.cpu.launch and gdb.executor.gpu.launch

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import NotSupported
-from gdb.executor.cpu import shortest_paths as nearest
-from gdb.executor.cpu import walkers
+from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
@@ -241,7 +240,9 @@ class _Walking:
         starts, goals, used = self._pairs()
         question = self._with_used(self._question(starts, self.steps), used)
         question = replace(question, goals=goals.astype(np.uint32))
-        found = nearest.selected(question, taken_by(selector), selector.count, self.conditions)
+        found = shortest_paths.selected(
+            question, taken_by(selector), selector.count, self.conditions
+        )
         rows, lengths = found.rows, found.lengths
         if step.once:
             kinds = np.unique(np.stack([rows, lengths], axis=1), axis=0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gdb.base.values import graph_functions as graph
-from gdb.base.values import times
+from gdb.base.values import graph_functions, times
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.base.values.graph_functions import labels_of
 from gdb.base.values.kinds import Value
@@ -24,7 +23,7 @@ def property_of(subject: Value, key: str) -> Value:
     if isinstance(subject, dict):
         return subject.get(key)
     if isinstance(subject, (NodeValue, RelationshipValue)):
-        return graph.property_of(subject, key)
+        return graph_functions.property_of(subject, key)
     if subject is None:
         return None
     if times.is_temporal(subject):

@@ -54,8 +54,7 @@ from gdb.logical.operators import (
 )
 from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows import creating
-from gdb.physical.rows import element_changes as writing
+from gdb.physical.rows import creating, element_changes
 from gdb.physical.rows.batches import (
     MATCHED,
     ROW,
@@ -76,16 +75,14 @@ from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows import calling, merging
-    from gdb.physical.rows import row_matching as matching
-    from gdb.physical.rows import row_projection as projecting
+    from gdb.physical.rows import calling, merging, row_matching, row_projection
     from gdb.physical.rows.row_matching import Numbered
     from gdb.physical.rows.run_context import RowContext
 else:
     calling = deferred("gdb.physical.rows.calling")
-    matching = deferred("gdb.physical.rows.row_matching")
+    row_matching = deferred("gdb.physical.rows.row_matching")
     merging = deferred("gdb.physical.rows.merging")
-    projecting = deferred("gdb.physical.rows.row_projection")
+    row_projection = deferred("gdb.physical.rows.row_projection")
 
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
@@ -186,7 +183,7 @@ class Runner:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         row = visible(row)  # its anonymous parts are not those of a pattern around it
-        for some in matching.extensions(self.context, self._patterns[key], [row], row):
+        for some in row_matching.extensions(self.context, self._patterns[key], [row], row):
             for _, found in some:
                 yield found
 
@@ -222,7 +219,7 @@ class Runner:
         return found
 
     def _united(self, rows: Batches) -> Parts:
-        return projecting.distinct(
+        return row_projection.distinct(
             self.context, rows.names, rows.parts, "the distinct rows of UNION"
         )
 
@@ -251,7 +248,7 @@ class Runner:
 
     def _some(self, operators: Sequence[Operator], last: Limit, start: Batches) -> Parts:
         """As many rows of some operators as the LIMIT behind them takes."""
-        enough = projecting.bounds(self.context, last)[1] or 0
+        enough = row_projection.bounds(self.context, last)[1] or 0
         few = Few(max(FIRST, 2 * enough))
         again = Replayed(self.context.allowance, start.parts)
         while True:
@@ -311,18 +308,18 @@ class Runner:
             case Unwind():
                 return self._unwind(operator, rows)
             case Project():
-                return projecting.project(context, operator, rows.parts)
+                return row_projection.project(context, operator, rows.parts)
             case Filter():
-                return projecting.satisfying(context, operator, rows.parts)
+                return row_projection.satisfying(context, operator, rows.parts)
             case Aggregate():
-                return projecting.aggregate(context, operator, rows.parts)
+                return row_projection.aggregate(context, operator, rows.parts)
             case Distinct():
-                return projecting.distinct_rows(context, operator, rows.parts)
+                return row_projection.distinct_rows(context, operator, rows.parts)
             case Sort():
                 limit = after if isinstance(after, Limit) else None
-                return projecting.sort(context, operator, rows.parts, limit)
+                return row_projection.sort(context, operator, rows.parts, limit)
             case Limit():
-                return projecting.limited(context, operator, rows.parts)
+                return row_projection.limited(context, operator, rows.parts)
             case Finish():
                 return iter(())
             case Apply():
@@ -343,7 +340,7 @@ class Runner:
         allowance = self.context.allowance
         size = MATCHED if few is None else FIRST
         bound = None if few is not None else self.bound
-        matcher = matching.Matching(self.context, pattern, rows.names, few or bound)
+        matcher = row_matching.Matching(self.context, pattern, rows.names, few or bound)
         for part in regrouped(allowance, rows.parts, size):
             level = allowance.made
             found = matcher.extensions(part)
@@ -413,13 +410,13 @@ class Runner:
             case Merge():
                 rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):
-                writing.assign(context, items, rows)
+                element_changes.assign(context, items, rows)
                 return handed(rows, pile)
             case Remove():
-                writing.remove(context, clause, rows)
+                element_changes.remove(context, clause, rows)
                 return handed(rows, pile)
             case Delete():
-                writing.delete(context, clause, rows)
+                element_changes.delete(context, clause, rows)
                 return handed(rows, pile)
             case Foreach():
                 self._foreach(clause, before.names, rows)

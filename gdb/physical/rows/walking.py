@@ -13,8 +13,7 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
-from gdb.executor.cpu import shortest_paths as nearest
-from gdb.executor.cpu import walkers
+from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import (
     Conditions,
@@ -157,9 +156,9 @@ class _Walk:
         selector = self.edge.selector
         if selector is not None:
             count = selector.count
-            return nearest.selected(question, taken_by(selector), count, self.conditions)
+            return shortest_paths.selected(question, taken_by(selector), count, self.conditions)
         if question.goals is not None:
-            return nearest.to_goals(question, self.conditions)
+            return shortest_paths.to_goals(question, self.conditions)
         return walkers.listed(question, self.conditions)
 
     # ---- conditions that need the evaluator ------------------------------------------------------

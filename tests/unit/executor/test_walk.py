@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import Cancelled, OutOfBudget
-from gdb.executor.cpu import paths, walkers
-from gdb.executor.cpu import shortest_paths as nearest
+from gdb.executor.cpu import paths, shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import UNHINDERED, Conditions, Differ, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
@@ -89,17 +88,17 @@ def _buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "small buffers":
         for name in ("CAPACITY", "EDGE_CAPACITY", "SHALLOW", "STEPS"):
             monkeypatch.setattr(walkers, name, 1 if name != "SHALLOW" else 2)
-        monkeypatch.setattr(nearest, "STEPS", 1)
+        monkeypatch.setattr(shortest_paths, "STEPS", 1)
         monkeypatch.setattr(walkers, "SEARCHED", 0)
         monkeypatch.setattr(walkers, "WORTH_A_THREAD", 0)
-        monkeypatch.setattr(nearest, "FAR", 0)
+        monkeypatch.setattr(shortest_paths, "FAR", 0)
 
 
 @pytest.mark.usefixtures("_buffers")
 def test_all_paths() -> None:
     for seed in range(250):
         case = Case(seed)
-        find = walkers.listed if case.question.goals is None else nearest.to_goals
+        find = walkers.listed if case.question.goals is None else shortest_paths.to_goals
         assert told(find(case.question, UNHINDERED)) == case.every(), seed
 
 
@@ -146,7 +145,7 @@ def test_shortest_paths() -> None:
     for seed in range(500):
         case = Case(4000 + seed, goals=True)
         taken, count = case.draw.choice(list(Taken)), case.draw.choice([1, 1, 2, 3])
-        found = nearest.selected(case.question, taken, count, UNHINDERED)
+        found = shortest_paths.selected(case.question, taken, count, UNHINDERED)
         every = set(case.every())
         assert set(told(found)) <= every, seed
         assert len(set(told(found))) == len(found.rows)
@@ -168,7 +167,7 @@ def test_many_rows_that_share_an_end() -> None:
     over = steps(graph, (), Direction.OUT)
     for starts, goals in ((one, many), (many, one)):
         question = Question(over, 40, 42, starts, 0, None, Differ.EDGES, goals)
-        found = nearest.selected(question, Taken.FIRST, 1, UNHINDERED)
+        found = shortest_paths.selected(question, Taken.FIRST, 1, UNHINDERED)
         plain = {k: [(eid, b) for eid, (_, a, b) in enumerate(edges) if a == k] for k in range(40)}
         rows = zip(starts.tolist(), goals.tolist(), strict=True)
         walks = [Walk(plain, a, 0, None, Differ.VERTICES, b) for a, b in rows]

@@ -18,7 +18,7 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from gdb.storage import importer
 from gdb.storage.write import compaction
 from tests.unit.gdb.presses import (
@@ -131,7 +131,7 @@ def test_what_a_query_gives_is_made_before_its_commit(
 ) -> None:
     """Else it fails for a value that nobody can be given, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(by_operators, "_given", lambda _: 1 // 0)
+    monkeypatch.setattr(operator_run, "_given", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had

@@ -13,7 +13,7 @@ from gdb import Database, errors
 from gdb.executor.cpu import walkers
 from gdb.executor.relational import relational
 from gdb.physical import counting
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from tests.chain_queries import Queries, graph_queries
 from tests.counting_queries import Counts
 from tests.unit.gdb.test_chain import Ways
@@ -170,7 +170,7 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
 
 
 def test_explain_says_what_is_kept(ways: Ways) -> None:
-    ways.patch.setattr(by_operators, "WAY", "columns")
+    ways.patch.setattr(operator_run, "WAY", "columns")
     path = "MATCH (a:P)-[:K*1..3]->(b)"
     for text, line in {
         f"{path} RETURN a.name, b.name": "walk a to b: every path",
@@ -253,7 +253,7 @@ def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
 
 
 def test_a_walk_is_stopped(ways: Ways) -> None:
-    ways.patch.setattr(by_operators, "WAY", "columns")
+    ways.patch.setattr(operator_run, "WAY", "columns")
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for text in (

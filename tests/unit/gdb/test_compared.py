@@ -17,9 +17,8 @@ import gdb
 from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
-from gdb.language import comparison_values as compared_values
-from gdb.language import element_comparisons as comparing
-from gdb.run import operator_run as by_operators
+from gdb.language import comparison_values, element_comparisons
+from gdb.run import operator_run
 from gdb.run.query_cache import Texts
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.write.build import write_graph
@@ -160,12 +159,14 @@ def test_every_way_gives_the_same(
     forget(db)
     found = [answer(db, text, one, device) for one in asked]
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "compared", lambda scope, conditions: ((), list(conditions)))
+        patch.setattr(
+            element_comparisons, "compared", lambda scope, conditions: ((), list(conditions))
+        )
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
         patch.setattr(Texts, "one_pattern", lambda *_: None)
-        patch.setattr(by_operators, "WAY", "rows")
+        patch.setattr(operator_run, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
@@ -174,7 +175,7 @@ def test_every_way_gives_the_same(
     ):  # operator by operator, over columns and over rows, in the nest as well
         patch.setattr(Texts, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
-            patch.setattr(by_operators, "WAY", "columns" if columns_ else "rows")
+            patch.setattr(operator_run, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)
@@ -256,10 +257,10 @@ def test_values_are_read_once(db: Database) -> None:
 def test_values_that_are_no_longer_used_are_let_go(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compared_values, "MOST_KEPT", 1000)
+    monkeypatch.setattr(comparison_values, "MOST_KEPT", 1000)
     for key in "ifgsbdt":
         db.execute(f"MATCH (a)-[e]->(b) WHERE a.{key} < b.{key} RETURN count(*)", device="cpu")
-    kept = compared_values._of_snapshots
+    kept = comparison_values._of_snapshots
     assert all(
         sum(one.bytes for one in some.known.values()) <= 1000 for some in kept._made.values()
     )

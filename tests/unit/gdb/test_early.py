@@ -19,7 +19,7 @@ from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from gdb.storage.format.direction import Direction
 from tests.chain_queries import graph_queries, normal
 from tests.counting_queries import Counts
@@ -33,9 +33,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "WAY", "rows")
+        monkeypatch.setattr(operator_run, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "WAY", "columns")
+        monkeypatch.setattr(operator_run, "WAY", "columns")
     return str(request.param)
 
 

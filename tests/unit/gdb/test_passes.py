@@ -13,7 +13,7 @@ from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 3, 25
@@ -152,9 +152,9 @@ class Passed(Queries):
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "WAY", "rows")
+        monkeypatch.setattr(operator_run, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "WAY", "columns")
+        monkeypatch.setattr(operator_run, "WAY", "columns")
     return str(request.param)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, GdbError
 from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
-from gdb.storage.write import edge_runs as runs
+from gdb.storage.write import edge_runs
 from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.loading import load
@@ -115,7 +115,7 @@ def test_an_edge_without_its_node_is_told_by_its_line(
 ) -> None:
     """In whichever piece of the file it stands."""
     monkeypatch.setattr(integers, "_PART", 9)
-    monkeypatch.setattr(runs, "PIECE", 8)
+    monkeypatch.setattr(edge_runs, "PIECE", 8)
     store, nodes, edges = (
         Store.open(None, create=True),
         tmp_path / "nodes.csv",

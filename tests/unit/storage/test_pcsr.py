@@ -18,8 +18,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
 from gdb.storage.format.segment import PAGE, PAGE_FROM, Segments
 from gdb.storage.format.segment_writer import SegmentWriter
-from gdb.storage.graph import intervals, pcsr, splice
-from gdb.storage.graph import section_checks as readable
+from gdb.storage.graph import intervals, pcsr, section_checks, splice
 from gdb.storage.graph.format_sizes import sizes
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -57,7 +56,7 @@ def test_row_lengths_give_the_offsets_back(many: int, lengths: list[int]) -> Non
     short, long = pcsr.encode_offsets(offsets)
     assert short.nbytes == len(lengths)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readable, "MANY_ROWS", many)
+        patch.setattr(section_checks, "MANY_ROWS", many)
         assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
 
 
@@ -82,10 +81,10 @@ def test_what_is_wrong_with_a_part_is_seen_either_way(
     known = "row lengths" if not fits else "rows ascend" if not ascending else ""
     for many in (0, 1 << 16):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(readable, "MANY_ROWS", many)
+            patch.setattr(section_checks, "MANY_ROWS", many)
             found = ""
             try:
-                hold(readable.PART, (part, 7))
+                hold(section_checks.PART, (part, 7))
             except Contradiction as wrong:
                 found = wrong.invariant
             assert found == known

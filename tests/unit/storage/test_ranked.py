@@ -9,8 +9,7 @@ import pytest
 
 from gdb.errors import InternalError
 from gdb.storage.format.direction import Direction
-from gdb.storage.graph import degree_loops as rank_loops
-from gdb.storage.graph import degree_order as room
+from gdb.storage.graph import degree_loops, degree_order
 from gdb.storage.graph.degree_order import ranked
 from tests.small_graph import SmallGraph
 
@@ -30,9 +29,9 @@ def graph(seed: int) -> SmallGraph:
 def test_rows_are_the_same_under_ranks(
     seed: int, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_loops, "_PART", part)
+    monkeypatch.setattr(degree_loops, "_PART", part)
     small = graph(seed)
-    again = room.RankedGraph(small)
+    again = degree_order.RankedGraph(small)
     everyone = np.arange(20, dtype=np.uint32)
     parts = [("U", Direction.ANY), *((t, d) for t in "RS" for d in ("->", "<-"))]
     views = [small.adjacency((t,), Direction(d)) for t, d in parts]
