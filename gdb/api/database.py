@@ -409,7 +409,7 @@ class Database(Queries):
         """
         from gdb.api.transaction import Transaction
 
-        statements = Statements(self._statements.texts)
+        statements = Statements(self._statements.cache)
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer

@@ -195,7 +195,7 @@ class Queries(Closing):
         )
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
-        at_once = not parameters and self._statements.texts.has_shape(text)
+        at_once = not parameters and self._statements.cache.has_shape(text)
         answers = held_back if at_once else run_interruptibly  # Ctrl-C: Stream does that itself
         stream = Stream(
             Pipe(request.cancel),

@@ -76,7 +76,7 @@ def answer(
         known = snapshot, statements, change, clock, run or ran
         if not request.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
-                if (shaped := by_shape(request, statements.texts)) is not None:
+                if (shaped := by_shape(request, statements.cache)) is not None:
                     return _answer(shaped, *known)
         return _answer(request, *known)
 
@@ -89,7 +89,7 @@ def _answer(
     clock: Clock,
     run: Run,
 ) -> Result:
-    prepared = statements.texts.prepared(request)
+    prepared = statements.cache.prepared(request)
     if prepared is not None:
         from gdb.run.operator_run import answered
 
@@ -268,8 +268,8 @@ def explained(request: Request, snapshot: Snapshot) -> str:
 
 
 def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
-    texts = Statements().texts if statements is None else statements.texts
-    return texts.parsed(request.text, clock.check)
+    cache = Statements().cache if statements is None else statements.cache
+    return cache.parsed(request.text, clock.check)
 
 
 def _understood(
@@ -282,8 +282,8 @@ def _understood(
         return Refusal("it imports files")
     told = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
-    logical = clock.step("plan", lambda: statements.texts.planned(*known))
-    asked = statements.texts.one_pattern(query, logical, request.mode)
+    logical = clock.step("plan", lambda: statements.cache.planned(*known))
+    asked = statements.cache.one_pattern(query, logical, request.mode)
     if asked is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
@@ -317,15 +317,15 @@ def _by_operators(
 
     schema = _schema_warnings(request, query, snapshot, statements)
     if schema:  # they show what is written, and another graph may have the names
-        statements.texts.run_as_written(request.text)
+        statements.cache.run_as_written(request.text)
     warnings = (*schema, *_checked(request, query, statements, clock))
     known = query, request.procedures, request.mode
-    plan = clock.step("plan", lambda: statements.texts.planned(*known))
-    patterns = statements.texts.patterns(query, plan, request.mode)
+    plan = clock.step("plan", lambda: statements.cache.planned(*known))
+    patterns = statements.cache.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
     asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
     if refusal.always and not schema:
-        statements.texts.prepare(request, query, asked)
+        statements.cache.prepare(request, query, asked)
     elif refusal.lasting and not refusal.columns:
         statements.refuse(key_of(request), snapshot, refusal)
     return answered(request, asked, snapshot, clock, change, statements)
@@ -336,7 +336,7 @@ def _checked(
 ) -> tuple[str, ...]:
     """The warnings of a query. Raises what is wrong with it."""
     known = (query, request.parameters, request.procedures, clock.check)
-    return clock.step("bind", lambda: statements.texts.checked(*known))
+    return clock.step("bind", lambda: statements.cache.checked(*known))
 
 
 def _schema_warnings(
@@ -346,7 +346,7 @@ def _schema_warnings(
     from gdb.language.checks_schema import warnings_of
 
     find = partial(warnings_of, query, snapshot, request.parameters)
-    return statements.texts.schema_warnings(query, key_of(request), snapshot.schema, find)
+    return statements.cache.schema_warnings(query, key_of(request), snapshot.schema, find)
 
 
 def _again(

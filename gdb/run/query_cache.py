@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gdb.run.request import Request
 
 MOST = 256
-"""Texts of one database."""
+"""Queries of one database."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
 _Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
-class Texts:
-    """The queries of one database; safe for any number of threads."""
+class QueryCache:
+    """The queries of one database, by text; safe for any number of threads."""
 
     def __init__(self) -> None:
         self._lock = waiting.Lock()
@@ -247,8 +247,8 @@ def _asked(request: Request) -> _Asked:
     return flags, frozenset(request.parameters)
 
 
-def by_shape(request: Request, texts: Texts) -> Request | None:
-    """The request with its literals as parameters, where a statement of its shape came before (`Texts.shaped`).
+def by_shape(request: Request, cache: QueryCache) -> Request | None:
+    """The request with its literals as parameters, where a statement of its shape came before (`QueryCache.shaped`).
 
     Raises
     ------
@@ -257,5 +257,5 @@ def by_shape(request: Request, texts: Texts) -> Request | None:
     text = request.text
     if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
         return None
-    found = texts.shaped(text)
+    found = cache.shaped(text)
     return None if found is None else replace(request, text=found[0], parameters=found[1])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
 from gdb.run.options import kind_of
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:
     from gdb.executor.nest.bindings import Given
@@ -231,11 +231,11 @@ def key_of(request: Request) -> Hashable:
 class Statements:
     """The statements of one database, for one snapshot at a time; safe for any number of threads.
 
-    texts : what was parsed, which lasts beyond a snapshot.
+    cache : of parsed queries, which lasts beyond a snapshot.
     """
 
-    def __init__(self, texts: Texts | None = None) -> None:
-        self.texts = Texts() if texts is None else texts
+    def __init__(self, cache: QueryCache | None = None) -> None:
+        self.cache = QueryCache() if cache is None else cache
         self._lock = waiting.Lock()
         self._refused: dict[Hashable, Refusal] = {}
         self._counts: dict[Hashable, Counts] = {}

@@ -19,7 +19,7 @@ from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values, element_comparisons
 from gdb.run import operator_run
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.write.build import write_graph
 
@@ -165,7 +165,7 @@ def test_every_way_gives_the_same(
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         patch.setattr(operator_run, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
@@ -173,7 +173,7 @@ def test_every_way_gives_the_same(
     with (
         monkeypatch.context() as patch
     ):  # operator by operator, over columns and over rows, in the nest as well
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
             patch.setattr(operator_run, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):

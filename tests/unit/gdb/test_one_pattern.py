@@ -10,7 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 ARROWS = ("-[{}]->", "<-[{}]-", "-[{}]-")
 BY_OPERATORS = "operator by operator"
@@ -123,7 +123,7 @@ def test_both_ways_answer_alike(db: Database, seed: int, monkeypatch: pytest.Mon
     assert BY_OPERATORS not in db.explain(counting, device="cpu")
     found, number = rows(db, listing), db.execute(counting, device="cpu").scalar()
     with monkeypatch.context() as patch:
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         db.execute("CREATE (z) DELETE z")  # forget the statements
         want = rows(db, listing)
     assert found == want

@@ -197,7 +197,7 @@ def test_a_pass_changes_no_answer(seed: int, way: str, monkeypatch: pytest.Monke
                 monkeypatch.setattr(rewrites, "REWRITES", of_tree)
                 monkeypatch.setattr(planning, "PASSES", of_operators)
                 db._statements.clear()
-                db._statements.texts._forget()
+                db._statements.cache._forget()
                 assert answer(db, text, query.sorted) == wanted, text
             monkeypatch.setattr(rewrites, "REWRITES", REWRITES)
             changed += rewrites.improved(parse(text), DIFFERENT_EDGES) != parse(text)
