@@ -213,7 +213,7 @@ class Bench:
 
 @cache
 def _module(special: bool, crowded: int) -> compiler.Module:
-    return compiler.loaded(source(special, crowded), 0)
+    return compiler.load_kernels(source(special, crowded), 0)
 
 
 @cache

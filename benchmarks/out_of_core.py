@@ -92,7 +92,7 @@ def measured(
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     options = Options(arguments.device, profile=Profile())
     residency.MOST = sys.maxsize if part == 1 else size // part
-    split = residency.split(prepared, sys.maxsize)
+    split = residency.split_views(prepared, sys.maxsize)
     try:
         seconds, count = timed(plan, graph, options, arguments.runs)
     except OutOfBudget as error:

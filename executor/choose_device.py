@@ -168,9 +168,9 @@ def cuda_begun() -> bool:
     """Whether this process has used a GPU: else to begin takes longer than most queries."""
     if "gdb.executor.gpu.device" not in sys.modules:
         return False
-    from .gpu.device import begun
+    from .gpu.device import was_queried
 
-    return begun()
+    return was_queried()
 
 
 @dataclass(frozen=True, slots=True)

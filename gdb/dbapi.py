@@ -113,12 +113,12 @@ class Cursor(Closing):
         begin: Callable[[], AbstractContextManager[Executor]] | None
         begin = getattr(executor, "transaction", None)  # a transaction has none, it is one
         if begin is None:
-            for given in parameters:
-                executor.execute(text, given)
+            for values in parameters:
+                executor.execute(text, values)
         else:
             with begin() as transaction:
-                for given in parameters:
-                    transaction.execute(text, given)
+                for values in parameters:
+                    transaction.execute(text, values)
         return self
 
     def fetchone(self) -> Row | None:

@@ -99,8 +99,8 @@ class Magics:
 
     def _run(self, database: Queries, text: str) -> Result:
         known = self._shell.user_ns
-        given = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
-        return database.execute(text, given)
+        parameters = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
+        return database.execute(text, parameters)
 
     def _open(self, name: str | None) -> Queries:
         """The Database of a variable; without a name that of `%gdb`, or the only one that any variable is.

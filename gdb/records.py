@@ -236,13 +236,13 @@ def _init(cls: type, line: str, names: dict[str, object]) -> object:
     for place, (name, (annotation, value)) in enumerate(_declared(cls).items()):
         default = value.default if isinstance(value, Field) else value
         factory = value.default_factory if isinstance(value, Field) else MISSING
-        given = _in_init(value)
-        kinds.append((given, not given and default is not MISSING, factory is not MISSING))
+        in_init = _in_init(value)
+        kinds.append((in_init, not in_init and default is not MISSING, factory is not MISSING))
         renamed[f"_field_{place}"] = name
         if factory is not MISSING:
             names[f"_make_{place}"], names["_UNSET"] = factory, _UNSET
             default = _UNSET
-        if given:
+        if in_init:
             arguments.append(name)
             annotations[name] = annotation
             if default is not MISSING:
@@ -268,14 +268,14 @@ def _init_code(line: str, kinds: tuple[_Kind, ...], post: bool) -> CodeType:
     """The code of an `__init__` whose arguments and fields have numbers for names: to compile it takes 100 us, and most
     classes have as many fields as another."""
     parameters, lines = ["self"], list[str]()
-    for place, (given, default, factory) in enumerate(kinds):
+    for place, (in_init, default, factory) in enumerate(kinds):
         value = f"_given_{place}"
-        if given:
+        if in_init:
             parameters.append(value)
         if factory:
             made = f"_make_{place}()"
-            value = f"{made} if {value} is _UNSET else {value}" if given else made
-        elif not given:
+            value = f"{made} if {value} is _UNSET else {value}" if in_init else made
+        elif not in_init:
             if not default:
                 continue  # it is unset until `__post_init__` sets it
             value = f"_default_{place}"

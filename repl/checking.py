@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gdb.answer.table import table
 from gdb.errors import Fault
 from gdb.run.interrupt import Cancel, run_beside
-from gdb.run.progress import shown
+from gdb.run.progress import terminal_progress
 
 if TYPE_CHECKING:
     from gdb.storage.checking.check import Outcome, Report
@@ -29,7 +29,7 @@ def check(path: Path) -> Report:
     from gdb.storage.disk.steps import Steps
 
     cancel = Cancel()
-    with shown(sys.stderr) as progress:
+    with terminal_progress(sys.stderr) as progress:
         steps = Steps("check", progress, cancel)
         return run_beside(lambda: check_folder(path, steps), cancel)
 
@@ -51,9 +51,9 @@ def lines(report: Report, width: int | None) -> Iterator[str]:
         yield f"{report.where}: all {len(report.invariants)} invariants hold in {size}"
 
 
-def faults(found: Sequence[Fault]) -> Iterator[str]:
+def faults(report_faults: Sequence[Fault]) -> Iterator[str]:
     """One line for each fault."""
-    for fault in found:
+    for fault in report_faults:
         of = f"{fault.invariant}: " if fault.invariant else ""
         yield f"fault: {of}{fault.file} {fault.what}"
 

@@ -153,7 +153,7 @@ def _public(module: Module) -> list[str]:
 # ---- dotted names --------------------------------------------------------------------------------
 
 
-def resolved(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) -> str:
+def resolve_name(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) -> str:
     """The id that a dotted name resolves to, or a name that is no id; "" if that is unknown.
 
     scopes : what names mean, the innermost scope first.

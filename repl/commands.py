@@ -197,8 +197,8 @@ def _load(session: Session, argument: str) -> None:
     from . import loading
 
     parser = loading.Parser()
-    given = loading.parse(parser, loading.words_of(argument))
-    if given.options.help:
+    arguments = loading.parse(parser, loading.words_of(argument))
+    if arguments.options.help:
         session.say(parser.format_help().rstrip())
     else:
         if session.transaction is not None:
@@ -206,8 +206,8 @@ def _load(session: Session, argument: str) -> None:
                 "files are loaded in a transaction of their own, and one is open.",
                 "End it first: COMMIT or ROLLBACK.",
             )
-        scripts = loading.scripts_of(parser, given, session.import_root)
-        session.say(loading.loaded(session.db, given, scripts))
+        scripts = loading.scripts_of(parser, arguments, session.import_root)
+        session.say(loading.load_files(session.db, arguments, scripts))
 
 
 @command(
@@ -226,8 +226,8 @@ def _draw(session: Session, argument: str) -> None:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
-        asked = session.transaction or session.db
-        answer = asked.execute(session.last, session.parameters)
+        source = session.transaction or session.db
+        answer = source.execute(session.last, session.parameters)
         session.say(f"{argument}: {answer.draw(argument)}")
 
 
@@ -335,7 +335,7 @@ def _save(session: Session, argument: str) -> None:
 
 @command(".queries", "List the saved queries.")
 def _queries(session: Session, argument: str) -> None:
-    for name, text in saved_queries.listed():
+    for name, text in saved_queries.list_queries():
         session.say(f"{name}: {' '.join(text.split())}")
 
 
@@ -350,7 +350,7 @@ def _run(session: Session, argument: str) -> None:
 def _edit(session: Session, argument: str) -> None:
     from . import scripts
 
-    scripts.run(session, all_of(saved_queries.edited(session.typed)))
+    scripts.run(session, all_of(saved_queries.edit_text(session.typed)))
 
 
 # ---- transactions --------------------------------------------------------------------------------

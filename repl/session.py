@@ -44,7 +44,7 @@ class Session:
     parameters : values of $name in queries.
     transaction : that BEGIN has opened.
     terminal : where answers go when `.output` sends them nowhere else. once : `.once` holds for the next query.
-    reading : the files that are being read, the innermost last. told : the error that was printed last.
+    reading : the files that are being read, the innermost last. reported : the error that was printed last.
     import_root : the folder that files to import must lie in, None for any.
     """
 
@@ -68,7 +68,7 @@ class Session:
     terminal: TextIO | None = None
     once: bool = False
     reading: list[str] = field(default_factory=list)
-    told: Exception | None = None
+    reported: Exception | None = None
     import_root: str | None = None
 
     def query(self, text: str) -> None:
@@ -143,9 +143,9 @@ class Session:
         with ticker:
             shown = chain([*islice(shown, 1)], shown)
         if self.pager and self.out.isatty():
-            from .pager import paged
+            from .pager import page_lines
 
-            paged(shown)
+            page_lines(shown)
             return
         for line in shown:
             self.out.write(line + "\n")
@@ -176,9 +176,9 @@ class Session:
 
     def fail(self, error: Exception) -> None:
         """Print an error, once, however many scripts it ends; a query's has its picture, the place underlined."""
-        if error is self.told:
+        if error is self.reported:
             return
-        self.told = error
+        self.reported = error
         self.out.flush()  # so that the two streams are in order on a terminal
         self.err.write(f"error: {in_words(error)}\n")
         self.err.flush()

@@ -29,7 +29,7 @@ from gdb.storage.graph.snapshot_state import State, state_of
 
 from ..choose_device import STEP, expected, gpu_seconds
 from ..device_names import checked_device
-from ..nest.bindings import Given
+from ..nest.bindings import Bindings
 from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted
 from ..plan.plan import Plan, Runs
@@ -114,17 +114,19 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
 
 
 def shares(
-    plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, given: Given | None = None
+    plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, bindings: Bindings | None = None
 ) -> list[float | None]:
     """Seconds that one worker is expected to take for each of the plans that make a query; None where one is better run
     here, which are all if together they take less than `cluster.least`."""
-    found = [_seconds(plan, graph, cluster, given) for plan in plans]
+    found = [_seconds(plan, graph, cluster, bindings) for plan in plans]
     whole = sum(seconds for seconds in found if seconds is not None)
     return found if whole >= cluster.least else [None for _ in found]
 
 
-def _seconds(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
-    prepared = stage(plan, graph, given)
+def _seconds(
+    plan: Plan, graph: GraphSource, cluster: Cluster, bindings: Bindings | None
+) -> float | None:
+    prepared = stage(plan, graph, bindings)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
     work = expected(plan, prepared)
@@ -140,9 +142,9 @@ class _Part:
     """
 
     def __init__(
-        self, number: int, plan: Plan, graph: GraphSource, given: Given | None, seconds: float
+        self, number: int, plan: Plan, graph: GraphSource, bindings: Bindings | None, seconds: float
     ) -> None:
-        prepared = stage(plan, graph, given)
+        prepared = stage(plan, graph, bindings)
         self.number, self.seconds = number, seconds
         self.plan, self.name = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
         self.weights = prepared.weights
@@ -157,11 +159,14 @@ class _Part:
 
 
 def parts_of(
-    plans: Sequence[Plan], graph: GraphSource, seconds: Sequence[float | None], given: Given | None
+    plans: Sequence[Plan],
+    graph: GraphSource,
+    seconds: Sequence[float | None],
+    bindings: Bindings | None,
 ) -> list[_Part]:
     """Those plans that other processes do, by what `shares` says of each."""
     return [
-        _Part(number, plan, graph, given, expected)
+        _Part(number, plan, graph, bindings, expected)
         for number, (plan, expected) in enumerate(zip(plans, seconds, strict=True))
         if expected is not None
     ]
@@ -199,7 +204,7 @@ def ask(
     what: str,
     wanted: Wanted,
     watch: Watch,
-    given: Given | None,
+    bindings: Bindings | None,
 ) -> Generator[Answer, None, None]:
     """The answers of the workers to the plans that a query is made of, each once, as they come. Tasks that run when it
     is closed before the last answer, or raises, are stopped.
@@ -219,7 +224,7 @@ def ask(
             "A graph that is not committed to a disk cannot be read by other processes.",
             "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
         )
-    parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
+    parts = {part.number: part for part in parts_of(plans, graph, seconds, bindings)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
@@ -232,7 +237,7 @@ def ask(
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        task = task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
+        task = task_of(part, roots, state, options, what, wanted, bindings, patience, stop, place)
         name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
         pending.add(_submitted(cluster, task, name))
 
@@ -260,16 +265,20 @@ def ask(
 
 
 def counts(
-    plans: Sequence[Plan], graph: GraphSource, options: Options, watch: Watch, given: Given | None
+    plans: Sequence[Plan],
+    graph: GraphSource,
+    options: Options,
+    watch: Watch,
+    bindings: Bindings | None,
 ) -> dict[int, int]:
     """The counts of those of some plans that other processes do, all at once, by their numbers. Raises as `ask`."""
     assert options.on is not None
-    seconds = shares(plans, graph, options.on, given)
+    seconds = shares(plans, graph, options.on, bindings)
     found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
     if found:
         options.ran = "cluster"
         with closing(
-            ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, given)
+            ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, bindings)
         ) as answers:
             for answer in answers:
                 found[answer.part] += answer.count
@@ -305,7 +314,7 @@ def task_of(
     options: Options,
     what: str,
     wanted: Wanted,
-    given: Given | None,
+    bindings: Bindings | None,
     patience: float,
     stop: Stop,
     place: Place | None = None,
@@ -313,11 +322,15 @@ def task_of(
     """The task of a range; the arguments are those of `Task`."""
     on = options.on
     assert on is not None
-    sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
+    sent = (
+        None
+        if bindings is None
+        else (dict(bindings.vertices), dict(bindings.edges), dict(bindings.bounds))
+    )
     return Task(
         *(state, part.plan, part.name, part.number, sent, roots, what, wanted),
         *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
-        *(version.installed(), stop, place),
+        *(version.installed_version(), stop, place),
     )
 
 

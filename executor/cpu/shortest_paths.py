@@ -100,7 +100,7 @@ class Side:
                 return
 
 
-def selected(question: Question, taken: Taken, count: int, conditions: Conditions) -> Paths:
+def select_paths(question: Question, taken: Taken, count: int, conditions: Conditions) -> Paths:
     """Of the paths of each row, those that are taken; the question has goals.
 
     Raises
@@ -241,7 +241,7 @@ def near_goals(question: Question, conditions: Conditions) -> Iterator[tuple[I64
 
 
 def to_goals(question: Question, conditions: Conditions) -> Paths:
-    """All paths of a question that has goals, with their edges. Raises as `walkers.listed`."""
+    """All paths of a question that has goals, with their edges. Raises as `walkers.list_paths`."""
     if question.impossible:
         return together([])
     walker_of: Walker | None = None

@@ -78,7 +78,7 @@ class Call:
         )
 
 
-def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]:
+def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes, str]:
     """The machine code of a source for "sm_90", and what the compiler says.
 
     Raises
@@ -117,11 +117,11 @@ def _environment(attempt: int) -> dict[str, str]:
 
 
 def machine_code(source: str, architecture: str) -> bytes:
-    """The machine code of a source, from the cache or compiled now. Raises as `compiled`."""
+    """The machine code of a source, from the cache or compiled now. Raises as `compile_source`."""
     entry = cache.entry(render.ENTRY, f"{architecture}\n{source}".encode())
     code = cache.read(entry)
     if code is None:
-        code, _ = compiled(source, architecture)
+        code, _ = compile_source(source, architecture)
         cache.write(entry, code)
     return code
 
@@ -134,8 +134,8 @@ class Module(Protocol):
         ...
 
 
-def loaded(source: str, ordinal: int) -> Module:
-    """The kernels of a source, on device `ordinal`, which must be the current one. Raises as `compiled`."""
+def load_kernels(source: str, ordinal: int) -> Module:
+    """The kernels of a source, on device `ordinal`, which must be the current one. Raises as `compile_source`."""
     import cupy
 
     module = cupy.cuda.function.Module()
@@ -154,7 +154,7 @@ class _Generic:
 
     def __init__(self) -> None:
         self.function = cached(self._function)
-        self._module = cached(lambda ordinal, cold: loaded(render.source(cold=cold), ordinal))
+        self._module = cached(lambda ordinal, cold: load_kernels(render.source(cold=cold), ordinal))
 
     def _function(self, ordinal: int, name: str, cold: bool) -> Function:
         with usage.compiling():

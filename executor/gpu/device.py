@@ -38,7 +38,7 @@ class _Driver:
 _driver = _Driver()
 
 
-def begun() -> bool:
+def was_queried() -> bool:
     """Whether this process has looked for a GPU before."""
     return _driver.begun and not _driver.lost
 

@@ -129,7 +129,7 @@ def pieces(table: Array, size: int) -> Iterator[Array]:
             yield struct_array(fields, some, stop - start)
 
 
-def filed(array: Array, shelf: Shelf) -> Array:
+def move_to_files(array: Array, shelf: Shelf) -> Array:
     """A table with its values in temporary files. What refers to a part of something larger, as rows of a column of the
     store do, stays as it is: that is mapped, or held anyway."""
     return chunks_array([_array(_filed(na.c_array(chunk), shelf)) for chunk in array.iter_chunks()])

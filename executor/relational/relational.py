@@ -292,7 +292,7 @@ class _Functions:
 
     def need(self, sql: str) -> None:
         """Make known what a text calls."""
-        missing = python_functions.mentioned(sql) - self._known
+        missing = python_functions.called_functions(sql) - self._known
         if missing:
             with self._lock:
                 missing -= self._known
@@ -372,8 +372,8 @@ def _wanted(kind: str) -> str | None:
 @lru_cache(_KEPT)
 def _projection(names: tuple[str, ...], kinds: tuple[str, ...]) -> str:
     """What `project` takes: expressions with commas between them."""
-    given = zip(names, map(_wanted, kinds), strict=True)
-    return listed([n if to is None else aliased(cast(n, to), n) for n, to in given])
+    casts = zip(names, map(_wanted, kinds), strict=True)
+    return listed([n if to is None else aliased(cast(n, to), n) for n, to in casts])
 
 
 def _stoppable(

@@ -138,9 +138,9 @@ class Tail:
         return None if self.numbered is None else self.columns[0].index
 
     def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
-        """The text of the SELECT, and the parameters that it mentions. numbered : it is that of `numbered`."""
-        asked = self.numbered() if numbered and self.numbered is not None else self.sql
-        text = str(asked)
+        """The text of the SELECT, and the parameters that it mentions. numbered : see `with_multiplicities`."""
+        query = self.numbered() if numbered and self.numbered is not None else self.sql
+        text = str(query)
         named = sorted(set(_PARAMETER.findall(text))) if self.parameters else []
         return text, {name: self.parameters[name] for name in named}
 
@@ -196,11 +196,11 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
     return arrow.chunks_array([batch.array for batch in batches])
 
 
-def filed(some: Array, shelf: Shelf) -> Array:
+def filed_part(some: Array, shelf: Shelf) -> Array:
     """What `part` made, with its values in temporary files."""
     from . import arrow
 
-    return arrow.filed(some, shelf)
+    return arrow.move_to_files(some, shelf)
 
 
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
@@ -243,7 +243,7 @@ def finish(
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)
-    relation = united(parts)
+    relation = unite_parts(parts)
     if tail.direct is not None:
         return TailResult(tail.outputs, with_durations(relation, tail.outputs))
     if tail.tally is not None:
@@ -253,7 +253,7 @@ def finish(
     counted = numbers is not None and tail.numbered is not None
     sql, parameters = tail.statement(numbered=counted)
     if numbers is not None and counted:
-        relation = numbered(tail.columns, relation, numbers)
+        relation = with_multiplicities(tail.columns, relation, numbers)
     table = query(
         {"embeddings": relation},
         sql,
@@ -265,7 +265,7 @@ def finish(
     return TailResult(tail.outputs, with_durations(table, tail.outputs))
 
 
-def united(parts: Sequence[Array]) -> Array:
+def unite_parts(parts: Sequence[Array]) -> Array:
     """The parts of one relation as one."""
     if len(parts) == 1:  # a few rows are never converted to Arrow
         return parts[0]
@@ -274,7 +274,7 @@ def united(parts: Sequence[Array]) -> Array:
     return arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
 
 
-def numbered(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
+def with_multiplicities(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
     """The relation `embeddings` with how many each of its rows represents, i64[rows]."""
     from . import arrow
 

@@ -170,9 +170,9 @@ class Result:
 
     def __repr__(self) -> str:
         """The first rows as a table, with the types of their values, and how many there are."""
-        from gdb.answer.table import shown
+        from gdb.answer.table import table_text
 
-        return shown(self)
+        return table_text(self)
 
     def draw(self, path: str | os.PathLike[str] | None = None) -> Drawing | Any:
         """A drawing of all nodes and relationships in the answer, also of those in paths, lists and maps.
@@ -200,15 +200,15 @@ class Result:
         <gdb.Drawing of 2 nodes and 1 relationship>
         """
         from gdb.answer.answer_elements import elements_of
-        from gdb.answer.drawing.drawing import drawn
+        from gdb.answer.drawing.drawing import draw_graph
 
-        return drawn(elements_of(self), path)
+        return draw_graph(elements_of(self), path)
 
     def _repr_html_(self) -> str:
         """The same for notebooks, with a drawing of the nodes and relationships beneath it, where these are few."""
-        from gdb.answer.html import shown
+        from gdb.answer.html import html_of
 
-        return shown(self)
+        return html_of(self)
 
     # ---- Arrow and data frames ---------------------------------------------------------------------
 

@@ -136,17 +136,19 @@ class ColumnAnswer:
 
     def exported(self) -> Array:
         """The columns as one Arrow array; entities become structs of their id, labels and properties."""
-        from gdb.answer.export import exported
+        from gdb.answer.export import export_answer
 
-        return exported(self._answer.outputs, self._answer.table, self._snapshot)
+        return export_answer(self._answer.outputs, self._answer.table, self._snapshot)
 
     def batches(self, size: int) -> Iterator[Array]:
         """The same as `exported`, at most `size` rows at a time."""
-        from gdb.answer.export import exported
+        from gdb.answer.export import export_answer
         from gdb.executor.relational import arrow
 
         for chunk in self._answer.table.iter_chunks():
-            yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
+            yield from arrow.pieces(
+                export_answer(self._answer.outputs, chunk, self._snapshot), size
+            )
 
     def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
         if output.kind == "value" or self._snapshot is None:

@@ -20,7 +20,7 @@ _LEAST = 6  # a column is not cut below this many places
 _GAP = "  "
 
 
-def shown(result: Result) -> str:
+def table_text(result: Result) -> str:
     """The first rows of a result, the types of their values, and how many rows it has."""
     if not result.columns:
         return str(result.summary)

@@ -286,7 +286,7 @@ class Database(Queries):
         stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        told = None if progress is None else ProgressCallback(progress)
+        callback = None if progress is None else ProgressCallback(progress)
 
         def work(bar: Progress | None) -> LoadReport:
             return load(
@@ -296,13 +296,13 @@ class Database(Queries):
                 edges=edges,
                 options=said,
                 import_root=self._import_root,
-                progress=told if bar is None else partial(_step_of, bar),
+                progress=callback if bar is None else partial(_step_of, bar),
                 cancel=stop,
             )
 
         outcome = Outcome("import", "what it read is stored")
-        with _raised_by(told):
-            return self._long(work, outcome, stop, quiet=told is not None)
+        with _raised_by(callback):
+            return self._long(work, outcome, stop, quiet=callback is not None)
 
     @contextmanager
     def importing(self) -> Iterator[None]:
@@ -479,13 +479,13 @@ class _all_or_nothing:  # used in `with`, as a function would be
 
 
 @contextmanager
-def _raised_by(told: ProgressCallback[LoadProgress] | None) -> Iterator[None]:
+def _raised_by(callback: ProgressCallback[LoadProgress] | None) -> Iterator[None]:
     """Raise what the caller's own function has raised, as it is."""
     try:
         yield
     except Cancelled:
-        if told is not None and told.raised is not None:
-            raise told.raised from None
+        if callback is not None and callback.raised is not None:
+            raise callback.raised from None
         raise
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def installed() -> str:
+def installed_version() -> str:
     """The version that is installed; "0+unknown" of a source tree that is not."""
     from importlib import metadata
 

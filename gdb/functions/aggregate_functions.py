@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gdb.base.sql import call, cast, chosen, exp, is_null, negated
 from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
-from gdb.functions.python_definitions import called
+from gdb.functions.python_definitions import call_python
 from gdb.functions.sql_pieces import all_of, compared, number, or_nothing
 from gdb.functions.types import (
     FLOAT,
@@ -151,7 +151,7 @@ def _sum(value: Typed, distinct: bool) -> Typed | None:
     if value.kind is not TypeName.FLOAT:
         return None
     parts = _parts(value.sql, distinct)
-    return Typed(called("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
+    return Typed(call_python("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
 
 
 def _mean_of_integers(total: int, count: int) -> float:
@@ -167,13 +167,15 @@ def _average(value: Typed, distinct: bool) -> Typed | None:
     count = _aggregated("count", value.sql.copy(), distinct)
     if value.kind is TypeName.FLOAT:
         takes, parts = (*_TAKES, "BIGINT"), [*_parts(value.sql, distinct), count]
-        return Typed(called("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT)
+        return Typed(
+            call_python("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT
+        )
     total = cast(_aggregated("sum", value.sql.copy(), distinct), "HUGEINT")
     small = compared(exp.LTE, call("abs", total.copy()), number(_HALF))
     both = cast(total.copy(), "DOUBLE"), call("nullif", cast(count.copy(), "DOUBLE"), number(0.0))
     mean = exp.Div(this=both[0], expression=both[1])
-    given = ("HUGEINT", "BIGINT")
-    large = called("mean_of_integers", _mean_of_integers, given, "DOUBLE", (total, count))
+    types = ("HUGEINT", "BIGINT")
+    large = call_python("mean_of_integers", _mean_of_integers, types, "DOUBLE", (total, count))
     return Typed(chosen((small, mean), default=large), FLOAT)
 
 
@@ -194,7 +196,9 @@ def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
             return None
         type_ = Type(TypeName.LIST, value.kind)
         given = call("coalesce", _listed(value, distinct), or_nothing(type_))
-        sql = called(f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,))
+        sql = call_python(
+            f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,)
+        )
         return Typed(sql, FLOAT)
 
     return make
@@ -219,7 +223,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
         takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
         arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
         full = f"{name}_{value.kind.name}_{percentile.kind.name}"
-        return Typed(called(full, of_list, takes, sql_type(result), arguments), result)
+        return Typed(call_python(full, of_list, takes, sql_type(result), arguments), result)
 
     return make
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, exp
-from gdb.executor.relational.python_functions import PythonFunction, defined
+from gdb.executor.relational.python_functions import PythonFunction, define_function
 from gdb.functions import static_kinds
 from gdb.functions.function import Function
 from gdb.functions.static_kinds import Known
@@ -47,7 +47,7 @@ _RESULTS: dict[Known, Type] = {
 }
 
 
-def called(
+def call_python(
     name: str,
     apply: Callable[..., Value],
     takes: Sequence[str],
@@ -58,7 +58,7 @@ def called(
     """A call of a Python function from SQL. name : no other function has it. takes, gives : types of DuckDB. nulls :
     it is called for null as well."""
     full = f"py_{name.replace('.', '_').lower()}"
-    defined(PythonFunction(full, apply, tuple(takes), gives, nulls))
+    define_function(PythonFunction(full, apply, tuple(takes), gives, nulls))
     return call(full, *arguments)
 
 
@@ -77,7 +77,7 @@ def of_row(row: Function, arguments: Sequence[Typed], result: Type | None = None
         return None
     name = f"{row.name}_{'_'.join(code or '' for code in codes)}"
     takes = [sql_type(argument.type) for argument in arguments]
-    sql = called(name, row.apply, takes, sql_type(type_), [one.sql for one in arguments])
+    sql = call_python(name, row.apply, takes, sql_type(type_), [one.sql for one in arguments])
     return Typed(sql, type_)
 
 

@@ -458,13 +458,13 @@ class AtomReader(ABC):
             return None
         if side:
             cursor.take()
-        given = () if cursor.is_word("FROM") else (self.read(),)
+        characters = () if cursor.is_word("FROM") else (self.read(),)
         if not cursor.accept_word("FROM"):
             raise cursor.unexpected("FROM", ["FROM"], "Write trim(BOTH 'x' FROM text).")
         text = self.read()
         cursor.expect_sign(")", f"to close {function.text}()")
         name = Name(_SIDES[side or "BOTH"], function.place)
-        return Call(name, (text, *given), cursor.since(start))
+        return Call(name, (text, *characters), cursor.since(start))
 
     def _has_from(self) -> bool:
         """Whether the parenthesis that was opened last contains FROM, outside of those inside it."""

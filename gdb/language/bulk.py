@@ -24,7 +24,7 @@ from gdb.errors import QueryError
 from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
 from gdb.language.pattern_syntax import PathPattern
-from gdb.language.shapes import LITERAL, Constant, constant, filled
+from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
 from gdb.language.syntax import Expression, ListLiteral, Literal, Name, Place, Variable
 from gdb.language.tokens import unescaped
 from gdb.records import dataclass
@@ -127,9 +127,9 @@ class _BulkReader:
             if self.pulse is not None and not len(self.rows) % _BETWEEN_PULSES:
                 self.pulse()
 
-    def _take(self, shape: _Shape, found: re.Match[str]) -> bool:
+    def _take(self, shape: _Shape, match: re.Match[str]) -> bool:
         """Keep a pattern; whether it means what its shape does."""
-        groups, nodes = found.groups(), self.nodes
+        groups, nodes = match.groups(), self.nodes
         names = tuple([groups[k] for k in shape.names])
         for k in shape.known:
             if names[k] not in nodes:
@@ -270,7 +270,7 @@ def _path(slots: _Slots, text: str) -> PathPattern | None:
             return Name(slots.names[int(part.text[1:])], part.place)
         return None
 
-    return made[1] if filled(made[1], back) == written[1] else None
+    return made[1] if replace_parts(made[1], back) == written[1] else None
 
 
 def _created(text: str) -> tuple[Query, PathPattern] | None:

@@ -144,12 +144,12 @@ class _CanonicalWriter:
         """Constants stand to the right; else < and <= keep their sides, and = sorts them."""
         left, right = self._operand(comparison.left), self._operand(comparison.right)
         operator = comparison.operator
-        given = not elements(comparison.left), not elements(comparison.right)
-        if given[0] == given[1]:
+        constants = not elements(comparison.left), not elements(comparison.right)
+        if constants[0] == constants[1]:
             symmetric = operator in (Comparator.EQUAL, Comparator.UNEQUAL)
             turn = right < left if symmetric else operator.startswith(">")
         else:
-            turn = given[0]
+            turn = constants[0]
         if turn:
             left, right, operator = right, left, _TURNED.get(operator, operator)
         return f"{left} {operator} {right}"

@@ -30,7 +30,7 @@ def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
 
 
-def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
+def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Known:
     """Check a call whose arguments were checked, and return what is known of its value.
 
     Raises
@@ -42,10 +42,10 @@ def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
     _check_star(expression, row, frame)
     if not expression.star:
         _check_number(expression, row, frame)
-    if row.takes and not given[0].may_be(row.takes):
+    if row.takes and not arguments[0].may_be(row.takes):
         raise frame.misfit(
             expression.arguments[0].place,
-            f"{row.name}() takes {' or '.join(row.takes)}, and this is {given[0]}.",
+            f"{row.name}() takes {' or '.join(row.takes)}, and this is {arguments[0]}.",
         )
     return row.signature.result
 

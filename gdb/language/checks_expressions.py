@@ -30,9 +30,9 @@ from gdb.language.checks_frame import Frame
 from gdb.language.checks_operators import (
     arithmetic,
     boolean,
+    check_labelled,
+    check_listed,
     index,
-    labelled,
-    listed,
     negative,
     warn_of_null,
     with_keys,
@@ -130,26 +130,26 @@ def known(
             return negative(known(operand, frame, aggregates), operand, frame)
         case In(item=item, list=of):
             known(item, frame, aggregates)
-            listed(known(of, frame, aggregates), of, frame)
+            check_listed(known(of, frame, aggregates), of, frame)
             return BOOLEAN
         case Index() | Slice():
             return _element(expression, frame, aggregates)
         case HasLabels(subject=subject):
-            labelled(known(subject, frame, aggregates), subject, frame)
+            check_labelled(known(subject, frame, aggregates), subject, frame)
             return BOOLEAN
         case HasNamed(subject=subject, names=names):
-            labelled(known(subject, frame, aggregates), subject, frame)
+            check_labelled(known(subject, frame, aggregates), subject, frame)
             check_names(names, frame, aggregates)
             return BOOLEAN
         case Case():
             return _case(expression, frame, aggregates)
         case PatternTest(pattern=pattern, place=place):
-            if not frame.told.text[place.start : place.end].lower().startswith("exists"):
+            if not frame.facts.text[place.start : place.end].lower().startswith("exists"):
                 raise _pattern_as_value(expression, frame)
             _test(pattern, frame)
             return BOOLEAN
         case Subquery():
-            return frame.told.subquery(expression, frame)
+            return frame.facts.subquery(expression, frame)
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
             return _with_variable(expression, frame, aggregates)
         case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
@@ -245,17 +245,17 @@ def _test(pattern: PathPattern, frame: Frame) -> None:
 def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
     if not is_aggregate(expression):
         called(expression, frame)
-        given = [known(argument, frame, aggregates) for argument in expression.arguments]
-        return check_call(expression, given, frame)
+        arguments = [known(argument, frame, aggregates) for argument in expression.arguments]
+        return check_call(expression, arguments, frame)
     if aggregates is not Aggregates.HERE:
         raise refuse_aggregate(expression, frame, nested=aggregates is Aggregates.INSIDE)
-    given = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]
+    arguments = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]
     for argument in expression.arguments:
         _refuse_random(argument, frame)
-    result = check_call(expression, given, frame)
+    result = check_call(expression, arguments, frame)
     if expression.function.text.lower() == "collect":
-        return list_of(given[0])
-    return given[0] if expression.function.text.lower() in ("min", "max") else result
+        return list_of(arguments[0])
+    return arguments[0] if expression.function.text.lower() in ("min", "max") else result
 
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
@@ -327,5 +327,5 @@ def _with_variable(
 
 def _items(of: Expression, frame: Frame, aggregates: Aggregates) -> Known:
     several = known(of, frame, aggregates)
-    listed(several, of, frame)
+    check_listed(several, of, frame)
     return several.items

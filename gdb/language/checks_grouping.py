@@ -114,14 +114,14 @@ def _beside(
 
 def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
     """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
-    told = replace(frame.told, warnings=[])  # the first check has reported them
-    names, asked = dict.fromkeys(more, VALUE), set[str]()
-    seen = Frame(told, {**frame.names, **names}, frame.around, asked)
+    facts = replace(frame.facts, warnings=[])  # the first check has reported them
+    names, looked = dict.fromkeys(more, VALUE), set[str]()
+    seen = Frame(facts, {**frame.names, **names}, frame.around, looked)
     if isinstance(expression, PatternTest):
         condition(expression, seen)
     else:
         known(expression, seen)
-    return (asked & frame.names.keys()) - names.keys()
+    return (looked & frame.names.keys()) - names.keys()
 
 
 def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:

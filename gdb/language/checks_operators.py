@@ -55,7 +55,7 @@ def warn_of_null(expression: Comparison, frame: Frame) -> None:
         )
 
 
-def listed(known: Known, expression: Expression, frame: Frame) -> None:
+def check_listed(known: Known, expression: Expression, frame: Frame) -> None:
     """Refuse a right operand of IN that is surely no list."""
     if not known.may_be((Kind.LIST,)):
         raise frame.misfit(
@@ -63,7 +63,7 @@ def listed(known: Known, expression: Expression, frame: Frame) -> None:
         )
 
 
-def labelled(known: Known, subject: Expression, frame: Frame) -> None:
+def check_labelled(known: Known, subject: Expression, frame: Frame) -> None:
     """Refuse labels of what is surely no node and no relationship."""
     if not known.may_be(ELEMENTS):
         raise frame.misfit(subject.place, f"only nodes have labels, and this is {known}.")

@@ -146,7 +146,7 @@ def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
     name = relationship.variable
     if name is None or relationship.types or relationship.given or relationship.properties:
         return
-    text = frame.told.text
+    text = frame.facts.text
     written = text[name.place.start : name.place.end]
     if len(name.text) < 2 or written != name.text or not name.text.isupper():
         return

@@ -35,7 +35,7 @@ else:
 _OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
 
 
-def returned(clause: Return, frame: Frame) -> dict[str, Known]:
+def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
     """Check a RETURN; its columns.
 
     Raises

@@ -339,7 +339,7 @@ class Query:
         return None
 
 
-def hoisted(match: Match) -> Match:
+def hoist_conditions(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
     if not any(

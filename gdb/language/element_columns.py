@@ -141,10 +141,10 @@ class EmbeddingColumns:
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 
     def _has(self, element: ElementReference, label: str) -> exp.Expr:
-        asked = self.parameters.add(label, STRING)
+        parameter = self.parameters.add(label, STRING)
         if element.kind == "vertex":
-            return call("list_contains", self.labels(element).sql, asked)
-        return exp.EQ(this=self.type(element).sql, expression=asked)
+            return call("list_contains", self.labels(element).sql, parameter)
+        return exp.EQ(this=self.type(element).sql, expression=parameter)
 
 
 class ElementColumns:

@@ -17,7 +17,7 @@ from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import dialects
 from gdb.language.atoms import AtomReader
 from gdb.language.labels import label_expression
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
@@ -117,7 +117,7 @@ class ExpressionReader(AtomReader):
     def _too_deep(self) -> LimitExceeded:
         message = f"an expression is nested more than {self.deepest} deep."
         return LimitExceeded(
-            located(self.cursor.text, self.cursor.here, message),
+            located_message(self.cursor.text, self.cursor.here, message),
             limits.cure("Leave out parentheses, split the condition with AND", "MAX_DEPTH"),
         )
 

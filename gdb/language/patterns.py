@@ -349,13 +349,13 @@ class PatternReader(ExpressionReader):
         """{key: value} or $parameter, and WHERE."""
         cursor = self.cursor
         properties: tuple[tuple[Name, Expression], ...] = ()
-        given: Expression | None = None
+        property_map: Expression | None = None
         if cursor.is_sign("{"):
             properties = self.map_entries()
         elif cursor.is_sign("$"):
-            given = self.atom()
+            property_map = self.atom()
         where = self.read() if cursor.accept_word("WHERE") else None
-        return _Filling(properties, given, where)
+        return _Filling(properties, property_map, where)
 
     # ---- relationships ---------------------------------------------------------------------------
 

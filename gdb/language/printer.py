@@ -100,8 +100,8 @@ def clause_text(clause: Clause) -> str:
         case Return():
             return f"RETURN {_projection(clause)}"
         case CallSubquery(query=query, imports=imports, optional=optional):
-            given = "" if imports is None else f"({_imports(imports)}) "
-            return f"{'OPTIONAL ' * optional}CALL {given}{{ {printed(query)} }}"
+            imported = "" if imports is None else f"({_imports(imports)}) "
+            return f"{'OPTIONAL ' * optional}CALL {imported}{{ {printed(query)} }}"
         case CallProcedure():
             return _procedure(clause)
         case LoadCsv(headers=headers, source=source, variable=variable, terminator=terminator):

@@ -255,8 +255,8 @@ def unescaped(piece: str) -> str | None:
     return _ESCAPE.sub(lambda found: _escaped(found) or "", piece[1:-1])
 
 
-def _escaped(found: re.Match[str]) -> str | None:
-    code = found[1]
+def _escaped(match: re.Match[str]) -> str | None:
+    code = match[1]
     if code in _ESCAPES:
         return _ESCAPES[code]
     if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):

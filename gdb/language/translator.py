@@ -26,8 +26,8 @@ from gdb.base.sql import (
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
 from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS
-from gdb.functions.python_definitions import called, of_row
-from gdb.functions.sql_arithmetic import Operator, calculated, unrewritten
+from gdb.functions.python_definitions import call_python, of_row
+from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
 from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import (
     BOOLEAN,
@@ -48,7 +48,7 @@ from gdb.language.comparisons import any_of, compare, null, within, within_value
 from gdb.language.constants import NotConstant, constant, has_column
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
-from gdb.language.refusals import refused
+from gdb.language.refusals import untranslatable_part
 from gdb.language.report import problem
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
@@ -177,7 +177,7 @@ class Translator:
             case Call():
                 return self._call(expression)
             case _:
-                what = refused(expression)
+                what = untranslatable_part(expression)
                 raise self.refuse(expression.place, what[0] if what else "this expression is")
 
     # ---- values ----------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Translator:
             return null()  # openCypher: null for what is no string
         if test.operator is StringOperator.MATCHES:
             takes = ("VARCHAR", "VARCHAR")
-            sql = called("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
+            sql = call_python("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
             return Typed(sql, BOOLEAN)
         return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
 
@@ -348,8 +348,8 @@ class Translator:
 
     def _slice(self, expression: Slice) -> Typed:
         subject = self.translate(expression.subject)
-        given = (expression.start, expression.stop)
-        bounds = [None if part is None else self.translate(part) for part in given]
+        bounds_of = (expression.start, expression.stop)
+        bounds = [None if part is None else self.translate(part) for part in bounds_of]
         kinds = {bound.kind for bound in bounds if bound is not None}
         if subject.is_null or TypeName.NULL in kinds:
             return Typed(exp.Null(), NULL)
@@ -381,7 +381,7 @@ class Translator:
             else:
                 self._check_number(value, place, operator)
                 self._check_number(right, following.place, operator)
-                value = calculated(operator, value, right)
+                value = calculate(operator, value, right)
             place = place.to(following.place)
         return value
 
@@ -426,7 +426,9 @@ class Translator:
         else:
             return self._given(known, place)
         arguments = [self.translate(argument) for argument in expression.arguments]
-        found = column_times.made(name, arguments) or column_functions.applied(row, arguments)
+        found = column_times.temporal_of_column(name, arguments) or column_functions.apply_function(
+            row, arguments
+        )
         if found is None:
             kinds = ", ".join(argument.kind for argument in arguments)
             raise self.refuse(place, f"{row.name}() of {kinds or 'nothing'} is")
@@ -461,7 +463,7 @@ class Translator:
         arguments = [self.translate(argument) for argument in expression.arguments]
         if row.repeated and not isinstance(arguments[0].sql, exp.Column):
             arguments[0] = self.named(arguments[0])
-        found = column_functions.gathered(row, arguments, expression.distinct)
+        found = column_functions.apply_aggregate(row, arguments, expression.distinct)
         if found is None:
             raise self.refuse(expression.place, f"{row.name}() of {arguments[0].kind} is")
         return found
@@ -489,4 +491,4 @@ class Translator:
 def _matches(text: str, pattern: str) -> bool:
     from gdb.base.values import regex  # it is rarely needed
 
-    return regex.compiled(pattern).fits(text)
+    return regex.compile_regex(pattern).fits(text)

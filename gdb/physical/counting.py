@@ -14,7 +14,7 @@ from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.executor.nest.bindings import Given
+    from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Plan
     from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
@@ -142,24 +142,24 @@ def total(graph: QueryGraph, source: PlannerSource, options: executor.Options) -
     """The number of embeddings. Raises as `executor.count`."""
     from gdb.planner import plan as make_plan
 
-    return counted(make_plan(graph, source, counting=True), graph, source, options, None)
+    return count_plan(make_plan(graph, source, counting=True), graph, source, options, None)
 
 
-def counted(
+def count_plan(
     plan: Plan,
     graph: QueryGraph,
     source: PlannerSource,
     options: executor.Options,
-    given: Given | None,
+    bindings: Bindings | None,
 ) -> int:
     """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer does not: then it
     is counted without. Raises as `executor.count`."""
     try:
-        return executor.count(plan, source, options, given)
+        return executor.count(plan, source, options, bindings)
     except CountOverflow:
         if not plan.terms:
             raise
     from gdb.planner import plan as make_plan
 
     plain = make_plan(graph, source, counting=True, switched_off=_WITHOUT_TERMS)
-    return executor.count(plain, source, options, given)
+    return executor.count(plain, source, options, bindings)

@@ -97,8 +97,8 @@ def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryG
         QueryEdge(last, vertex, (_column(k),), Direction.OUT, exists=True)
         for k, vertex in enumerate(bound)
     )
-    given = QueryVertex(_ROW, ((_ROW,),))
-    return replace(graph, vertices=(*vertices, given), edges=(*graph.edges, *ends))
+    row_vertex = QueryVertex(_ROW, ((_ROW,),))
+    return replace(graph, vertices=(*vertices, row_vertex), edges=(*graph.edges, *ends))
 
 
 def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
@@ -108,7 +108,7 @@ def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
     return replace(vertex, allowed=np.arange(rows.first, dtype=np.uint32), predicate=_ROW)
 
 
-def started(
+def plan_from_rows(
     graph: QueryGraph,
     source: PlannerSource,
     bound: Sequence[int],

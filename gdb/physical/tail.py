@@ -156,7 +156,7 @@ class _Tail:
         from gdb.base.sql import SqlText
         from gdb.functions.types import TypeName
         from gdb.physical.columns.chain_compilation import answer, over
-        from gdb.physical.columns.looked_columns import settled
+        from gdb.physical.columns.looked_columns import settle_embeddings
         from gdb.physical.columns.relation import Builder, outputs
 
         builder = Builder(self.scope, None)
@@ -164,7 +164,7 @@ class _Tail:
         relation = over(builder, self.operators, self.names, begin)
         if builder.steps:
             raise NotSupported("the operators after its rows take more than one SELECT.")
-        relation = settled(builder, relation, Demand(frozenset(self.names)))
+        relation = settle_embeddings(builder, relation, Demand(frozenset(self.names)))
         query, types = answer(relation, self.names)
         if any(type_.item in (TypeName.NODE, TypeName.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")

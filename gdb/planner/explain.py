@@ -119,7 +119,7 @@ def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice)
         return []
     from gdb.executor.gpu import launch
 
-    return launch.described(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
+    return launch.describe_residency(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
 
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:

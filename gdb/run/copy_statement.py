@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from gdb.run.request import Clock, Load, Request
     from gdb.storage.importer.report import LoadReport
 
-Given: TypeAlias = object
+ParameterValue: TypeAlias = object
 """The value of an option or a parameter."""
 
 _SHOWN = 10  # skipped lines that are reported
 
 
-def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
+def run_copy(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
     """Run COPY.
 
     Raises
@@ -61,7 +61,9 @@ def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
     return Result(RowAnswer([], []), warnings=(*report.warnings, *skipped), summary=summary)
 
 
-def _loaded(load: Load, arguments: Mapping[str, Given], query: Query, copy: Copy) -> LoadReport:
+def _loaded(
+    load: Load, arguments: Mapping[str, ParameterValue], query: Query, copy: Copy
+) -> LoadReport:
     try:
         return load(**arguments)
     except QueryError as error:  # of an argument
@@ -87,10 +89,10 @@ def _option(name: str, value: str) -> str:
     return f"OPTIONS {{{_entry(name, value)}}}"
 
 
-def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
+def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, ParameterValue]:
     """What `Database.load` is given."""
     sources = [_source(request, query, one) for one in copy.sources]
-    found: dict[str, Given] = {}
+    found: dict[str, ParameterValue] = {}
     if copy.options is not None:
         found = _options(request, query, copy.options)
     if copy.what == "graph":
@@ -123,7 +125,7 @@ def _source(request: Request, query: Query, expression: Expression) -> str:
     return value.removeprefix("file://")
 
 
-def _options(request: Request, query: Query, expression: Expression) -> dict[str, Given]:
+def _options(request: Request, query: Query, expression: Expression) -> dict[str, ParameterValue]:
     value = value_of(request, query, expression)
     if not isinstance(value, Mapping):
         message, cure = "OPTIONS takes a map.", "As in OPTIONS {delimiter: ';', header: true}."
@@ -151,11 +153,11 @@ def _options(request: Request, query: Query, expression: Expression) -> dict[str
 _KINDS = {str: "a string", bool: "true or false", list: "a list of strings", int: "an integer"}
 
 
-def _of_texts(option: Given) -> bool:
+def _of_texts(option: ParameterValue) -> bool:
     return not isinstance(option, list) or all(isinstance(item, str) for item in option)
 
 
-def value_of(request: Request, query: Query, expression: Expression) -> Given:
+def value_of(request: Request, query: Query, expression: Expression) -> ParameterValue:
     """A value that is written out, or a parameter."""
     match expression:
         case Literal(value=value):
@@ -172,10 +174,10 @@ def value_of(request: Request, query: Query, expression: Expression) -> Given:
     raise problem(TypeProblem, query.text, expression.place, message, cure)
 
 
-def _parameter(request: Request, query: Query, name: str, place: Place) -> Given:
+def _parameter(request: Request, query: Query, name: str, place: Place) -> ParameterValue:
     if name not in request.parameters:
         message = f"there is no value for the parameter ${name}."
         cure = did_you_mean(name, request.parameters, "$") or f'Give {{"{name}": ...}}.'
         raise problem(NameProblem, query.text, place, message, cure, detail="MissingParameter")
-    value: Given = request.parameters[name]
+    value: ParameterValue = request.parameters[name]
     return list(value) if isinstance(value, tuple) else value

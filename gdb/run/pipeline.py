@@ -63,7 +63,7 @@ def answer(
     statements : where what was understood and planned is kept, and found when the text comes again; None keeps
         nothing.
     change : how a query that writes does so; None refuses it.
-    run : what runs a statement; None for `ran`.
+    run : what runs a statement; None for `run_statement`.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def answer(
     clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     statements = Statements() if statements is None else statements
     with snapshot.reading(), clock:
-        known = snapshot, statements, change, clock, run or ran
+        known = snapshot, statements, change, clock, run or run_statement
         if not request.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
                 if (shaped := by_shape(request, statements.cache)) is not None:
@@ -91,9 +91,9 @@ def _answer(
 ) -> Result:
     prepared = statements.cache.prepared(request)
     if prepared is not None:
-        from gdb.run.operator_run import answered
+        from gdb.run.operator_run import answer_by_operators
 
-        return answered(request, prepared, snapshot, clock, change, statements)
+        return answer_by_operators(request, prepared, snapshot, clock, change, statements)
     key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -147,9 +147,9 @@ def _copied(
     from gdb.language.clauses import Copy
 
     if isinstance(query.copying, Copy):
-        from gdb.run.copy_statement import copied
+        from gdb.run.copy_statement import run_copy
 
-        return copied(request, query, query.copying, clock)
+        return run_copy(request, query, query.copying, clock)
     from gdb.run import writing_files
 
     if query.explain:
@@ -201,7 +201,7 @@ def _on_device(
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
-            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.given
+            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.bindings
         ),
     )
     if statement is not known:
@@ -249,7 +249,7 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
     return picks
 
 
-def explained(request: Request, snapshot: Snapshot) -> str:
+def explain_query(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     own = Clock(request.cancel, request.timeout, request.limits, request.memory)
     with snapshot.reading(), own as clock:
@@ -261,8 +261,8 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         statements = Statements()
         understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
-            asked = replace(query, explain=True)
-            found = _by_operators(request, asked, snapshot, clock, statements, understood, None)
+            explain = replace(query, explain=True)
+            found = _by_operators(request, explain, snapshot, clock, statements, understood, None)
             return "\n".join(str(line) for (line,) in found)
         return "\n".join(_explained(request, Statement.of(*understood), snapshot))
 
@@ -280,21 +280,23 @@ def _understood(
 
     if query.copying is not None:
         return Refusal("it imports files")
-    told = _checked(request, query, statements, clock)
+    warnings = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
     logical = clock.step("plan", lambda: statements.cache.planned(*known))
-    asked = statements.cache.one_pattern(query, logical, request.mode)
-    if asked is None:
+    pattern = statements.cache.one_pattern(query, logical, request.mode)
+    if pattern is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
-        bound = clock.step("bind", lambda: bind(asked, snapshot, request.parameters, request.mode))
+        bound = clock.step(
+            "bind", lambda: bind(pattern, snapshot, request.parameters, request.mode)
+        )
     except QueryError as refused:
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
-    told = (*_schema_warnings(request, query, snapshot, statements), *told)
-    if told:
-        bound = replace(bound, warnings=told)
+    warnings = (*_schema_warnings(request, query, snapshot, statements), *warnings)
+    if warnings:
+        bound = replace(bound, warnings=warnings)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -313,7 +315,7 @@ def _by_operators(
     refusal : it is not one pattern and its tail.
     """
     from gdb.physical.rows.row_run import writes
-    from gdb.run.operator_run import Planned, answered
+    from gdb.run.operator_run import Planned, answer_by_operators
 
     schema = _schema_warnings(request, query, snapshot, statements)
     if schema:  # they show what is written, and another graph may have the names
@@ -323,12 +325,12 @@ def _by_operators(
     plan = clock.step("plan", lambda: statements.cache.planned(*known))
     patterns = statements.cache.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
-    asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
+    planned = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
     if refusal.always and not schema:
-        statements.cache.prepare(request, query, asked)
+        statements.cache.prepare(request, query, planned)
     elif refusal.lasting and not refusal.columns:
         statements.refuse(key_of(request), snapshot, refusal)
-    return answered(request, asked, snapshot, clock, change, statements)
+    return answer_by_operators(request, planned, snapshot, clock, change, statements)
 
 
 def _checked(
@@ -398,15 +400,15 @@ def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: 
 
 def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
     """The plan in lines, with what its run counted."""
-    from gdb.run.pattern_tree import profiled
+    from gdb.run.pattern_tree import profile_statement
 
-    def run(asked: Statement, profile: executor.Profile, finish: Finish) -> Result:
-        return ran(request, asked, snapshot, clock, profile, finish)
+    def run(statement: Statement, profile: executor.Profile, finish: Finish) -> Result:
+        return run_statement(request, statement, snapshot, clock, profile, finish)
 
-    return profiled(request, statement, snapshot, run)
+    return profile_statement(request, statement, snapshot, run)
 
 
-def ran(
+def run_statement(
     request: Request,
     statement: Statement,
     snapshot: Snapshot,
@@ -415,7 +417,7 @@ def ran(
     finish: Finish = relational_tail.finish,
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
-    plan, tail, given = statement.plan, statement.tail, statement.given
+    plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = request.options(clock.left(), profile)
@@ -425,18 +427,18 @@ def ran(
     def match() -> tuple[Sequence[Array] | int, int]:
         nonlocal numbers
         if plan.counting and not tail.count_only:
-            some, numbers = executor.tallies(plan, snapshot, options, given)
+            some, numbers = executor.tallies(plan, snapshot, options, bindings)
             return [relational_tail.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
-            number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
+            number = counting.count_plan(plan, statement.bound.graph, snapshot, options, bindings)
         elif tail.count_only and tail.once is not None:
-            number = executor.count_distinct(plan, snapshot, options, tail.once, given)
+            number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
         else:
             part = partial(relational_tail.part, tail, snapshot=snapshot)
             most = _most_rows(tail)
-            spill = None if tail.direct is not None else relational_tail.filed
+            spill = None if tail.direct is not None else relational_tail.filed_part
             rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
-            found = rows(most, given, spill)
+            found = rows(most, bindings, spill)
             return found.parts, found.rows
         return number, number
 
@@ -458,9 +460,9 @@ def ran(
             )
         except QueryError as failed:
             if embeddings > AGAIN and not isinstance(failed, NotSupported):
-                from gdb.language.suspects import suspected
+                from gdb.language.suspects import locate_failure
 
-                raise suspected(_parsed(request, clock), failed) from None
+                raise locate_failure(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
     count = len(answer)
     limits.check_rows(count)
@@ -487,9 +489,9 @@ def _most_rows(tail: Tail) -> int | None:
 
 
 def _explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
-    from gdb.run.pattern_tree import explained
+    from gdb.run.pattern_tree import explain_lines
 
-    return explained(request, statement, snapshot)
+    return explain_lines(request, statement, snapshot)
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:

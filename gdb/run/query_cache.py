@@ -26,7 +26,7 @@ MOST = 256
 """Queries of one database."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
-_Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
+_PreparedKey: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
 class QueryCache:
@@ -44,7 +44,7 @@ class QueryCache:
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
-        self._prepared: dict[str, dict[_Asked, Planned]] = {}
+        self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
@@ -64,7 +64,7 @@ class QueryCache:
         """
         from gdb.language import shapes
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is None:
             return None
         key, values = found
@@ -77,13 +77,13 @@ class QueryCache:
                 return None
         if known is None and key not in self._shapes:
             known = self._shape(text, key, values)
-        return None if known is None else (known, shapes.named(values))
+        return None if known is None else (known, shapes.named_parameters(values))
 
     def has_shape(self, text: str) -> bool:
         """Whether the shape of a text is kept: then it writes, and gives nothing back."""
         from gdb.language import shapes
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is None:
             return False
         with self._lock:
@@ -93,7 +93,7 @@ class QueryCache:
         """See to it that a text which comes once more runs as it is written, not by its shape."""
         from gdb.language import shapes
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is not None:
             with self._lock:
                 self._once.discard(found[0])
@@ -221,7 +221,7 @@ class QueryCache:
         """The operators of a query that came before and runs operator by operator whatever the graph; None where that
         is not known of it."""
         several = self._prepared.get(request.text)
-        found = None if several is None else several.get(_asked(request))
+        found = None if several is None else several.get(_prepared_key(request))
         if found is not None:
             with self._lock:
                 if request.text in self._queries:
@@ -232,14 +232,14 @@ class QueryCache:
         """Keep the operators of a query that was checked, and runs operator by operator whatever the graph."""
         with self._lock:
             if self._keeps(query):
-                self._prepared.setdefault(query.text, {})[_asked(request)] = plan
+                self._prepared.setdefault(query.text, {})[_prepared_key(request)] = plan
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
         return self._queries.get(query.text) is query and "call" not in query.text.lower()
 
 
-def _asked(request: Request) -> _Asked:
+def _prepared_key(request: Request) -> _PreparedKey:
     """What the meaning of a text depends on: its mode, as a tuple, which is hashed faster, and the names of the
     parameters."""
     mode = request.mode

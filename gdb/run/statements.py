@@ -17,7 +17,7 @@ from gdb.run.options import kind_of
 from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:
-    from gdb.executor.nest.bindings import Given
+    from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Compare, Plan
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
@@ -42,7 +42,7 @@ class Statement:
 
     bound, plan : for the values that the query came with first.
     values : of the parameters. tail : as they have it.
-    given : the candidates that they admit instead of the plan's, None for those.
+    bindings : the candidates that they admit instead of the plan's, None for those.
     mentions : each query vertex and edge with conditions, the parameters in them, and these.
     lasting : parameters that only such conditions mention, and that the plan's symmetry does not depend on.
     """
@@ -51,7 +51,7 @@ class Statement:
     plan: Plan
     values: Mapping[str, Value]
     tail: Tail
-    given: Given | None
+    bindings: Bindings | None
     mentions: Sequence[tuple[ElementReference, frozenset[str], ElementConditions]]
     lasting: frozenset[str]
 
@@ -82,19 +82,19 @@ class Statement:
             return self
         changed = self.bound.changed(values)
         if not changed:
-            return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
+            return replace(self, values=self.bound.values, tail=self.bound.tail, bindings=None)
         if changed <= self.lasting:
             touched = [(one, own) for one, names, own in self.mentions if names & changed]
             compared = bool(self.bound.graph.compared)
             bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
-                from gdb.executor.nest.bindings import Given
+                from gdb.executor.nest.bindings import Bindings
 
                 numbered = self._numbered(bounds) if compared else {}
                 allowed = self.bound.allowed_again(values, changed, touched)
-                given = Given(*allowed, numbered or {})
-                if numbered is not None and self._near(given):
-                    return self._with(values, self.bound.tail, given)
+                bindings = Bindings(*allowed, numbered or {})
+                if numbered is not None and self._near(bindings):
+                    return self._with(values, self.bound.tail, bindings)
         return self._bound_to(self.bound.with_values(values), make_plan)
 
     def has(self, values: Mapping[str, Value]) -> bool:
@@ -106,11 +106,11 @@ class Statement:
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
-        from gdb.executor.nest.bindings import Given
+        from gdb.executor.nest.bindings import Bindings
 
         before, after = self.bound.graph, bound.graph
         numbered = self._numbered_of(after)
-        given = Given(
+        bindings = Bindings(
             {
                 k: allowed
                 for k, allowed in enumerate(v.allowed for v in after.vertices)
@@ -123,7 +123,7 @@ class Statement:
             },
             numbered or {},
         )
-        others = given.vertices or given.edges or given.bounds
+        others = bindings.vertices or bindings.edges or bindings.bounds
         keeps = (
             numbered is not None
             and not after.optional
@@ -132,15 +132,15 @@ class Statement:
             and after.symmetric_under == before.symmetric_under
             and _classes(after.vertices) == _classes(before.vertices)
             and _classes(after.edges) == _classes(before.edges)
-            and self._near(given)
+            and self._near(bindings)
         )
         if not keeps:
             return Statement.of(bound, make_plan(bound))
-        return self._with(bound.values, bound.tail, given)
+        return self._with(bound.values, bound.tail, bindings)
 
-    def _with(self, values: Mapping[str, Value], tail: Tail, given: Given) -> Statement:
+    def _with(self, values: Mapping[str, Value], tail: Tail, bindings: Bindings) -> Statement:
         """`bound` stays the query that was planned: changes are always measured against it."""
-        return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
+        return Statement(self.bound, self.plan, values, tail, bindings, self.mentions, self.lasting)
 
     def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
         """The bounds that another query graph has, by the plan's numbers; None where more than bounds differs."""
@@ -163,9 +163,9 @@ class Statement:
             self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
         )
 
-    def _near(self, given: Given) -> bool:
+    def _near(self, bindings: Bindings) -> bool:
         """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""
-        for vertex, allowed in given.vertices.items():
+        for vertex, allowed in bindings.vertices.items():
             known, before = self.plan.candidates[vertex], self.bound.graph.vertices[vertex].allowed
             count, planned = len(allowed), known.count
             if before is None or len(before) != planned:

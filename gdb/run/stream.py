@@ -25,11 +25,11 @@ from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor.relational import relational_tail
 from gdb.language.parser import parse
-from gdb.language.suspects import suspected
+from gdb.language.suspects import locate_failure
 from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.late_interrupt import Outcome
-from gdb.run.pipeline import answer, ran
+from gdb.run.pipeline import answer, run_statement
 from gdb.storage.disk import lost_pages
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Stream(Closing):
             raise self.cancelled() from None
 
 
-def streamed(
+def stream_query(
     request: Request,
     snapshot: Snapshot,
     statements: Statements,
@@ -263,7 +263,7 @@ def streamed(
 
     def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
         if not statement.tail.by_part or statement.tail.once is not None:
-            return ran(request, statement, snapshot, clock)
+            return run_statement(request, statement, snapshot, clock)
         return Result(RowAnswer([], []), summary=_given(request, statement, snapshot, clock, pipe))
 
     found = answer(request, snapshot, statements, change, run)
@@ -285,7 +285,7 @@ def _given(
     except QueryError as failed:
         if failed.line is not None:
             raise
-        raise suspected(parse(request.text), failed) from None
+        raise locate_failure(parse(request.text), failed) from None
 
 
 def _by_part(
@@ -314,7 +314,7 @@ def _by_part(
             pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
-    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))
+    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.bindings))
     return Summary(
         *(
             clock.seconds,

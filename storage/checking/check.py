@@ -154,17 +154,17 @@ def check_folder(path: Path, steps: Steps) -> Report:
         files.close()
 
 
-def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
+def check(files: Files, steps: Steps, state: Manifest | None = None) -> Report:
     """Check a store: all of it is read anew; the memory is that of one edge type, and 24 to 48 bytes for each of its
-    edges, or of one id space. held : the state to check; None for that on disk.
+    edges, or of one id space. state : the state to check; None for that on disk.
 
     Raises as `check_folder`.
     """
     run, found, pins = _begun(files, steps)
-    manifest = held
+    manifest = state
     if found is not None:
         newest = run.journal(found)
-        manifest = held or newest
+        manifest = state or newest
     if manifest is None:
         run.skip_all()
     else:
@@ -199,8 +199,8 @@ class _Check:
         self._bad: set[int] = set()
         self._done = self._total = 0
 
-    def report(self, manifest: Manifest | None, found: cross_checks.OnDisk | None) -> Report:
-        """What was found so far. manifest : whose files were read; found : the one on disk."""
+    def report(self, manifest: Manifest | None, disk: cross_checks.OnDisk | None) -> Report:
+        """What was found so far. manifest : whose files were read; disk : the one on disk."""
         faults = Counter(fault.invariant for fault in self._faults)
         outcomes = tuple(
             replace(
@@ -213,9 +213,9 @@ class _Check:
         )
         records = () if manifest is None else manifest.files
         kept = {record.name for record in records}
-        kept |= set() if found is None else {record.name for record in found.written.files}
+        kept |= set() if disk is None else {record.name for record in disk.written.files}
         strays = file_names.strays(self._files.names(), kept) if manifest is not None else []
-        size = sum(record.length for record in records) + (0 if found is None else len(found.raw))
+        size = sum(record.length for record in records) + (0 if disk is None else len(disk.raw))
         where = self._files.where
         return Report(where, outcomes, tuple(self._faults), len(records) + 1, size, tuple(strays))
 
@@ -286,12 +286,12 @@ class _Check:
         self._compare(_MANIFEST, MANIFEST, found)
         return found
 
-    def journal(self, found: cross_checks.OnDisk) -> Manifest:
+    def journal(self, disk: cross_checks.OnDisk) -> Manifest:
         """What the store consists of after the records behind a manifest; without them where they cannot be read."""
-        if not found.written.journal:
-            return found.written
-        newest = self._read(_JOURNAL, MANIFEST, (), partial(_followed, self._files, found))
-        return newest or found.written
+        if not disk.written.journal:
+            return disk.written
+        newest = self._read(_JOURNAL, MANIFEST, (), partial(_followed, self._files, disk))
+        return newest or disk.written
 
     def whole(self, manifest: Manifest) -> None:
         """Everything that a manifest names."""
@@ -378,22 +378,22 @@ class _Check:
             self._compare(_SPACES, file, found)
 
 
-def _followed(files: Files, found: cross_checks.OnDisk) -> Manifest:
+def _followed(files: Files, disk: cross_checks.OnDisk) -> Manifest:
     """What the store consists of after the records behind a manifest."""
     for pause in PATIENCE:
         try:
-            return _newest(files, found)
+            return _newest(files, disk)
         except Unsealed:  # another process may be writing that sector this very moment
             time.sleep(pause)
-            found = cross_checks.OnDisk(*manifests.read(files))
-    return _newest(files, found)
+            disk = cross_checks.OnDisk(*manifests.read(files))
+    return _newest(files, disk)
 
 
-def _newest(files: Files, found: cross_checks.OnDisk) -> Manifest:
-    if not found.written.journal:
-        return found.written
-    journal = Journal(files, found.written, found.raw[: length_in(found.raw)])
-    journal.follow(bytearray(found.raw))
+def _newest(files: Files, disk: cross_checks.OnDisk) -> Manifest:
+    if not disk.written.journal:
+        return disk.written
+    journal = Journal(files, disk.written, disk.raw[: length_in(disk.raw)])
+    journal.follow(bytearray(disk.raw))
     return journal.manifest
 
 

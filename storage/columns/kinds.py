@@ -165,9 +165,9 @@ class _Fit:
 
     def _refused(self, row: int, why: str) -> ChangeRefused:
         value = self._column.part(row, row + 1).to_list()[0]
-        told = row if self._rows is None else int(self._rows[row])
+        number = row if self._rows is None else int(self._rows[row])
         return ChangeRefused(
             f"the property {self._name!r} holds {named(self._kind)}, and the value {value!r} "
-            f"(row {told}) {why}",
+            f"(row {number}) {why}",
             "Give values of that type, or another name.",
         )

@@ -113,13 +113,13 @@ def _number(value: PropertyValue) -> int | float | str:
 
 def _kind_of(values: Sequence[PropertyValue]) -> Kind:
     """The kind that holds all values. Raises Misfit."""
-    given = [value for value in values if value is not None]
-    if any(issubclass(seen, list) for seen in set(map(type, given))):
-        lists = [value for value in given if isinstance(value, list)]
+    present = [value for value in values if value is not None]
+    if any(issubclass(seen, list) for seen in set(map(type, present))):
+        lists = [value for value in present if isinstance(value, list)]
         item = _alike([item for value in lists for item in value])
-        if item is not None and len(lists) == len(given):
+        if item is not None and len(lists) == len(present):
             return LIST_OF[item]
-    elif (kind := _alike(given)) is not None:
+    elif (kind := _alike(present)) is not None:
         return kind
     return _kind_one_by_one(values)
 

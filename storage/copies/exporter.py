@@ -373,8 +373,8 @@ def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> dict[str, Va
     out = io.BytesIO()
     with StreamWriter.from_writable(out) as writer:
         writer.write_stream(na.c_array([], na.struct(types)))
-    told = base64.b64encode(out.getvalue()).decode()
-    return {"KV_METADATA": {"ARROW:schema": told}}
+    encoded = base64.b64encode(out.getvalue()).decode()
+    return {"KV_METADATA": {"ARROW:schema": encoded}}
 
 
 def _plain(name: str) -> str:

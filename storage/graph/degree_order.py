@@ -96,7 +96,7 @@ class RankedGraph:
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 
-def ranked(graph: Numbered) -> RankedGraph:
+def ranked_graph(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made on first use and kept as long as the snapshot."""
     return _ranked.of(graph)
 
@@ -110,7 +110,7 @@ def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     """`old` with vid[r] called r."""
     from . import degree_loops  # brings the compiler
 
-    vids, offsets, neighbours = degree_loops.renumbered(old, vid, rank, old.max_degree)
+    vids, offsets, neighbours = degree_loops.renumber_rows(old, vid, rank, old.max_degree)
     return Adjacency(
         old.types,
         old.direction,

@@ -163,7 +163,7 @@ def patched(column: Column, patch: Patch | None) -> Column:
     return Column.concat([column, patch.column]).take(index)
 
 
-def over(old: Patch | None, new: Patch) -> Patch:
+def overlay(old: Patch | None, new: Patch) -> Patch:
     """Both patches as one, in which the new values win."""
     if old is None or not len(old.rows):
         return new
@@ -271,8 +271,8 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         return NOTHING
     file, where = segments[record.file], segments.files.where
 
-    def same(found: int, told: int) -> None:
-        if found != told:
+    def same(found: int, declared: int) -> None:
+        if found != declared:
             how = "holds another delta than the manifest says"
             raise damaged(where, file.name, how, DELTA_LENGTHS.name)
 

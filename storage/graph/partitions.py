@@ -31,7 +31,7 @@ from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
 from .edge_types import EdgeType, edge_type_of
 from .pcsr import Part
-from .splice import spliced, turned
+from .splice import splice_part, turn_keys
 
 if TYPE_CHECKING:
     from .edge_order import EdgeOrder
@@ -331,7 +331,7 @@ class Partitions:
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
         removed = self.keys_at(changes.name, changes.directed, changes.removed)
         try:
-            return spliced(stored, turned(removed, side), turned(changes.keys, side))
+            return splice_part(stored, turn_keys(removed, side), turn_keys(changes.keys, side))
         except KeyError:  # read from the forward part, or from one half of a symmetric one
             self._asymmetric(changes.name, DIRECTIONS)
 
@@ -394,7 +394,7 @@ class Partitions:
         whole = self.part(*sources[0])
         for name, side in sources[1:]:
             second = side is Direction.IN and direction is Direction.ANY
-            whole = pcsr.united(whole, self.part(name, side), without_loops=second)
+            whole = pcsr.unite_parts(whole, self.part(name, side), without_loops=second)
         return whole.adjacency(types, direction)
 
     def _united_eids(self, types: Types, direction: Direction) -> I64:

@@ -120,9 +120,9 @@ def build(keys: U64) -> Part:
     if not len(keys):
         none = np.zeros(0, np.uint32)
         return Part(intervals.of_vids(none), np.zeros(1, np.int64), none, True, False, 0)
-    from .edge_loops import split  # brings the compiler
+    from .edge_loops import split_keys  # brings the compiler
 
-    found = split(keys)
+    found = split_keys(keys)
     return Part(
         intervals.of_vids(found.rows),
         np.append(found.starts, len(found.neighbours)),
@@ -133,34 +133,34 @@ def build(keys: U64) -> Part:
     )
 
 
-def united(a: Part, b: Part, *, without_loops: bool) -> Part:
+def unite_parts(a: Part, b: Part, *, without_loops: bool) -> Part:
     """Two parts as one. without_loops : self-loops of `b` are left out, which `a` has as well. O(rows + edges)."""
     from . import row_loops  # brings the compiler
 
-    found = row_loops.united(lists(a), lists(b), without_loops=without_loops)
+    found = row_loops.unite_rows(lists(a), lists(b), without_loops=without_loops)
     return _part_of(found)
 
 
 def united_eids(
     a: tuple[Part, I64], b: tuple[Part, I64], *, without_loops: bool
 ) -> tuple[Part, I64]:
-    """As `united`, of parts with the edge id of each position, i64[m]."""
+    """As `unite_parts`, of parts with the edge id of each position, i64[m]."""
     from . import row_loops  # brings the compiler
 
     eids = a[1], b[1]
-    found = row_loops.united(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
+    found = row_loops.unite_rows(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
     assert found.eids is not None
     return _part_of(found), found.eids
 
 
-def _part_of(found: United) -> Part:
+def _part_of(united_rows: United) -> Part:
     return Part(
-        intervals.of_vids(found.vids),
-        found.offsets,
-        found.neighbours,
-        simple=not found.repeats,
-        loops=found.loops > 0,
-        max_degree=found.max_degree,
+        intervals.of_vids(united_rows.vids),
+        united_rows.offsets,
+        united_rows.neighbours,
+        simple=not united_rows.repeats,
+        loops=united_rows.loops > 0,
+        max_degree=united_rows.max_degree,
     )
 
 
@@ -349,9 +349,9 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
-        from .edge_loops import split  # brings the compiler
+        from .edge_loops import split_keys  # brings the compiler
 
-        part = split(keys)
+        part = split_keys(keys)
         vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
         self.intervals += int(np.count_nonzero(np.diff(vids) != 1)) + (gap > 1)
@@ -456,8 +456,8 @@ def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) ->
     if not (index.length.all() and (index.first[1:] > ends[:-1]).all()):
         return None
     index = Intervals(index.first.copy(), index.length.copy(), index.row)  # not of the map
-    told = record.simple, record.loops, record.max_degree
-    return Part(index, offsets, neighbours, *told)
+    flags = record.simple, record.loops, record.max_degree
+    return Part(index, offsets, neighbours, *flags)
 
 
 def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
@@ -484,5 +484,5 @@ def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Pa
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
-    told = record.simple, record.loops, record.max_degree
-    return Part(intervals.of_vids(vids), offsets, neighbours, *told)
+    flags = record.simple, record.loops, record.max_degree
+    return Part(intervals.of_vids(vids), offsets, neighbours, *flags)

@@ -36,7 +36,7 @@ def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]
     return record, sections
 
 
-def moved(record: ColumnRecord, by: int) -> ColumnRecord:
+def move_record(record: ColumnRecord, by: int) -> ColumnRecord:
     """The record of sections that begin `by` numbers later."""
     return ColumnRecord(
         record.kind,

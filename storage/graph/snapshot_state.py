@@ -41,7 +41,7 @@ def state_of(snapshot: Snapshot) -> State | None:
     return State(str(Path(snapshot.files.where).absolute()), bytes(content[:end]))
 
 
-def opened(state: State) -> Snapshot:
+def open_state(state: State) -> Snapshot:
     """The snapshot of a state, its files pinned.
 
     Raises

@@ -77,11 +77,11 @@ class AttributeTable:
         """A column for each attribute that one of them has."""
         found: dict[str, Column] = {}
         for key in sorted({key for values in self.values for key in values}):
-            given = [values.get(key) for values in self.values]
+            cells = [values.get(key) for values in self.values]
             try:
-                found[key] = Column.from_list(given)
+                found[key] = Column.from_list(cells)
             except Misfit as error:
-                value = shown(given[error.row])
+                value = shown(cells[error.row])
                 raise ImportFailed(
                     f"{self.names[error.row]}: attribute {key!r} is {value}, which {error.why}",
                     error.cure,
@@ -201,11 +201,11 @@ class _NetworkxReader:
     def node(self, attributes: Attributes, name: str) -> tuple[list[str], Properties]:
         """Labels and properties of a node."""
         key = LABELS if LABELS in attributes else LABEL
-        given = attributes.get(key)
-        several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
-        labels = [] if given is None else list(several)
+        value = attributes.get(key)
+        several = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        labels = [] if value is None else list(several)
         if not all(isinstance(label, str) and label for label in labels):
-            raise self._wrong(name, key, given, "Labels are a text, or a list of texts.")
+            raise self._wrong(name, key, value, "Labels are a text, or a list of texts.")
         return [str(label) for label in labels], self._properties(attributes, {key}, name)
 
     def edge(

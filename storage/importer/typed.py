@@ -229,8 +229,8 @@ class TypedTable(Table, ABC):
         fields, types = self.layout.fields, schema[1]
         if any(field.kind != "string" for field in fields):  # else they are to be texts
             wrong = partial(ImportFailed, file=str(self.path))
-            told = zip(fields, *schema, strict=False)  # their number is checked below
-            typed = [(name, type) for field, name, type in told if field.kind != "string"]
+            columns = zip(fields, *schema, strict=False)  # their number is checked below
+            typed = [(name, type) for field, name, type in columns if field.kind != "string"]
             _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")

@@ -339,7 +339,7 @@ class _Builder:
             records.append(record)
             sections.extend(added)
         place = self._writer.place(sections)
-        records = [property_columns.moved(record, place.section) for record in records]
+        records = [property_columns.move_record(record, place.section) for record in records]
         named = dict(zip(columns, records[len(records) - len(columns) :], strict=True))
         return place.file, records, named
 
@@ -410,7 +410,8 @@ class _Builder:
         else:
             columns.close()
         moved = {
-            key: property_columns.moved(record, place.section) for key, record in records.items()
+            key: property_columns.move_record(record, place.section)
+            for key, record in records.items()
         }
         return place.file, moved
 

@@ -335,7 +335,7 @@ class Turned:
         return self.turn(self.run.sample())
 
 
-def ordered(run: Run, room: Room) -> Iterator[RunPiece]:
+def order_edges(run: Run, room: Room) -> Iterator[RunPiece]:
     """The edges by key, those of one key as they arrived, in pieces that fit the room's `bucket`. All edges of a key
     are in one piece, however many they are.
 
@@ -360,7 +360,7 @@ def ordered(run: Run, room: Room) -> Iterator[RunPiece]:
             for bucket, begin, end in zip(buckets, cuts, cuts[1:], strict=False):
                 bucket.add(dealt.part(begin, end))
         for bucket in buckets:
-            yield from ordered(bucket, room)
+            yield from order_edges(bucket, room)
             bucket.close()
     finally:
         for bucket in buckets:

@@ -415,9 +415,9 @@ class Store:
             return self._journal.files
         return () if self._snapshot is None else self._snapshot.manifest.files
 
-    def _tidy(self, named: Sequence[FileRecord], found: list[str]) -> None:
+    def _tidy(self, named: Sequence[FileRecord], names: list[str]) -> None:
         """Sweep unless there is a writer, where files were found that the manifest does not name."""
-        strays = file_names.strays(found, {record.name for record in named})
+        strays = file_names.strays(names, {record.name for record in named})
         if self.read_only or not strays or not self._writing.acquire(blocking=False):
             return
         try:

@@ -240,5 +240,5 @@ def test_the_compiler_imports_nothing_from_the_folder_where_the_user_stands(
     monkeypatch.setattr(compiler, "TRIES", 1)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     with pytest.raises(gdb.errors.DeviceError):
-        compiler.compiled("no CUDA at all", "sm_00")
+        compiler.compile_source("no CUDA at all", "sm_00")
     assert not (tmp_path / "ran").exists()

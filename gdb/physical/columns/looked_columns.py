@@ -104,10 +104,10 @@ class RelationColumns:
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 
     def _has(self, element: ElementReference, label: str) -> exp.Expr:
-        asked = self.builder.parameters.add(label, STRING)
+        parameter = self.builder.parameters.add(label, STRING)
         if element.kind == "vertex":
-            return call("list_contains", self.labels(element).sql, asked)
-        return exp.EQ(this=self.type(element).sql, expression=asked)
+            return call("list_contains", self.labels(element).sql, parameter)
+        return exp.EQ(this=self.type(element).sql, expression=parameter)
 
     def asks(self) -> bool:
         """Whether any column was needed."""
@@ -157,40 +157,40 @@ def looked_up(
 # ---- the embeddings of one pattern ---------------------------------------------------------------
 
 
-def stored(
-    builder: Builder, held: Held, name: str, demand: Demand
+def stored_columns(
+    builder: Builder, known: Held, name: str, demand: Demand
 ) -> dict[tuple[What, str | None], str]:
     """Columns of an element that operators after this one need. name : as it is called there."""
-    if not held.gathered or held.element is None:
+    if not known.gathered or known.element is None:
         wished: set[tuple[What, str | None]] = {
             ("property", key) for of, key in demand.wishes if of == name
         }
-        wished |= {(what, None) for of, what in demand.told if of == name}
-        return {asked: column for asked, column in held.stored.items() if asked in wished}
-    columns = RelationColumns(builder, {name: held})
-    place = held.element.place
+        wished |= {(what, None) for of, what in demand.aspects if of == name}
+        return {origin: column for origin, column in known.stored.items() if origin in wished}
+    columns = RelationColumns(builder, {name: known})
+    place = known.element.place
     for key in sorted(key for of, key in demand.wishes if of == name):
-        columns.property(held.element, Name(key, place))
-    for what in sorted(what for of, what in demand.told if of == name):
+        columns.property(known.element, Name(key, place))
+    for what in sorted(what for of, what in demand.aspects if of == name):
         if what == "id":
-            columns.identity(held.element, place)
-        elif what == ("labels" if held.element.kind == "vertex" else "type"):
-            columns._column(held.element, what)
+            columns.identity(known.element, place)
+        elif what == ("labels" if known.element.kind == "vertex" else "type"):
+            columns._column(known.element, what)
     taken = builder.taken.items()
     return {
         (what, key): ref.name
         for (of, what, key), ref in taken
-        if of == held.element and what != "element"
+        if of == known.element and what != "element"
     }
 
 
-def settled(builder: Builder, relation: Relation, demand: Demand) -> Relation:
+def settle_embeddings(builder: Builder, relation: Relation, demand: Demand) -> Relation:
     """The embeddings with columns for their elements, and for what later operators need of these."""
     names = {
         name: replace(
             held,
             column=builder.take(held.element, "element"),
-            stored=stored(builder, held, name, demand),
+            stored=stored_columns(builder, held, name, demand),
             gathered=False,
         )
         if held.gathered and held.element is not None

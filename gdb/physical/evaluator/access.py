@@ -98,14 +98,14 @@ def has_named(subject: Value, names: Value, *, any_: bool) -> bool | None:
     ------
     ValueProblem : it is neither; or a deleted node; the names are no strings.
     """
-    asked, there = named(names), _names_of(subject)
-    if asked is None or there is None:
+    wanted, there = label_names(names), _names_of(subject)
+    if wanted is None or there is None:
         return None
     test = any if any_ else all
-    return test(name in there for name in asked)
+    return test(name in there for name in wanted)
 
 
-def named(names: Value) -> list[str] | None:
+def label_names(names: Value) -> list[str] | None:
     """The labels that a string or a list of strings names; None for null.
 
     Raises

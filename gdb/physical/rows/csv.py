@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 24
 
 
-def loaded(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
+def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
     """The lines of the file that a row names. An empty field is null in a map, where the header's names identify it.
 
     Raises

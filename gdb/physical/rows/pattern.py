@@ -14,7 +14,7 @@ from gdb.errors import NotSupported
 from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import conjuncts
-from gdb.language.quantified_patterns import repeats, unrolled
+from gdb.language.quantified_patterns import repeats, unroll_patterns
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.scope import has_labels
@@ -68,7 +68,7 @@ def visible(row: Row) -> Row:
     return dict(row)
 
 
-def shown(rows: list[Row]) -> list[Row]:
+def visible_rows(rows: list[Row]) -> list[Row]:
     """Rows of the same names without what the user did not name; the rows themselves where he named all."""
     return list(map(visible, rows)) if rows and any(map(is_hidden, rows[0])) else rows
 
@@ -319,7 +319,7 @@ def _varied(
 ) -> Pattern:
     """The pattern with a variant for each number of repetitions. Conditions of WHERE on group variables, and on nodes
     that may be another one's, are tested later."""
-    several = unrolled(text, patterns)
+    several = unroll_patterns(text, patterns)
     own = {name for one in several for name in (*one.groups, *one.same)}
     parts = [] if where is None else list(conjuncts(where))
     later = tuple(part for part in parts if mentioned(part) & own)

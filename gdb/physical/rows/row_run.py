@@ -62,14 +62,14 @@ from gdb.physical.rows.batches import (
     Few,
     Parts,
     Replayed,
-    expanded,
-    gathered,
-    handed,
-    held,
-    narrowed,
-    regrouped,
+    expand_rows,
+    gather_rows,
+    hand_rows,
+    hold_rows,
+    narrow_rows,
+    regroup_rows,
 )
-from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
+from gdb.physical.rows.pattern import Pattern, pattern_of, visible, visible_rows
 from gdb.physical.rows.subqueries import Prepared
 from gdb.records import dataclass, field
 
@@ -112,7 +112,7 @@ def writes(plan: Plan) -> bool:
     )
 
 
-def answered(
+def run_over_rows(
     context: RowContext, plan: Plan, start: Batches | None = None, bounded: bool = False
 ) -> RowsAnswer:
     """Run a plan.
@@ -146,13 +146,13 @@ def answered(
     return RowsAnswer(names, rows)
 
 
-def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
+def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
     """The rows of the result, which count as long as the query runs."""
     pile = Pile(allowance, "the rows of the result")
     level = allowance.made
     rows: list[tuple[Value, ...]] = []
-    for part in found.parts:
-        some = [tuple([row[name] for name in found.names]) for row in part]
+    for part in batches.parts:
+        some = [tuple([row[name] for name in batches.names]) for row in part]
         pile.batch(some, allowance.made - level)
         rows += some
         allowance.tick(len(part))
@@ -211,7 +211,7 @@ class Runner:
         for every, operators in zip((True, *plan.all), plan.sides, strict=True):
             other = self._operators(operators, Batches(start.names, iter([rows])))
             if changes:  # what this side reads, it reads before the next one writes
-                other = Batches(other.names, held(self.context.allowance, other.parts))
+                other = Batches(other.names, hold_rows(self.context.allowance, other.parts))
             if found is not None:
                 other = Batches(found.names, chain(found.parts, other.parts))
             found = other if every else Batches(other.names, self._united(other))
@@ -231,7 +231,7 @@ class Runner:
             if step.last is None:
                 rows = self._operator(step.operator, rows, names=step.names, after=step.after)
                 if step.kept is not None:
-                    rows = narrowed(rows, step.kept)
+                    rows = narrow_rows(rows, step.kept)
                 place += 1
             else:
                 rows = self._filled(operators[place : step.last + 1], rows)
@@ -319,7 +319,7 @@ class Runner:
                 limit = after if isinstance(after, Limit) else None
                 return row_projection.sort(context, operator, rows.parts, limit)
             case Limit():
-                return row_projection.limited(context, operator, rows.parts)
+                return row_projection.limit_rows(context, operator, rows.parts)
             case Finish():
                 return iter(())
             case Apply():
@@ -329,7 +329,7 @@ class Runner:
             case LoadCsv():
                 return self._load(operator, rows)
             case CallProcedure():
-                return calling.called(context, operator, rows.parts)
+                return calling.call_procedure(context, operator, rows.parts)
         raise InternalError(f"{type(operator).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ class Runner:
         size = MATCHED if few is None else FIRST
         bound = None if few is not None else self.bound
         matcher = row_matching.Matching(self.context, pattern, rows.names, few or bound)
-        for part in regrouped(allowance, rows.parts, size):
+        for part in regroup_rows(allowance, rows.parts, size):
             level = allowance.made
             found = matcher.extensions(part)
             numbered = found if not clause.optional else _padded(found, part, fresh)
@@ -350,7 +350,7 @@ class Runner:
                     raise TooMany
                 allowance.make(ROW * len(some), "rows")
                 extended = [row for _, row in some]  # made for this pattern and exclusively owned
-                yield list(map(visible, extended)) if pattern.variants else shown(extended)
+                yield list(map(visible, extended)) if pattern.variants else visible_rows(extended)
                 allowance.made = level
             if bound is not None and bound.cut:
                 raise TooMany
@@ -364,17 +364,17 @@ class Runner:
             found, row = values(filled), visible(filled)
             return ({**row, name: item} for item in found)
 
-        return expanded(self.context.allowance, rows.parts, expand, prepared.fill)
+        return expand_rows(self.context.allowance, rows.parts, expand, prepared.fill)
 
     def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
-        from gdb.physical.rows.csv import loaded
+        from gdb.physical.rows.csv import load_lines
 
         name = clause.variable.text
 
         def expand(row: Row) -> Iterable[Row]:
-            return ({**row, name: line} for line in loaded(self.context, clause, row))
+            return ({**row, name: line} for line in load_lines(self.context, clause, row))
 
-        return expanded(self.context.allowance, rows.parts, expand)
+        return expand_rows(self.context.allowance, rows.parts, expand)
 
     def _apply(self, operator: Apply, rows: Batches) -> Parts:
         """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
@@ -389,8 +389,10 @@ class Runner:
             return _called(found, row, missing if operator.optional else None)
 
         if not writes(plan):
-            return expanded(allowance, rows.parts, expand)
-        return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
+            return expand_rows(allowance, rows.parts, expand)
+        return hold_rows(
+            allowance, expand_rows(allowance, hold_rows(allowance, rows.parts), expand)
+        )
 
     # ---- writing -----------------------------------------------------------------------------------
 
@@ -400,7 +402,7 @@ class Runner:
         if context.graph.changes is None:
             raise InternalError("a query that writes runs without a transaction.")
         pile = Pile(context.allowance, "the rows before a clause that writes")
-        rows = gathered(context.allowance, before.parts, pile)
+        rows = gather_rows(context.allowance, before.parts, pile)
         self.bound = None  # what is written is not written again
         match clause:
             case Create():
@@ -411,18 +413,18 @@ class Runner:
                 rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):
                 element_changes.assign(context, items, rows)
-                return handed(rows, pile)
+                return hand_rows(rows, pile)
             case Remove():
                 element_changes.remove(context, clause, rows)
-                return handed(rows, pile)
+                return hand_rows(rows, pile)
             case Delete():
                 element_changes.delete(context, clause, rows)
-                return handed(rows, pile)
+                return hand_rows(rows, pile)
             case Foreach():
                 self._foreach(clause, before.names, rows)
-                return handed(rows, pile)
+                return hand_rows(rows, pile)
         pile.clear()
-        return held(context.allowance, [rows])
+        return hold_rows(context.allowance, [rows])
 
     def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
         values = self.context.evaluator.items(clause.list)
@@ -431,7 +433,7 @@ class Runner:
         def expand(row: Row) -> Iterable[Row]:
             return ({**row, name: item} for item in values(row) or ())
 
-        parts = expanded(self.context.allowance, iter([rows]), expand)
+        parts = expand_rows(self.context.allowance, iter([rows]), expand)
         inner = Batches((*names, name), parts)
         for one in clause.clauses:
             assert isinstance(one, WRITING)
@@ -440,10 +442,10 @@ class Runner:
             pass
 
 
-def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+def _called(batches: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
     """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
     some = False
-    for part in found.parts:
+    for part in batches.parts:
         for one in part:
             some = True
             yield {**row, **one}

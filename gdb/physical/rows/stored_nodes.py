@@ -53,7 +53,7 @@ class Batch:
         self._read.add(key)
         columns = {key: lookup.vertex_property(self.snapshot, self.vids, key, kind)}
         every = records(columns, len(self.nodes))
-        counted(0, every, "properties of nodes")
+        count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
 
@@ -65,7 +65,7 @@ class Batch:
             for key, kind in sorted(keys.items())
         }
         every = records(columns, len(self.nodes))
-        counted(0, every, "properties of nodes")
+        count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.load(properties)
 
@@ -130,7 +130,7 @@ class StoredNode(NodeValue):
         self._known[key] = value
 
 
-def counted(elements: int, properties: list[Row], what: str) -> None:
+def count_elements(elements: int, properties: list[Row], what: str) -> None:
     """Account for so many elements and for properties, which the graph keeps as long as the query runs."""
     allowance = here()
     held = size_of(properties) if properties else 0

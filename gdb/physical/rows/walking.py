@@ -46,7 +46,7 @@ _DIFFER = {
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
 
 
-def walked(
+def walk_rows(
     context: RowContext,
     pattern: Pattern,
     edge: RowEdge,
@@ -156,10 +156,10 @@ class _Walk:
         selector = self.edge.selector
         if selector is not None:
             count = selector.count
-            return shortest_paths.selected(question, taken_by(selector), count, self.conditions)
+            return shortest_paths.select_paths(question, taken_by(selector), count, self.conditions)
         if question.goals is not None:
             return shortest_paths.to_goals(question, self.conditions)
-        return walkers.listed(question, self.conditions)
+        return walkers.list_paths(question, self.conditions)
 
     # ---- conditions that need the evaluator ------------------------------------------------------
 

@@ -63,13 +63,13 @@ def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(
     def never() -> None:
         raise AssertionError
 
-    monkeypatch.setattr(device, "begun", lambda: False)
+    monkeypatch.setattr(device, "was_queried", lambda: False)
     monkeypatch.setattr(device, "absence", never)
     assert choose(counting(1e5), "auto", GRAPH).device == "cpu"
 
 
 def test_a_long_query_begins_to_use_one(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "begun", lambda: False)
+    monkeypatch.setattr(device, "was_queried", lambda: False)
     assert choose(counting(1e12), "auto", GRAPH).device == "cuda:0"
 
 

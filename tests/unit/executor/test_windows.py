@@ -250,13 +250,15 @@ def test_the_longest_unused_order_is_given_up(monkeypatch: pytest.MonkeyPatch) -
     view = graph.adjacency(("R",), Direction.OUT)
     eids = graph.eids(("R",), Direction.OUT)
     arrays = [np.arange(40, dtype=np.int64) * k for k in range(3)]
-    first = value_order.ordered(view, eids, arrays[0])
+    first = value_order.order_rows(view, eids, arrays[0])
     monkeypatch.setattr(value_order, "MOST_KEPT", 2 * first.bytes)
     for values_ in arrays:
-        value_order.ordered(view, eids, values_)
-    assert value_order.ordered(view, eids, arrays[2]) is value_order.ordered(view, eids, arrays[2])
-    assert value_order.ordered(view, eids, arrays[0]) is not first
-    by_value = value_order.ordered(view, eids, -arrays[1])
+        value_order.order_rows(view, eids, values_)
+    assert value_order.order_rows(view, eids, arrays[2]) is value_order.order_rows(
+        view, eids, arrays[2]
+    )
+    assert value_order.order_rows(view, eids, arrays[0]) is not first
+    by_value = value_order.order_rows(view, eids, -arrays[1])
     for start, end in zip(view.offsets[:-1].tolist(), view.offsets[1:].tolist(), strict=True):
         row = by_value.values[start:end]
         assert (np.diff(row) >= 0).all()

@@ -82,7 +82,7 @@ def test_parameters_are_sent(store: Path) -> None:
         for age in (10, 50, 30):
             known = db.execute(query, {"age": age}).scalar()
             assert db.execute(query, {"age": age}, on=on).scalar() == known
-    assert any(task.given is not None for task in tasks.tasks)
+    assert any(task.bindings is not None for task in tasks.tasks)
 
 
 def test_rows_are_streamed(store: Path) -> None:
@@ -197,7 +197,7 @@ def test_another_version_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -
     tasks = Inline()
     with gdb.connect(store, read_only=True) as db:
         db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
-    monkeypatch.setattr(version, "installed", lambda: "0.0.1")
+    monkeypatch.setattr(version, "installed_version", lambda: "0.0.1")
     with pytest.raises(ClusterError, match=r"has gdb 0\.0\.1"):
         work(tasks.tasks[0])
 

@@ -15,7 +15,7 @@ from gdb.api.running_work import Work
 from gdb.errors import Cancelled
 from gdb.run import interrupt
 from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
-from gdb.run.progress import line, shown
+from gdb.run.progress import line, terminal_progress
 
 Run = Callable[[Callable[[], object], threading.Event], object]
 
@@ -245,7 +245,7 @@ class Terminal:
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
     pipe = Terminal(False)
-    with shown(pipe) as progress:  # type: ignore[arg-type]
+    with terminal_progress(pipe) as progress:  # type: ignore[arg-type]
         assert progress is None
     assert pipe.text == ""
 
@@ -254,7 +254,7 @@ def test_the_bar_comes_late_and_is_wiped(monkeypatch: pytest.MonkeyPatch) -> Non
     terminal = Terminal(True)
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    with shown(terminal) as progress:  # type: ignore[arg-type]
+    with terminal_progress(terminal) as progress:  # type: ignore[arg-type]
         assert progress is not None
         progress("reading", 0.1)
         assert terminal.text == ""

@@ -230,7 +230,7 @@ def test_what_columns_fail_at_is_shown_as_it_ran(
     def fails(*_: object) -> object:
         return ArithmeticProblem("a number is too large")
 
-    monkeypatch.setattr(chain_run, "attempted", fails)
+    monkeypatch.setattr(chain_run, "try_chain", fails)
     text = "PROFILE MATCH (a)-->(b) WITH a, count(b) AS n MATCH (a)-->(c) RETURN n, count(c) AS m"
     shown = lines(db, text, "columns")
     assert "over rows: " in shown[0]

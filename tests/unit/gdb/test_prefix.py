@@ -55,7 +55,7 @@ def answer(db: Database, text: str) -> list[str] | type[Exception]:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_queries(db: Database, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = 0
-    run = prefix.begun
+    run = prefix.run_prefix
 
     def counted(*given: object) -> object:
         nonlocal begun
@@ -63,7 +63,7 @@ def test_random_queries(db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
         begun += found is not None
         return found
 
-    monkeypatch.setattr(prefix, "begun", counted)
+    monkeypatch.setattr(prefix, "run_prefix", counted)
     for text, values in graph_queries(random.Random(seed)):
         db.execute(text, values)
     for number in range(QUERIES):

@@ -128,7 +128,7 @@ def test_compiling_is_no_part_of_the_step_that_waited() -> None:
 def test_a_helper_notes_for_the_query_that_called_it() -> None:
     array, other = np.zeros(100, np.int64), np.zeros(10, np.int64)
     with Usage() as used:
-        for work in (usage.carried(partial(usage.read, array)), partial(usage.read, other)):
+        for work in (usage.carry_usage(partial(usage.read, array)), partial(usage.read, other)):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()

@@ -137,9 +137,9 @@ def test_parts_keep_the_order_of_lines_and_parsing_can_be_cancelled(
     lines = "".join(f"{k},{-k - 1}\n" for k in range(100))
     text = np.frombuffer(lines.encode(), np.uint8)
     cancel = threading.Event()
-    found = integers.parsed(text, ord(","), 2, cancel)
+    found = integers.parse_integers(text, ord(","), 2, cancel)
     assert found is not None
     assert found.tolist() == [list(range(100)), list(range(-1, -101, -1))]
     cancel.set()
     with pytest.raises(Cancelled):
-        integers.parsed(text, ord(","), 2, cancel)
+        integers.parse_integers(text, ord(","), 2, cancel)

@@ -84,7 +84,7 @@ def test_classes_are_those_of_one_group_and_the_same_bits(
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20), st.booleans())
 def test_keys_are_renumbered(pairs: list[tuple[int, int]], swap: bool) -> None:
     vids = np.array([9, 2**32 - 3, 4, 0, 1, 7], np.uint32)
-    found = edge_loops.renumbered(packed(pairs), vids, swap=swap).tolist()
+    found = edge_loops.renumber_keys(packed(pairs), vids, swap=swap).tolist()
     new = [(int(vids[a]), int(vids[b])) for a, b in pairs]
     assert found == packed([(b, a) for a, b in new] if swap else new).tolist()
 
@@ -92,7 +92,7 @@ def test_keys_are_renumbered(pairs: list[tuple[int, int]], swap: bool) -> None:
 @given(KEYS)
 def test_keys_are_split_into_rows(pairs: list[tuple[int, int]]) -> None:
     pairs = sorted(pairs)
-    found = edge_loops.split(packed(pairs))
+    found = edge_loops.split_keys(packed(pairs))
     rows = sorted({a for a, _ in pairs})
     assert found.rows.tolist() == rows
     assert found.starts.tolist() == [min(k for k, p in enumerate(pairs) if p[0] == r) for r in rows]

@@ -237,7 +237,9 @@ def test_a_spliced_part_is_the_part_built_of_the_same_keys(
     removed = sorted(random.sample(base, random.randint(0, len(base))))
     left = sorted((Counter(base) - Counter(removed) + Counter(added)).elements())
     part = pcsr.build(np.array(sorted(base), np.uint64))
-    found = splice.spliced(part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64))
+    found = splice.splice_part(
+        part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64)
+    )
     expected = pcsr.build(np.array(left, np.uint64))
     assert found.intervals.first.tolist() == expected.intervals.first.tolist()
     assert found.intervals.length.tolist() == expected.intervals.length.tolist()
@@ -252,4 +254,4 @@ def test_what_is_not_there_is_not_removed() -> None:
     nothing = np.zeros(0, np.uint64)
     for missing in ([1 << 32] * 3, [1 << 32 | 1], [3 << 32 | 3], [9 << 32]):
         with pytest.raises(KeyError):
-            splice.spliced(part, np.array(missing, np.uint64), nothing)
+            splice.splice_part(part, np.array(missing, np.uint64), nothing)

@@ -10,7 +10,7 @@ import pytest
 from gdb.errors import InternalError
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, degree_order
-from gdb.storage.graph.degree_order import ranked
+from gdb.storage.graph.degree_order import ranked_graph
 from tests.small_graph import SmallGraph
 
 
@@ -49,12 +49,12 @@ def test_rows_are_the_same_under_ranks(
 
 def test_it_is_made_once_and_tells_whether_it_was_needed() -> None:
     small = graph(1)
-    assert ranked(small) is ranked(small)
-    assert not ranked(small).ordered
+    assert ranked_graph(small) is ranked_graph(small)
+    assert not ranked_graph(small).ordered
     star = SmallGraph([()] * 4, [("U", 0, k) for k in range(1, 4)], frozenset("U"))
-    assert ranked(star).ordered
+    assert ranked_graph(star).ordered
 
 
 def test_it_has_no_edge_ids() -> None:
     with pytest.raises(InternalError):
-        ranked(graph(1)).eids((), Direction.ANY)
+        ranked_graph(graph(1)).eids((), Direction.ANY)

@@ -46,7 +46,7 @@ def test_a_union_is_the_part_of_all_keys(a: Pairs, b: Pairs, without: bool) -> N
         (part(a), np.arange(len(a))), (part(b), np.arange(len(b)) + 100), without_loops=without
     )
     same(whole, part(a + second))
-    same(pcsr.united(part(a), part(b), without_loops=without), whole)
+    same(pcsr.unite_parts(part(a), part(b), without_loops=without), whole)
     # equal keys of the first come before those of the second, each in their order
     first = [(x, y, k) for k, (x, y) in enumerate(sorted(a))]
     other = [(x, y, 100 + k) for k, (x, y) in enumerate(sorted(b)) if not without or x != y]
@@ -107,7 +107,7 @@ def test_rows_of_any_length_are_sorted(count: int) -> None:
     vid = np.concatenate([[0], 1 + rng.permutation(count)]).astype(np.uint32)
     rank = np.empty_like(vid)
     rank[vid] = np.arange(count + 1, dtype=np.uint32)
-    vids, offsets, near = degree_loops.renumbered(pcsr.lists(some), vid, rank, some.max_degree)
+    vids, offsets, near = degree_loops.renumber_rows(pcsr.lists(some), vid, rank, some.max_degree)
     assert vids.tolist() == [0][: min(count, 1)]
     assert offsets.tolist() == [0, count][: 1 + min(count, 1)]
     assert near.tolist() == list(range(1, count + 1))

@@ -24,7 +24,7 @@ from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
 from gdb.storage.write import edge_runs, edge_spool
 from gdb.storage.write.build import rewrite, write_graph
-from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, ordered
+from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, order_edges
 from gdb.storage.write.edge_spool import Spool
 from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
@@ -114,7 +114,7 @@ def test_a_run_comes_in_order(keys: list[int], at_once: int, columns: bool, budg
             some = np.array(keys[begin : begin + at_once], np.uint64)
             number = Column("int64", np.arange(begin, begin + len(some)))
             pieces.add(RunPiece(some, {"number": number} if columns else {}))
-        found = list(ordered(pieces, pieces.room))
+        found = list(order_edges(pieces, pieces.room))
     joined = np.concatenate([piece.keys for piece in found])
     assert joined.tolist() == sorted(keys)
     seen = [set(piece.keys.tolist()) for piece in found]
@@ -129,7 +129,7 @@ def test_a_run_of_one_key_is_sorted_however_large_it_is() -> None:
         pieces = Pieces(Room(MemoryFiles(), 100))
         for _ in range(100):
             pieces.add(RunPiece(np.full(10, 5, np.uint64)))
-        assert [len(piece) for piece in ordered(pieces, pieces.room)] == [1000]
+        assert [len(piece) for piece in order_edges(pieces, pieces.room)] == [1000]
 
 
 @pytest.mark.parametrize("directed", [True, False])
