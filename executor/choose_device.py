@@ -70,7 +70,7 @@ class Choice:
         return ordinals(self.device)
 
 
-_ASKED_FOR = Choice("cpu", "asked for")
+_REQUESTED = Choice("cpu", "requested")
 _WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
 _OPTIONAL = Choice("cpu", "warps do not share the loops of optional parts")
 _SHORT = Choice("cpu", "a run there is over before a GPU begins")
@@ -98,7 +98,7 @@ def choose(
     """
     name = checked_device(device)
     if name == CPU:
-        return _ASKED_FOR
+        return _REQUESTED
     if name != AUTO:
         return _named(name)
     if limit is not None and "cuda" not in plan.runs.last:
@@ -124,7 +124,7 @@ def shown(
 def _named(name: str) -> Choice:
     from .gpu.device import require
 
-    choice = Choice(name if ":" in name else "cuda:0", "asked for")
+    choice = Choice(name if ":" in name else "cuda:0", "requested")
     for ordinal in choice.ordinals:
         require(ordinal)
     return choice

@@ -328,7 +328,7 @@ class OutOfBudget(RunError, MemoryError):
 
 def no_more_memory() -> OutOfBudget:
     """The error where the operating system, not a budget, refused memory."""
-    return OutOfBudget("the machine has no more memory for this.", "Ask for less at once.")
+    return OutOfBudget("the machine has no more memory for this.", "Process less at once.")
 
 
 class DeviceError(RunError):

@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _shell(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh", "Ask a graph database Cypher questions.", _EPILOG)
+    parser = _parser("gdbsh", "Run Cypher queries on a graph database.", _EPILOG)
     parser.add_argument(
         "store",
         metavar="STORE",
@@ -109,7 +109,7 @@ def _shell(words: Sequence[str]) -> int:
     store = arguments.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
         if "(" in store:
-            raise NotAStore(f"there is no store {store}.", "A query stands behind -c.")
+            raise NotAStore(f"there is no store {store}.", "A query goes after -c.")
         quoted = shlex.quote(store)
         raise NotAStore(
             f"there is no store {store}.",
@@ -297,7 +297,7 @@ def _meant(parser: argparse.ArgumentParser, store: str, others: Sequence[str]) -
         options = [option for action in parser._actions for option in action.option_strings]
         return did_you_mean(first.partition("=")[0], options)
     if " " in first:
-        return f"A query stands behind -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
+        return f"A query goes after -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
     return did_you_mean(store, _USES, "gdbsh ")
 
 

@@ -396,7 +396,7 @@ def _launch(worker: Worker, steps: int) -> bool:
     if status == address.OVERFLOW:
         raise CountOverflow(
             "The count exceeds 2^63 - 1 within one work unit.",
-            "Ask for a smaller pattern or part of it.",
+            "Count a smaller pattern, or a part of it.",
         )
     return status == address.DONE
 

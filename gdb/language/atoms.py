@@ -173,7 +173,7 @@ class AtomReader(ABC):
             if key.text in seen:
                 break
             seen.add(key.text)
-        message = f"the key '{key.text}' stands twice in this map."
+        message = f"the key '{key.text}' occurs twice in this map."
         return self.cursor.error(key.place, message, "Leave one of them out.")
 
     # ---- patterns --------------------------------------------------------------------------------

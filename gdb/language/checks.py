@@ -143,7 +143,7 @@ def _sides(
     start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
     """
     if len(set(query.all)) > 1:
-        message = "UNION and UNION ALL stand in one query."
+        message = "UNION and UNION ALL are mixed in one query."
         cure = "Put one of them into CALL { ... }."
         place = query.parts[1][0].place
         raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
@@ -248,7 +248,7 @@ def _foreach(clause: Foreach, frame: Frame) -> None:
     inner = frame.inner({clause.variable.text: items})
     for part in clause.clauses:
         if not isinstance(part, WRITING):
-            raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
+            raise _misplaced(part, frame, "only clauses that write are allowed inside FOREACH.")
         inner = _clause(part, inner)
 
 

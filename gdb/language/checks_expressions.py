@@ -231,7 +231,7 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
         SyntaxProblem,
         expression.place,
         "UnexpectedSyntax",
-        "a pattern stands here as a value.",
+        "a pattern is used here as a value.",
         "Write exists(...) or COUNT { ... }, or [(a)-->(b) | b] for what it finds.",
     )
 

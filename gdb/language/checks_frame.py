@@ -133,7 +133,7 @@ class Frame:
         if not cure and 0 < len(known) <= 8:
             cure = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}."
         message = f"there is no variable '{name}' here."
-        cure = cure or "Name it in a pattern, or pass it on with WITH; a string stands in quotes."
+        cure = cure or "Name it in a pattern, or pass it on with WITH; write a string in quotes."
         return self.problem(NameProblem, place, "UndefinedVariable", message, cure)
 
     def taken(self, name: Name, cure: str = "Give it a name of its own.") -> SyntaxProblem:

@@ -125,7 +125,7 @@ def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str
 
 
 def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
-    message = f"'{name}' stands beside an aggregate, and is no column of its own."
+    message = f"'{name}' is used beside an aggregate, but is no grouping column."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
     return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
 

@@ -65,7 +65,7 @@ def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
     """Refuse a parameter instead of a written map: what is matched would not be known before the query runs."""
     for part in parts(patterns):
         if isinstance(part.given, Parameter):
-            message = f"${part.given.name} stands where a map of properties must be written out."
+            message = f"${part.given.name} is used where a map of properties must be written out."
             cure = "Write {key: $value}, one parameter for each property."
             raise frame.problem(
                 SyntaxProblem, part.given.place, "InvalidParameterUse", message, cure
@@ -105,7 +105,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
     _warn_type(relationship, frame)
     one = relationship.length is None
     if name.text in twice:
-        message = f"the relationship '{name.text}' stands in the pattern twice."
+        message = f"the relationship '{name.text}' occurs twice in the pattern."
         cure = "Give the second one a name of its own; relationships differ anyway."
         raise frame.problem(
             SyntaxProblem, name.place, "RelationshipUniquenessViolation", message, cure

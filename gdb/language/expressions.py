@@ -183,10 +183,10 @@ class ExpressionReader(AtomReader):
             if cursor.peek().word in dialects.OPERATORS:
                 raise self._no_operator(cursor.peek().word, cursor.here)
             place = cursor.last.to(cursor.here)
-            raise cursor.error(place, "NOT stands before the whole test.", "Write NOT a IN b.")
+            raise cursor.error(place, "NOT goes before the whole test.", "Write NOT a IN b.")
         if cursor.accept_word("IN"):
             if cursor.is_sign("(") and cursor.at in cursor.brackets.with_comma:
-                message = "the list behind IN stands in parentheses."
+                message = "the list after IN is in parentheses."
                 raise cursor.error(cursor.here, message, "Write it in brackets: IN [1, 2].")
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))

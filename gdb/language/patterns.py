@@ -328,7 +328,7 @@ class PatternReader(ExpressionReader):
         if token.kind in _NAMES:
             return "A label is written with a colon, as in (a:Person)."
         if token.is_sign("|"):
-            return "Alternatives stand after one colon, as in (a:Person|City)."
+            return "Alternatives follow one colon, as in (a:Person|City)."
         return "A node is written (name:Label {key: value})."
 
     def _variable(self, what: str, *ends: str) -> Name | None:

@@ -194,7 +194,7 @@ class _ProcedureReader:
         for some in (arguments, outputs):
             names = [field.name for field in some]
             if len(set(names)) < len(names):
-                raise self.wrong("a name stands twice")
+                raise self.wrong("a name occurs twice")
         return ProcedureSignature(name, arguments, outputs)
 
     def fields(self) -> tuple[Field, ...]:

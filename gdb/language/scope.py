@@ -146,7 +146,7 @@ class Scope:
                     SyntaxProblem,
                     self.text,
                     variable.place,
-                    f"the relationship '{variable.text}' stands in the pattern twice.",
+                    f"the relationship '{variable.text}' occurs twice in the pattern.",
                     "Give the second one a name of its own; relationships differ anyway.",
                 )
             self.names[variable.text] = element

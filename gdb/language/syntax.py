@@ -252,7 +252,7 @@ class Call:
 @quick
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
-    """{key: value, ...}; no key stands twice."""
+    """{key: value, ...}; no key occurs twice."""
 
     entries: tuple[tuple[Name, Expression], ...]
     place: Place = field(compare=False)

@@ -256,7 +256,7 @@ class Translator:
         if value.kind not in (TypeName.BOOLEAN, TypeName.NULL):
             cure = "Compare it with something, as in x > 0."
             if value.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
-                cure = "Ask for a property, a label or IS NOT NULL."
+                cure = "Test a property, a label or IS NOT NULL."
             raise self.type_problem(
                 expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
             )

@@ -58,7 +58,7 @@ class RowGraph:
         if self.vertex_count >= _MOST_VIDS:
             raise LimitExceeded(
                 f"{rows:,} rows are too many to start from beside {self.first:,} nodes.",
-                "Ask for fewer rows before this pattern.",
+                "Reduce the rows before this pattern.",
             )
         names = [_column(k) for k in range(len(columns))]
         self.groups: tuple[Group, ...]

@@ -129,7 +129,7 @@ def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
     plans = [plan, *(term for _, term in plan.terms)]
     seconds = sum(each for each in cluster.shares(plans, graph, on) if each is not None)
     if not seconds:
-        return f"cluster: not asked, expected to take less than {on.least:g} s"
+        return f"cluster: not used, expected to take less than {on.least:g} s"
     tasks = cluster.tasks_for(seconds, on.workers)
     return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one in {tasks} tasks"
 

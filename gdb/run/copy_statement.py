@@ -100,12 +100,12 @@ def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Paramete
     key = "nodes" if copy.what == "nodes" else "edges"
     twice = "label" if copy.what == "nodes" else "type"
     if copy.name is not None and twice in found:
-        message = f"the {twice} stands in the pattern and in OPTIONS."
+        message = f"the {twice} is in the pattern and in OPTIONS."
         raise problem(TypeProblem, query.text, copy.place, message, "Write it once.")
     found[key] = sources if copy.name is None else {copy.name.text: sources}
     if copy.ends is not None:
         if "ends" in found:
-            message = "the ends stand in the pattern and in OPTIONS."
+            message = "the ends are in the pattern and in OPTIONS."
             raise problem(TypeProblem, query.text, copy.place, message, "Write them once.")
         ends = tuple(end.text for end in copy.ends)
         found[key] = {("" if copy.name is None else copy.name.text, *ends): sources}

@@ -118,7 +118,7 @@ class Clock:
     def _late(self) -> QueryTimeout:
         return QueryTimeout(
             f"the query ran longer than its timeout of {self.timeout:g} s.",
-            "Give a larger timeout=, or ask for less.",
+            "Raise timeout=, or make the query do less.",
         )
 
     @property

@@ -252,7 +252,7 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         "column sections", "A column has the sections that its kind needs, and no id is null.", _columns
     ),
     Compared(
-        "edge ids", "Types stand in the order of their names, and their edge ids follow one another.", _edge_ids
+        "edge ids", "Types are in the order of their names, and their edge ids follow one another.", _edge_ids
     ),
     Compared(
         "parts",

@@ -93,7 +93,7 @@ class RankedGraph:
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         """Always raises InternalError: the planner counts on this graph, and lists no edges."""
-        raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
+        raise InternalError(f"A ranked graph has no edge ids (requested: {types} {direction}).")
 
 
 def ranked_graph(graph: Numbered) -> RankedGraph:

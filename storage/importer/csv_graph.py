@@ -230,7 +230,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     where = f" in id space {space!r}" if space else ""
     few = again[: table.rejects.shown].tolist()
     reasons = [
-        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
+        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} occurs twice{where}"
         for k in few
     ]
     table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)

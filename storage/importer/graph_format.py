@@ -98,7 +98,7 @@ def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> Fault
     if kind == "t" and counted:
         return Fault("is the second t line", "A file holds one graph; split it.")
     if kind == "v" and first in vertices:
-        return Fault(f"vertex {first} stands twice", column=2)
+        return Fault(f"vertex {first} occurs twice", column=2)
     if kind == "e":
         for column, vertex in ((2, first), (3, int(words[2]))):
             if vertex not in vertices:

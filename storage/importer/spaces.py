@@ -154,7 +154,7 @@ def join_ids(a: Ids, b: Ids) -> Ids:
 def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFailed:
     where = f" in id space {space!r}" if space else ""
     return ImportFailed(
-        f"node id {value!r} stands twice{where}",
+        f"node id {value!r} occurs twice{where}",
         DUPLICATE,
         file=report.file if report else "",
     )

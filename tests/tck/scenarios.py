@@ -107,7 +107,7 @@ def known(path: Path = KNOWN) -> dict[str, str]:
             reason = line.removeprefix("== ")
         elif line and not line.startswith("#"):
             assert reason, f"{line!r} stands under no reason"
-            assert line not in found, f"{line!r} stands twice"
+            assert line not in found, f"{line!r} occurs twice"
             found[line] = reason
     return found
 

@@ -116,5 +116,5 @@ def _cut(message: str) -> str:
 
 def _cure(message: str) -> str:
     if "too large" in message or "repetition size" in message:
-        return "A repetition counts up to 1000, also where one stands inside another: write + or *."
+        return "A repetition counts up to 1000, nested ones together: write + or *."
     return r"Write \\ before a special character that is meant literally, as in '\\('."

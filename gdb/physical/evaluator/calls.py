@@ -39,7 +39,7 @@ def find_function(call: Call, context: Context) -> Function:
             SyntaxProblem,
             text,
             call.place,
-            f"{name}() cannot stand here.",
+            f"{name}() is not allowed here.",
             "Aggregates are allowed in RETURN and WITH, and not inside one another.",
         )
     function = FUNCTIONS.get(name.lower())

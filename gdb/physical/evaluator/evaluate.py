@@ -433,7 +433,7 @@ class Evaluator:
     def _subqueries(self) -> Subqueries:
         found = self._context.subqueries
         if found is None:
-            raise InternalError("a pattern or subquery stands where the evaluator has no answer.")
+            raise InternalError("a pattern or subquery is used where the evaluator has no answer.")
         return found
 
     def _pattern_comprehension(self, expression: PatternComprehension) -> Compiled:

@@ -204,7 +204,7 @@ class Collecting:
             again = (assembly.spaces.get(space) or Space(space)).repeated(ids)
             for row in again[: assembly.rejects.shown].tolist():
                 name = f"node {part.ids[row]!r}"
-                fault = Fault(f"{name} stands twice", DUPLICATE)
+                fault = Fault(f"{name} occurs twice", DUPLICATE)
                 assembly.rejects.add(self.file, int(lines[row]), name, fault)
             if len(again):
                 kept = np.delete(np.arange(len(ids)), again)

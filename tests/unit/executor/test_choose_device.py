@@ -54,7 +54,7 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["cpu", "CPU"])
 def test_the_cpu_is_asked_for(text: str) -> None:
-    assert choose(counting(1e12), text, GRAPH).why == "asked for"
+    assert choose(counting(1e12), text, GRAPH).why == "requested"
 
 
 def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(

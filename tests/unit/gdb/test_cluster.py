@@ -360,6 +360,6 @@ def test_dask_shares_it(store: Path) -> None:
 def test_explain_says_who_works(store: Path) -> None:
     query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
     with gdb.connect(store, read_only=True) as db:
-        assert "cluster: not asked" in db.explain(query, on=Inline())
+        assert "cluster: not used" in db.explain(query, on=Inline())
         assert "cluster: 7 workers" in db.explain(query, on=Cluster(Inline(), 7, least=0.0))
         assert "cluster" not in db.explain(query)

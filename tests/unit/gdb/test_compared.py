@@ -231,7 +231,7 @@ def test_what_the_tail_compares(db: Database, text: str) -> None:
 
 
 def test_one_plan_serves_all_windows(db: Database) -> None:
-    """A comparison that stands twice as well; and not one that the plan cannot hold."""
+    """A comparison that occurs twice as well; and not one that the plan cannot hold."""
     text = "MATCH (a)-[e]->(b)-[f]->(c) WHERE f.i - e.i <= $w AND f.i - e.i <= $w RETURN count(*)"
     found = {}
     for w in (1, 0, 5, -3, 1, 2**63 - 1, 1):

@@ -120,7 +120,7 @@ def test_copy_refuses_other_ends(pattern: str, reason: str) -> None:
 
 
 def test_copy_takes_ends_once() -> None:
-    with gdb.connect() as db, pytest.raises(GdbError, match="ends stand in the pattern and in"):
+    with gdb.connect() as db, pytest.raises(GdbError, match="ends are in the pattern and in"):
         db.execute("COPY (:A)-[:T]->(:B) FROM 'k.csv' OPTIONS {ends: ['A', 'B']}")
 
 
