@@ -4,7 +4,7 @@
 
 The questions are those of `large_patterns.py` (rows with a LIMIT, and counts) and those of `gpu.py`. Seconds are those
 of `db.execute`, on the CPU, on a GPU and with "auto": the *first* time, with planning, nothing of the graph lying on
-the device; and *again*, after the same was asked many times on that device (where it gets a kernel of its own, once
+the device; and *again*, after the same query ran many times on that device (where it gets a kernel of its own, once
 that is compiled). The regret is the time of "auto" over that of the better device in the same state. Questions that
 neither device ends within the limit are left out. --raw writes what the choice knows of each query beside the times,
 as JSON. The exit code is 1 if devices disagree about an answer, 2 if there is nothing to measure on.
@@ -89,7 +89,7 @@ def forget() -> None:
 
 
 class Asker:
-    """Asks one question in every state; each device gets a text of its own, so that none is planned before."""
+    """Runs one query in every state; each device gets a text of its own, so that none is planned before."""
 
     def __init__(self, db: gdb.Database, group: str, name: str, text: str, limit: float) -> None:
         self.db, self.limit = db, limit
@@ -127,7 +127,7 @@ class Asker:
         return self.asked
 
     def again(self, device: str) -> float:
-        """Seconds of a run when it has been asked many times: the median of several where they are short."""
+        """Seconds of a run after many others: the median of several where they are short."""
         begin, runs = time.perf_counter(), 0
         while runs < MANY and time.perf_counter() - begin < self.limit:
             self.once(device)
@@ -233,7 +233,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Ask, print."""
+    """Run the queries and print the table."""
     arguments = arguments_of(line)
     missing = absence()
     if missing is not None:

@@ -2,7 +2,7 @@
 
     python benchmarks/clauses.py [--nodes 100000] [--relationships 1000000] [--runs 3] [--limit 60] [--save]
 
-On a random graph, which is made here, each query is asked of gdb over columns (as `execute` chooses), of gdb over rows
+On a random graph, which is made here, each query runs in gdb over columns (as `execute` chooses), in gdb over rows
 (as it does where columns cannot), and as SQL of DuckDB over a table of pairs. The exit code is 1 if answers differ; of
 LIMIT only the number of rows is compared. Times are processor time of all threads. What takes longer than the limit
 over rows is left out.
@@ -156,7 +156,7 @@ def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] |
 
 
 def main(line: list[str] | None = None) -> int:
-    """Make the graph, ask, print."""
+    """Make the graph, run the queries, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--nodes", type=int, default=100_000, help="(default: 100,000)")

@@ -35,7 +35,7 @@ WARM_UP = "MATCH DIFFERENT NODES (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A pattern, its published count (None: nobody finished) and milliseconds by system (None: stopped)."""
+    """A pattern, its published count (None: no system finished) and milliseconds by system (None: stopped)."""
 
     pattern: patterns.Pattern
     count: int | None

@@ -39,7 +39,7 @@ def measure(
         return count, result.summary.kernel_seconds * 1e3, whole
 
     begin = time.perf_counter()
-    for _ in range(1 + WARM_UPS):  # after the first a query may ask for its own kernel
+    for _ in range(1 + WARM_UPS):  # after the first, a query may get its own kernel
         once()
     while time.perf_counter() - begin < WARM_UP:
         once()

@@ -61,17 +61,17 @@ from index_layouts import (
 )
 from peers.report import figures
 
-LOOKUPS = 1 << 26  # of one timed launch: a smaller question is asked several times over
+LOOKUPS = 1 << 26  # of one timed launch: a smaller set of look-ups runs several times
 WARP_CHUNKS, WARP_CHUNK = 8, 8192  # lookups that a single warp is timed with
 DIGEST_CHUNK = 4096
 
 
-# ---- what is asked -------------------------------------------------------------------------------
+# ---- look-ups ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookups:
-    """What is asked: for each ELP a range of `vids`, u32[n]. bounds : i64[elps, 2]."""
+    """The look-ups: for each ELP a range of `vids`, u32[n]. bounds : i64[elps, 2]."""
 
     asked: str
     order: str
@@ -93,7 +93,7 @@ class Lookups:
 
 
 def questions(parts: list[Adjacency], vertices: int) -> Iterator[Lookups]:
-    """The vids that have a row in each ELP, ascending, at random, and as they stand in the ELP's neighbour lists; all
+    """The vids that have a row in each ELP, ascending, at random, and in the order of the ELP's neighbour lists; all
     vids of the graph in each ELP."""
     rng = np.random.default_rng(1)
     own = [part.vids() for part in parts]

@@ -108,7 +108,7 @@ def save(title: str, body: str, *distributions: str) -> None:
     Parameters
     ----------
     title : the section's heading, which is also what finds it again.
-    body : Markdown below the line that tells date, machine and versions.
+    body : Markdown below the line of date, machine and versions.
     distributions : whose versions matter to these numbers, beside Python's.
     """
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

@@ -195,7 +195,7 @@ def overhead(
 
 
 def memory(task: Task, number: int) -> tuple[int, int]:
-    """Bytes that so many tasks, none of which has run, take in client and scheduler; and of one that is sent."""
+    """Bytes that so many tasks take before they run, in client and scheduler; and of one that is sent."""
     distributed: Any = import_module("distributed")
     cloudpickle: Any = import_module("cloudpickle")
     with (
@@ -237,7 +237,7 @@ def played(units: list[Unit], costs: Costs) -> str:
 def killed(
     db: gdb.Database, arguments: argparse.Namespace, folder: Path, runs: int, victims: int
 ) -> tuple[str, int]:
-    """Runs in each of which so many workers are killed at a random moment; how many answers differed, or in how many
+    """Runs that lose so many workers, killed at a random moment; how many answers differed, or in how many
     more than a task for each of them was lost."""
     count = int(str(db.execute(COUNTED, device="cpu").scalar()))
     rows = sorted_rows(db.execute(LISTED, device="cpu"))
@@ -293,7 +293,7 @@ def killed(
 
 
 def ready(local: Any, dead: set[int]) -> None:
-    """Wait until all workers are there again, none of which is one of the dead."""
+    """Wait until there are as many workers as before, without the dead ones."""
     end = time.monotonic() + 120
     while True:
         nannies = list(local.workers.values())

@@ -176,12 +176,12 @@ def rows(
 
 
 def _cell(row: Row, column: str) -> str:
-    """A cell; where nothing was asked again, why not, from the column of the first time."""
+    """A cell; where nothing ran again, why not, from the column of the first time."""
     return row[column] if row[column] != "-" else row.get(column.replace("again", "first"), "-")
 
 
 def systems(subject: str, column: str, unit: str, more: bool = False) -> Maker:
-    """A table with a row for each system, of which the first is ours."""
+    """A table with a row for each system; the first is ours."""
 
     def lines(section: Section) -> Iterator[Line | None]:
         first, *table = section.tables()[0]

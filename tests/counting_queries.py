@@ -1,4 +1,4 @@
-"""Random queries of several clauses over the graphs of `tests.chain_queries` that ask of many elements no more than how
+"""Random queries of several clauses over the graphs of `tests.chain_queries` that need of many elements only how
 many there are."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import random
 
 
 class Counts:
-    """A random query that asks of many elements no more than how many there are: what is counted and not listed.
+    """A random query that needs of many elements no more than how many there are: what is counted and not listed.
 
     walks : whether some relationships are of variable length.
     """

@@ -29,7 +29,7 @@ _UNARY = (
 
 
 _PAIRED = {"Int", "Float", "String", "Bool", "Date", "Length", "Ints"}
-"""The labels of which each is paired with each; the others only with themselves."""
+"""The labels that are paired with one another; the others only with themselves."""
 
 
 @pytest.mark.parametrize("text", _UNARY)

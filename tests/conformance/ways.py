@@ -72,7 +72,7 @@ def columns() -> Iterator[None]:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether nobody can tell the values apart."""
+    """Whether no query distinguishes the values."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float) and isinstance(other, float):

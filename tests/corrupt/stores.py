@@ -1,4 +1,4 @@
-"""The stores that are damaged, and everything that they are asked.
+"""The stores that are damaged, and all queries that run on them.
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two

@@ -24,7 +24,7 @@ from gdb.errors import (
 from gdb.storage.write import store
 from tests.corrupt import damages, sealed, stores
 
-MEMORY = 8 << 30  # nonsense must not be believed when memory is asked for
+MEMORY = 8 << 30  # nonsense must not be believed when memory is allocated
 BY_QUERIES = 50  # one of so many that no checksum fits is tried by queries too
 CLEAR = (CorruptStore, StoreVersionError, NotAStore)
 
@@ -98,7 +98,7 @@ def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
 
 
 def main(base: Path, stale: Path, work: Path, seed: int) -> None:
-    store.PATIENCE = ()  # nobody writes meanwhile
+    store.PATIENCE = ()  # no process writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tried = damages.all_damages(base, stale, seed)
     with gdb.connect(base, read_only=True) as db:

@@ -173,7 +173,7 @@ def _version(folder: Path, expected: dict[int, Content]) -> int:
         raise
     try:
         version = _checked(store.snapshot(), expected)
-        _takes_a_commit(store)  # nobody reads the old snapshot any more, so its files must go
+        _takes_a_commit(store)  # the old snapshot is closed, so its files must go
         return version
     finally:
         store.close()
@@ -207,6 +207,6 @@ def _new(folder: Path) -> None:
 
 
 def sites(tape: Tape) -> list[str]:
-    """Where the recorded program asked for an fsync, in order, each once."""
+    """Where the recorded program called fsync, in order, each once."""
     found = (op.site for op in tape.operations[tape.began :] if isinstance(op, Synced))
     return list(dict.fromkeys(found))

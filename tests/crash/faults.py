@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def lost(self) -> bool:
-        """A commit that was told is not there, or nothing is."""
+        """An acknowledged commit is missing, or everything is."""
         return self.found is None or (self.acknowledged and self.found != 1)
 
     @property
@@ -98,7 +98,7 @@ def make_small() -> None:
 def _commit_in_child(
     folder: Path, prepare: Callable[[], object], report: socket.socket, *, again: bool
 ) -> None:
-    """Write generation 1 and tell what happened, and whether the store can be used `again`; never returns."""
+    """Write generation 1 and report what happened, and whether the store can be used `again`; never returns."""
     told: dict[str, object] = {"acknowledged": False, "error": "", "clear": True, "again": ""}
     store: Store | None = None
     disarm = prepare()
@@ -350,7 +350,7 @@ def straced(folder: Path, kind: str, call: str, *, step: int = 1) -> Iterator[Ou
 
 
 def filled(disk: Path, *, step: int = 1) -> Iterator[Outcome]:
-    """A commit on a disk (small, and of nobody else) with 0, 1, 2, ... pages free, until there is room for it."""
+    """A commit on a disk (small, exclusively owned) with 0, 1, 2, ... pages free, until there is room for it."""
     page, folder, filler = os.sysconf("SC_PAGE_SIZE"), disk / "s", disk / "filler"
     for pages in range(0, MOST, step):
         filler.unlink(missing_ok=True)

@@ -29,13 +29,13 @@ from gdb.storage.graph.partitions import Partitions
 from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
 
 LOOKS = 25  # before the database is opened anew
-MOST = 5  # faults that are told
+MOST = 5  # faults that are reported
 ENOUGH_LOOKS, ENOUGH_VERSIONS = 30, 10  # before what a reader says means anything
 
 
 @dataclass(slots=True)
 class Report:
-    """What a reader saw. versions : different ones; violations : how many, the first of which are told in `faults`."""
+    """What a reader saw. versions : different ones; violations : how many; the first ones are in `faults`."""
 
     looks: int = 0
     versions: int = 0

@@ -187,7 +187,7 @@ MISSED = (
     Fsync("new_folder.new_folder: protects the names in it", "an export"),
     Fsync("new_folder.new_folder: protects the new name", "a backup"),
 )
-# `new_folder` syncs every file once more, whoever wrote it. This one is there to hear of a failing disk.
+# `new_folder` syncs every file once more. This one detects a failing disk.
 SPARE = "backup._copy: protects the segment's bytes"
 
 
@@ -260,7 +260,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
 def test_going_on_where_another_writer_stopped_would_be_seen(
     root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # what a killed one wrote last and did not sync may be lost, and then what stands behind it with it
+    # what a killed one wrote last and did not sync may be lost, and then what follows it as well
     opened = Store._opened
 
     def and_own(store: Store, file: Growing) -> Snapshot:

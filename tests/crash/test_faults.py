@@ -55,7 +55,7 @@ def test_a_call_that_the_kernel_fails(folder: Path, call: str, kind: str) -> Non
 
 
 def test_a_lock_that_fails(folder: Path) -> None:
-    # The last two calls are those of the sweep: the commit was made, and is told.
+    # The last two calls are those of the sweep: the commit was made, and is reported.
     found = list(faults.patched(folder / "s", "EIO", call="flock"))
     assert not bad(found)
     assert [outcome.acknowledged for outcome in found][-2:] == [True, True]

@@ -60,7 +60,7 @@ def content(snapshot: Snapshot) -> Content:
 
 
 def graph(number: int, vertices: int = 12) -> GraphTables:
-    """A small graph that tells its number in every part of it."""
+    """A small graph with its number in every part of it."""
     rng = np.random.default_rng(number)
     names = [f"{number}-{k}" for k in range(vertices)]
     ends = rng.integers(0, vertices, (4, 3 * vertices))

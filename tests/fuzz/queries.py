@@ -1,6 +1,6 @@
 """Queries at random, from a grammar over a small graph.
 
-The grammar knows the variables that stand before a clause and what they are, so that most of its queries run; that a
+The grammar knows the variables before a clause and what they are, so that most of its queries run; that a
 query is refused is no failure. All randomness comes from the `Random` that is given.
 """
 

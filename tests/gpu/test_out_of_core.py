@@ -1,4 +1,4 @@
-"""Graphs of which only a part lies in device memory: the same answers as with the whole, from any part; accounts,
+"""Graphs that lie in device memory in part: the same answers as with the whole, from any part; accounts,
 eviction, and what is refused."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Queries that want all memory and all time, each under a budget: an answer or a clear error, soon, in little memory.
 
 python -m tests.hostile.queries --number 1000: prints a table of the kinds of queries, and every one that failed. The
-program's limits are those of the issue: 256 MB and 2 s asked for, 512 MB more than at the start and 3 s taken.
+program's limits are those of the issue: 256 MB and 2 s as limits, 512 MB more than at the start and 3 s taken.
 """
 
 from __future__ import annotations

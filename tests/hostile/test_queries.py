@@ -18,7 +18,7 @@ def db() -> Iterator[Database]:
 
 @pytest.mark.parametrize("kind", sorted(set(queries.KINDS) - {"wide"}))
 def test_a_hostile_query_ends(db: Database, kind: str, tmp_path: Path) -> None:
-    """Over rows and as chosen, with a little time; the bounds are many times what is asked for."""
+    """Over rows and as chosen, with a little time; the bounds are many times the limits."""
     names, ways = [*queries.KINDS], len(queries.WAYS)
     first = names.index(kind)
     for seed in (first, first + len(names) * (ways + 1)):

@@ -65,7 +65,7 @@ def run(workers: int = 0, way: Way = "chosen", each: int = 1) -> list[Outcome]:
     """Run all, in file order. workers : processes; 0 for one on each core, 1 for this one. way : that queries go.
     each : of so many scenarios that follow one another, one.
 
-    Every worker takes each `workers`-th scenario: the slow ones stand together in the files.
+    Every worker takes each `workers`-th scenario: the slow ones are neighbours in the files.
     """
     many = workers or len(os.sched_getaffinity(0))
     if many == 1:

@@ -1,4 +1,4 @@
-"""tests/queries/mistakes.txt: what newcomers get wrong is told with its place, its cause and its cure."""
+"""tests/queries/mistakes.txt: mistakes of newcomers are reported with their place, cause and cure."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ DUCKDB = duckdb.connect()
 
 
 def texts_in(node: ast.expr, constants: dict[str, str]) -> Iterator[str]:
-    """The texts that an expression is composed of: those in it, and those that its names stand for."""
+    """The texts that an expression is composed of: those in it, and those that its names mean."""
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             yield part.value
@@ -161,7 +161,7 @@ def test_words_of_sql_are_names() -> None:
 
 
 def test_a_tree_is_written_again_as_it_was() -> None:
-    """The generator changes nothing, and a node may stand in several places."""
+    """The generator changes nothing, and a node may occur in several places."""
     column = column_of("c0")
     inner = select(
         [column, aliased(sql.call("f", column), "o1")], "t", where=[sql.is_there(column)]

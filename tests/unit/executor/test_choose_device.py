@@ -39,7 +39,7 @@ GRAPH = complete(30)
 
 
 def counting(steps: float | None) -> Plan:
-    """A plan that counts triangles, of which so many steps are expected."""
+    """A plan that counts triangles in so many expected steps."""
     made = planner.plan(question(TRIANGLE), GRAPH, counting=True)
     return replace(made, notes=replace(made.notes, steps=steps), stages={}, runs=Runs())
 

@@ -1,4 +1,4 @@
-"""Distinct values, wanted columns and other candidates: what a run is asked for besides all rows of its plan."""
+"""Distinct values, wanted columns and other candidates: what a run can return besides all rows of its plan."""
 
 from __future__ import annotations
 

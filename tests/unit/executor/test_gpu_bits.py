@@ -1,4 +1,4 @@
-"""Which nests a GPU counts in bits over a neighbourhood, and what their kernels are told."""
+"""Nests that a GPU counts in bits over a neighbourhood, and the tables of their kernels."""
 
 from __future__ import annotations
 

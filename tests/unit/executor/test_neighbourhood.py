@@ -77,7 +77,9 @@ NEAR_CLIQUES: dict[str, Pairs] = {
     "5-clique less one": clique(5, (3, 4)),
     "6-clique less one": clique(6, (0, 5)),
     "6-clique less two": clique(6, (0, 5), (1, 4)),
-    "6-clique less three": clique(6, (0, 5), (1, 4), (2, 3)),  # octahedron: nobody is next to all
+    "6-clique less three": clique(
+        6, (0, 5), (1, 4), (2, 3)
+    ),  # octahedron: no vertex is next to all
     "6-clique less a triangle": clique(6, (3, 4), (4, 5), (3, 5)),
     "7-clique less four": clique(7, (0, 4), (1, 4), (3, 5), (3, 6)),  # some loops are outside
     "two 4-cliques": (*clique(4), (1, 4), (2, 4), (3, 4), (1, 5), (2, 5), (4, 5)),

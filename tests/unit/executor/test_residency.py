@@ -232,7 +232,7 @@ def test_stages_of_one_device_never_put_out_those_of_another(
 
 
 def test_stages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight threads that ask one query leave eight stages; the oldest of them go."""
+    """Eight threads that run one query leave eight stages; the oldest of them go."""
     monkeypatch.setattr(memory, "MOST_KEPT", 100)
     kept, lists = memory.Kept(), ([], [])  # type: tuple[memory.Kept, tuple[list[object], list[object]]]
     stages = [np.zeros(1) for _ in range(4)]

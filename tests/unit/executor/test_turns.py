@@ -139,7 +139,7 @@ CYCLES = 40
 
 
 def barren(width: int) -> tuple[Plan, SmallGraph]:
-    """Cycles of five, of which there are none among the first 4 * width vertices: only of four, very many."""
+    """Cycles of five, none among the first 4 * width vertices: only of four, very many."""
     edges = [
         ("R", layer * width + a, (layer + 1) % 4 * width + b)
         for layer in range(4)

@@ -183,7 +183,7 @@ def _dense() -> Question:
 
 
 def test_a_walk_without_end_is_stopped() -> None:
-    """10^32 paths: whoever looks between launches stops it, also where nothing is given out."""
+    """10^32 paths: a look between launches stops it, also where nothing is given out."""
     stop = threading.Event()
     looks = 0
 

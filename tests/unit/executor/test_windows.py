@@ -1,4 +1,4 @@
-"""Rows in the order of a value, of which windows are walked: the same embeddings as without, whatever the pattern."""
+"""Rows in the order of a value, walked by windows: the same embeddings as without, whatever the pattern."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_every_edge_but_the_first_has_a_window(shape: str, many: int, counted: i
     assert windows_of(nest_of(*chain(shape), off="windows")) == 0
     last = nest.levels[-1]
     assert isinstance(last, EdgeLevel)
-    assert last.windows  # the vertex it leads to is not asked for
+    assert last.windows  # the vertex it leads to is not wanted
     assert nest.loops == len(nest.levels) - counted  # and edges are counted, not walked
     assert not last.differs  # what comes later is another edge
 

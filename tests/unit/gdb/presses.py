@@ -39,7 +39,7 @@ def ctrl_c(db: Database) -> None:
 
 
 def lost_ctrl_c() -> None:
-    """Ctrl-C of which a wait of the main thread does not learn, as of one that came just before the wait began; called
+    """Ctrl-C that a wait of the main thread does not notice, as one that came just before the wait began; called
     in another thread, while the main one begins to wait."""
     main = threading.main_thread().ident
     assert main is not None

@@ -205,7 +205,7 @@ def test_a_shortest_path_shares_no_relationship_in_either_order(ways: Ways, text
 
 
 def test_a_condition_of_every_step_is_one_of_the_walk(ways: Ways) -> None:
-    """Of a graph with 10^12 trails, of which three have the wanted relationships only."""
+    """Of a graph with 10^12 trails; only three have just the wanted relationships."""
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute(
         "MATCH (a:N), (b:N) CREATE (a)-[:E {w: CASE WHEN b.k = a.k + 1 THEN 1 END}]->(b)"
@@ -220,7 +220,7 @@ def test_a_condition_of_every_step_is_one_of_the_walk(ways: Ways) -> None:
 def test_distinct_ends_are_searched_and_not_listed(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a graph with 10^12 trails: nobody could list them."""
+    """Of a graph with 10^12 trails: too many to list."""
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for name in ("measured", "tallied", "listed", "numbered"):
@@ -288,7 +288,7 @@ def _imported(db: Database) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths in queries that count what nobody lists, or that go on for several clauses, whatever is counted."""
+    """Paths in queries that count what cannot be listed, or that go on for several clauses, whatever is counted."""
     tally: Counter[str] = Counter()
     given = {"ints": [1, 2, 5], "strs": ["a", "é"]}
     with gdb.connect() as db:

@@ -1,4 +1,4 @@
-"""The check of a query before it runs: what is refused and by which name, what is not, and what it tells of scopes."""
+"""The check of a query before it runs: what is refused and by which name, what is not, and scopes."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def columns(rng: random.Random, count: int) -> dict[str, Column]:
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    """Fourteen nodes of two labels, of which one lacks some keys; two types of relationships, parallel and loops."""
+    """Fourteen nodes of two labels, one without some keys; two types of relationships, parallel and loops."""
     rng = random.Random(11)
     nodes = [("A",), ("B",)]
     tables = tuple(
@@ -119,7 +119,7 @@ def condition(rng: random.Random) -> tuple[str, list[Value]]:
 
 
 def question(rng: random.Random) -> tuple[str, list[dict[str, Value]]]:
-    """A query, and parameters for each time that it is asked."""
+    """A query, and parameters for each of its runs."""
     found = [condition(rng) for _ in range(rng.choice([1, 1, 2]))]
     parts, every = [], [{}, {}, {}, {}]
     for k, (text, values) in enumerate(found):
@@ -142,7 +142,7 @@ def answer(db: Database, text: str, parameters: dict[str, Value], device: str) -
 
 
 def agree(got: object, want: object, text: str) -> None:
-    """What one condition refuses, another need not be asked of."""
+    """What one condition refuses, another need not test."""
     assert got == want or (" AND " in text and "an error" in (got, want)), text
 
 

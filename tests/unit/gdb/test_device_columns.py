@@ -1,4 +1,4 @@
-"""Columns that stay on a GPU: what may be asked for, and which ids they hold; NumPy arrays stand for those of a GPU."""
+"""Columns that stay on a GPU: what may be requested, and which ids they hold; NumPy arrays replace those of a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops early: LIMIT fills from the first rows that are found, EXISTS { } asks for no second embedding, and a
+"""What stops early: LIMIT fills from the first rows that are found, EXISTS { } needs no second embedding, and a
 MATCH starts from the rows before it."""
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def star() -> Iterator[Database]:
-    """A hub with many leaves, each of which has two of its own; one leaf has the label Odd."""
+    """A hub with many leaves, which have two each of their own; one leaf has the label Odd."""
     with gdb.connect() as db:
         db.execute(
             f"CREATE (h:Hub) WITH h UNWIND range(1, {LEAVES}) AS i"
@@ -100,7 +100,7 @@ NOT_FILLED = [
 
 @pytest.mark.parametrize("text", NOT_FILLED)
 def test_limit_leaves_nothing_out(star: Database, way: str, text: str) -> None:
-    """What sorts, groups, or asks whether there is none, sees all rows."""
+    """What sorts, groups, or tests whether there is none, sees all rows."""
     found = star.execute(text).fetchall()
     known = {
         "ORDER": [(LEAVES,)] * 2

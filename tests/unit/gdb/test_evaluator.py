@@ -283,7 +283,7 @@ def test_conditions():
 
 
 class Friends:
-    """Answers every pattern and query with the same rows, and keeps what it was asked."""
+    """Answers every pattern and query with the same rows, and keeps its arguments."""
 
     def __init__(self, *names):
         self.found = [{"b": NodeValue(0, properties={"name": name})} for name in names]

@@ -1,4 +1,4 @@
-"""Ctrl-C during work stops the work first, then tells the caller."""
+"""Ctrl-C during work stops the work first, then raises in the caller."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_our_handler_put_back_by_the_program_swallows_nothing() -> None:
 
 
 def test_work_inside_of_work_stops_with_it() -> None:
-    """A procedure asks its database, with an event of its own."""
+    """A procedure queries its database, with an event of its own."""
     work, outer, inner = Work(), Cancel(), Cancel()
 
     def asks() -> bool:

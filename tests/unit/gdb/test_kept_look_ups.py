@@ -15,7 +15,7 @@ COUNT = 400
 
 @pytest.fixture
 def db() -> gdb.Database:
-    """A ring of R over the nodes, compacted, of which each statement below looks up few."""
+    """A ring of R over the nodes, compacted, where each statement below looks up few."""
     db = gdb.connect()
     ids = np.arange(COUNT)
     with db.transaction() as tx:

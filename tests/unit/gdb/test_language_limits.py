@@ -23,7 +23,7 @@ def asked(text: str) -> None:
 
 
 def answer(text: str) -> str:
-    """What a query is told: nothing, or an error of ours."""
+    """The outcome of a query: nothing, or an error of ours."""
     try:
         asked(text)
     except GdbError as error:

@@ -216,7 +216,7 @@ def test_what_was_created_is_created(db: gdb.Database) -> None:
 
 
 def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an operator asks of its rows is found without looking at all that follow it."""
+    """What an operator needs of its rows is found without looking at all that follow it."""
     looked = 0
     mentioned = demand.mentioned
 

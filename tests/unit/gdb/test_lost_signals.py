@@ -341,7 +341,7 @@ def test_a_transaction_that_waits_for_another_one() -> None:
 
     with Writer(db, press), pytest.raises(KeyboardInterrupt), db.transaction():
         pytest.fail("two write at once")
-    with db.transaction() as tx:  # nobody has the lock
+    with db.transaction() as tx:  # the lock is free
         tx.add_nodes("N", [1])
     assert db.stats().vertices == 1
 

@@ -153,7 +153,7 @@ def test_others_run_clause_by_clause(db: Database, text: str) -> None:
 
 @pytest.mark.parametrize("test", ["", "NOT ", "NOT NOT "])
 def test_a_kept_statement_keeps_what_it_asks_of_edges(db: Database, test: str) -> None:
-    """Other values of a parameter, whose condition stands beside one on the edges of the same node."""
+    """Other values of a parameter, whose condition is next to one on the edges of the same node."""
     text = (
         f"MATCH (a)-[:U]-(b) WHERE a.x >= $x AND {test}(a)-[:S]->(:B) AND a.y < b.y RETURN count(*)"
     )

@@ -52,7 +52,7 @@ BUILT = {
         "Filter a > 2",
         "Project a",
     ],
-    # what is asked of the rows before is passed on
+    # the demand on the rows before is passed on
     "MATCH (a) WITH a.x AS x LIMIT 5 WHERE a.y > x RETURN x": [
         "MATCH (a)",
         "Project a.x AS x, a",

@@ -86,7 +86,7 @@ def test_nothing_of_a_delta_is_left_behind(
     for k in range(5):
         with db.transaction() as tx:
             tx.add_nodes("P", [f"n{k}"])
-        gc.collect()  # snapshots that nobody needs
+        gc.collect()  # unused snapshots
     _, manifest = read(db._store.files)
     assert len(manifest.files) == 2
     found = {p.name for p in (tmp_path / "s.gdb").glob("seg-*")}

@@ -143,4 +143,4 @@ def test_a_query_inside_of_another_has_its_own() -> None:
         assert (inner.bytes_read, outer.bytes_read) == (800, 0)
         usage.read(array, array)
         assert outer.bytes_read == 800
-    usage.read(array)  # nobody asks
+    usage.read(array)  # without a query

@@ -49,7 +49,7 @@ def add(store: Store, number: int) -> None:
 
 
 class Reader:
-    """Another process with a Database `d`, which does what it is told."""
+    """Another process with a Database `d`, which runs what is sent to it."""
 
     def __init__(self, folder: Path, *command: str, read_only: bool = True) -> None:
         program = (

@@ -1,4 +1,4 @@
-"""What is wrong with an input is told with file, line, text, reason and cure, and the store stays as it was."""
+"""What is wrong with an input is reported with file, line, text, reason and cure, and the store stays as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of integers, which are read as numbers at once: the same graph as from their text, whatever stands in them."""
+"""Files of integers, which are read as numbers at once: the same graph as from their text, whatever they hold."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_what_comes_in_blocks_is_packed_alike(size: int) -> None:
 
 
 class Fenced:
-    """Memory with a page behind it that nobody may touch: whoever reads beyond it crashes."""
+    """Memory with a protected page behind it: a read beyond it crashes."""
 
     def __init__(self, size: int) -> None:
         page = mmap.PAGESIZE
@@ -225,7 +225,7 @@ def test_numbers_that_are_nonsense_are_refused_and_touch_nothing_else(item: int)
             except Unreadable:
                 refused += 1
     assert refused > 1000
-    assert kept > 10  # other numbers: the checks of what they stand for come behind
+    assert kept > 10  # other numbers: the checks of what they mean follow
 
 
 @pytest.mark.parametrize(("rows", "span"), [(1, 5), (300, 4000), (9000, 60_000)])
