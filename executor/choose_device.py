@@ -122,7 +122,7 @@ def shown(
 
 
 def _named(name: str) -> Choice:
-    from .gpu.device import require
+    from .gpu.device import require  # here: only runs that name a GPU need it
 
     choice = Choice(name if ":" in name else "cuda:0", "requested")
     for ordinal in choice.ordinals:
@@ -146,7 +146,7 @@ def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None)
             "" if runs else f"{_words(cpu)} there, less than it takes to begin with a GPU",
             guard,
         )
-    from .gpu.device import absence
+    from .gpu.device import absence  # here: short runs never look for a GPU
 
     missing = absence()
     if missing is not None:
@@ -168,7 +168,7 @@ def cuda_begun() -> bool:
     """Whether this process has used a GPU: else to begin takes longer than most queries."""
     if "gdb.executor.gpu.device" not in sys.modules:
         return False
-    from .gpu.device import was_queried
+    from .gpu.device import was_queried  # here: short runs never look for a GPU
 
     return was_queried()
 
@@ -202,7 +202,7 @@ def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
 
 
 def _threads(prepared: Prepared, work: Work) -> int:
-    from .cpu.launch import threads_of
+    from .cpu.launch import threads_of  # here: it loads the kernel
 
     return threads_of(prepared, cores(), work.steps)
 
@@ -222,7 +222,7 @@ def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
 def _first_gpu(plan: Plan, graph: GraphSource, work: Work, gpu_memory: int | None) -> float:
     """Seconds of a run on it, with what it has to wait for before. What has no room in its memory comes through the
     link in every run."""
-    from .gpu.device import multiprocessors
+    from .gpu.device import multiprocessors  # here: only where there is a GPU
     from .gpu.placing import missing_bytes
 
     prepared = stage(plan, graph)
@@ -245,7 +245,7 @@ def _guard(
     late = 0.0 if cuda_begun() else BEGIN
 
     def there(whole: float) -> float | None:
-        from .gpu.device import absence
+        from .gpu.device import absence  # here: short runs never look for a GPU
 
         if absence() is not None:
             return None

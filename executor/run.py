@@ -88,7 +88,7 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Binding
         watch.parts = len(terms)
         shared: dict[int, int] = {}
         if options.on is not None:
-            from .cluster import cluster
+            from .cluster import cluster  # here: of two backends and a cluster, a run needs one
 
             shared = cluster.counts([term for _, term in terms], graph, options, watch, bindings)
         here: list[tuple[int, Prepared]] = []
@@ -128,7 +128,7 @@ def _elsewhere(
     """The answers of other processes to a plan by itself; None where it is run here. To be closed."""
     if options.on is None or watch.limit is not None:
         return None
-    from .cluster import cluster
+    from .cluster import cluster  # here: only runs on a cluster need it
 
     seconds = cluster.shares([plan], graph, options.on, bindings)
     if seconds == [None]:
@@ -194,7 +194,7 @@ def tallies(
             return total
         prepared = stage(plan, graph, bindings, windows=choice.windows)
         if choice.device == "cpu":
-            from .cpu import launch as cpu
+            from .cpu import launch as cpu  # here: a run needs one backend
 
             _profile(plan, prepared, options, watch)
             return cpu.tallies(prepared, watch, budget, options.threads)
@@ -380,7 +380,7 @@ def _deliver(
         return
     prepared = stage(plan, graph, bindings, windows=choice.windows)
     if choice.device == "cpu":
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: a run needs one backend
 
         _profile(plan, prepared, options, watch)
         cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
@@ -456,7 +456,7 @@ def count_distinct(
         prepared = stage(plan, graph, bindings)
         if choice.device != "cpu":
             return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: it loads the kernel
 
         _profile(plan, prepared, options, watch)
         return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
@@ -481,7 +481,7 @@ def _distinct(
     budget: Budget,
 ) -> U32:
     if choice.device == "cpu":
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: a run needs one backend
 
         _profile(plan, prepared, options, watch)
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)

@@ -56,7 +56,7 @@ def _without_frames(magic: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(magic)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        from gdb.api.boundary import keeps_frames
+        from gdb.api.boundary import keeps_frames  # here: only errors come here
 
         try:
             return magic(*args, **kwargs)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from gdb.answer.drawing.drawing import checked_path
+from gdb.answer.table import table
 from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
@@ -143,8 +144,6 @@ def _schema(session: Session, argument: str) -> None:
     )
     session.say(str(schema))
     if joined:
-        from gdb.answer.table import table
-
         rows = [("".join(row[:3]), row[3]) for row in joined]
         session.say("\n".join(["", *table(("joins", "count"), rows, session.places())]))
 
@@ -156,8 +155,6 @@ def _end(kind: tuple[tuple[str, ...], str]) -> str:
 
 @command(".stats", "Show the size of the store and of each of its partitions.")
 def _stats(session: Session, argument: str) -> None:
-    from gdb.answer.table import table
-
     stats = session.db.stats()
     session.say(
         f"version {stats.version}: {stats.vertices:,} nodes, {stats.edges:,} relationships,"
@@ -303,7 +300,7 @@ def _one_file(argument: str, word: str) -> str:
 
 @command(".read", "Run the statements of a file.", argument="FILE", takes_files=True)
 def _read(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle: scripts run commands
 
     scripts.read(session, _one_file(argument, ".read"))
 
@@ -341,14 +338,14 @@ def _queries(session: Session, argument: str) -> None:
 
 @command(".run", "Run a saved query.", argument="NAME")
 def _run(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle, as above
 
     scripts.read(session, str(saved_queries.file_of(argument)))
 
 
 @command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
 def _edit(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle, as above
 
     scripts.run(session, all_of(saved_queries.edit_text(session.typed)))
 

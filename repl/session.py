@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
 from gdb.answer.table import printable
-from gdb.errors import ArgumentProblem, InternalError, QueryWarning
+from gdb.errors import ArgumentProblem, Cancelled, InternalError, QueryWarning
 from gdb.records import dataclass, field
 
 from .format import Format, lines
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gdb.answer.summary import Summary
     from gdb.api.database import Database
     from gdb.api.transaction import Transaction
-    from gdb.errors import Cancelled
     from gdb.run.stream import Stream
 
 _PLAN = re.compile(r"(?:EXPLAIN|PROFILE)\b", re.IGNORECASE)
@@ -143,7 +142,7 @@ class Session:
         with ticker:
             shown = chain([*islice(shown, 1)], shown)
         if self.pager and self.out.isatty():
-            from .pager import page_lines
+            from .pager import page_lines  # here: only for long answers at a terminal
 
             page_lines(shown)
             return
@@ -276,12 +275,10 @@ def _counted(count: int, hidden: int) -> str:
 
 
 def _cancelled(rows: Stream | Result) -> Cancelled:
-    from gdb.run.stream import Stream
+    from gdb.run.stream import Stream  # here: only on Ctrl-C
 
     if isinstance(rows, Stream):
         return rows.cancelled()
-    from gdb.errors import Cancelled
-
     return Cancelled("the rest of the rows was cancelled; the transaction is still open.")
 
 

@@ -183,7 +183,7 @@ def _done(
         rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
 
     if ordinals is None:
-        from ..cpu import launch as cpu
+        from ..cpu import launch as cpu  # here: one of the backends
 
         match task.what:
             case "count":

@@ -153,7 +153,7 @@ def improve(
     """
     nest = verify(nest)
     if orders is not None and not nest.parts and "windows" not in switched_off:
-        from .windows import windows
+        from .windows import windows  # here: only plans that compare edges need it
 
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:

@@ -171,7 +171,7 @@ class TailResult:
         """The answer as a struct array."""
         if not isinstance(self.answer, int):
             return self.answer
-        from . import arrow
+        from . import arrow  # here: it imports nanoarrow
 
         count = arrow.int64_array(np.array([self.answer], np.int64))
         return arrow.struct_array(["o0"], [count], 1)
@@ -191,14 +191,14 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
         batches.append(Batch([columns[k] for k in tail.direct], len(run)))
     if len(batches) == 1:
         return batches[0]
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.chunks_array([batch.array for batch in batches])
 
 
 def filed_part(some: Array, shelf: Shelf) -> Array:
     """What `part` made, with its values in temporary files."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.move_to_files(some, shelf)
 
@@ -248,7 +248,7 @@ def finish(
         return TailResult(tail.outputs, with_durations(relation, tail.outputs))
     if tail.tally is not None:
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
-    from .relational import query
+    from .relational import query  # here: it imports DuckDB
 
     counted = numbers is not None and tail.numbered is not None
     sql, parameters = tail.statement(numbered=counted)
@@ -269,14 +269,14 @@ def unite_parts(parts: Sequence[Array]) -> Array:
     """The parts of one relation as one."""
     if len(parts) == 1:  # a few rows are never converted to Arrow
         return parts[0]
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
 
 
 def with_multiplicities(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
     """The relation `embeddings` with how many each of its rows represents, i64[rows]."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     children = [arrow.child(relation, k) for k in range(len(columns))]
     names = [*(ref.name for ref in columns), NUMBER]
@@ -290,7 +290,7 @@ def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
             break
     else:
         return table
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.as_durations(table, [output.durations for output in outputs])
 
@@ -298,7 +298,7 @@ def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
 def _tallied(parts: Sequence[Array], outputs: tuple[bool, ...], numbers: I64 | None) -> Array:
     """Each value of the only column of `parts`, null among them, and how often it occurs, or what its `numbers`
     add up to."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     columns = [arrow.int64_values(arrow.child(some, 0)) for some in parts]
     known = [values if valid is None else values[valid] for values, valid in columns]
@@ -336,7 +336,7 @@ def _counted(values: I64) -> tuple[I64, I64]:
 
 def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snapshot) -> Array:
     """The relation `embeddings`: one row per embedding, one field per column reference."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     gathered = [_gather_one(ref, embeddings, snapshot) for ref in columns]
     children = [arrow.column_array(c) if isinstance(c, Slice) else c for c in gathered]
@@ -379,6 +379,6 @@ def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> G
 
 
 def _nulls(length: int) -> Array:
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.null_array(length)

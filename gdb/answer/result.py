@@ -15,6 +15,7 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
+from gdb.storage.columns.model import Column
 
 if TYPE_CHECKING:
     import networkx
@@ -55,7 +56,6 @@ class Result:
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
         from gdb.executor.relational import arrow
-        from gdb.storage.columns.model import Column
 
         text = arrow.column_array(Column.from_list(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
@@ -170,7 +170,7 @@ class Result:
 
     def __repr__(self) -> str:
         """The first rows as a table, with the types of their values, and how many there are."""
-        from gdb.answer.table import table_text
+        from gdb.answer.table import table_text  # here: only a shell or a notebook prints
 
         return table_text(self)
 

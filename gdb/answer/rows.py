@@ -136,13 +136,13 @@ class ColumnAnswer:
 
     def exported(self) -> Array:
         """The columns as one Arrow array; entities become structs of their id, labels and properties."""
-        from gdb.answer.export import export_answer
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
 
         return export_answer(self._answer.outputs, self._answer.table, self._snapshot)
 
     def batches(self, size: int) -> Iterator[Array]:
         """The same as `exported`, at most `size` rows at a time."""
-        from gdb.answer.export import export_answer
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
         from gdb.executor.relational import arrow
 
         for chunk in self._answer.table.iter_chunks():
@@ -205,13 +205,13 @@ class RowAnswer:
 
     def exported(self) -> Array:
         """The columns as one Arrow array, their types inferred from the values."""
-        from gdb.answer.cells import table_of
+        from gdb.answer.cells import table_of  # here: it imports nanoarrow
 
         return table_of(self._names, self._columns(), len(self._rows))
 
     def batches(self, size: int) -> Iterator[Array]:
         """The same as `exported`, at most `size` rows at a time, all with the same types."""
-        from gdb.answer.cells import batches_of
+        from gdb.answer.cells import batches_of  # here: it imports nanoarrow
 
         return batches_of(self._names, self._columns(), len(self._rows), size)
 

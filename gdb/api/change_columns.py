@@ -213,7 +213,7 @@ def _of_column(name: str) -> str:
 
 def _fields(table: Arrow, name: str, roles: tuple[str, ...], *, values: bool) -> list[Field]:
     """What the columns of a table are, by their names, as for an import."""
-    from gdb.storage.importer.header import assume_roles, parse_header
+    from gdb.storage.importer.header import assume_roles, parse_header  # here: only headers need it
 
     edges = len(roles) > 1
     try:
@@ -256,6 +256,7 @@ def _declared(what: str, column: Column, kind: Kind | None) -> Column:
         case "int64[]", "duration[]":
             return Column("duration[]", column.values, column.offsets, column.valid)
         case "string", "any":
+            # here: only columns of any type need it
             from gdb.storage.columns.any_values import misread
 
             for row, why in misread(column.to_list()).items():

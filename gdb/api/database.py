@@ -114,6 +114,7 @@ class Database(Queries):
         memory: int | str | None = None,
         gpu_memory: int | str | None = None,
     ) -> None:
+        # here: opening a store costs its modules, `import gdb` does not
         from gdb.storage.write.store import Store
 
         own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
@@ -152,6 +153,7 @@ class Database(Queries):
         self._work.close()
         self._statements.clear()
         if self._load_failed and not self._store.closed:
+            # here: only after an import that failed
             from gdb.storage.write.failed_import import unmake
 
             unmake(self._store)
@@ -365,7 +367,7 @@ class Database(Queries):
     @contextmanager
     def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
-        from gdb.storage.write.transaction import Changes
+        from gdb.storage.write.transaction import Changes  # here: readers never need it
 
         if self._read_only:
             raise ReadOnlyError(
@@ -386,7 +388,7 @@ class Database(Queries):
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
-        from gdb.storage.write.commit import commit
+        from gdb.storage.write.commit import commit  # here: readers never need it
         from gdb.storage.write.compaction import Compactor
 
         if self._compactor is None:
@@ -407,7 +409,7 @@ class Database(Queries):
         ------
         ReadOnlyError, StoreLocked, ClosedError : the store takes no writes; raised when the block begins.
         """
-        from gdb.api.transaction import Transaction
+        from gdb.api.transaction import Transaction  # here: readers never need it
 
         statements = Statements(self._statements.cache)
 

@@ -70,7 +70,7 @@ class Queries(Closing):
     if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
 
         def __getattr__(self, name: str) -> object:
-            from gdb.api.foreign_names import no_attribute
+            from gdb.api.foreign_names import no_attribute  # here: only wrong names come here
 
             raise no_attribute(self, name)
 
@@ -328,7 +328,7 @@ class Queries(Closing):
         gpu_memory: int | str | None = None,
     ) -> Request:
         options.query_text(text)
-        from gdb.run.request import Request
+        from gdb.run.request import Request  # here: connecting does not need it
 
         return Request(
             text,
@@ -466,7 +466,7 @@ class Queries(Closing):
         )
 
     def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
-        from gdb.storage.disk.steps import Steps
+        from gdb.storage.disk.steps import Steps  # here: only copies need it
 
         cancel = Cancel()
         return self._long(
@@ -484,7 +484,7 @@ class Queries(Closing):
         quiet: bool = False,
     ) -> T:
         """Do work that writes something, and show how far it is, unless quiet."""
-        from gdb.run.progress import terminal_progress
+        from gdb.run.progress import terminal_progress  # here: only long work shows progress
 
         try:
             with terminal_progress(None if quiet else sys.stderr) as progress:

@@ -76,7 +76,7 @@ class Transaction:
             self._stack, self._changes, self._inherited = ExitStack(), None, True
 
     def __enter__(self) -> Transaction:
-        from gdb.storage.write.transaction import Changes
+        from gdb.storage.write.transaction import Changes  # here: readers never need it
 
         if self._thread:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")

@@ -210,6 +210,7 @@ class AggregateFunction(_Row):
 
     def over(self, distinct: bool) -> Gathering:
         """A new one for a group; with `distinct` each value counts once."""
+        # here: columns need no aggregates in Python
         from gdb.base.values.aggregates import DistinctValues
 
         gathering = self.begin()

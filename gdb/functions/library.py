@@ -48,6 +48,7 @@ class FunctionRows(Mapping[str, Row]):
 
 def sections() -> tuple[tuple[str, tuple[Function, ...]], ...]:
     """The functions as the handbook has them."""
+    # here: see the class: rows are imported on first look-up
     from gdb.functions import of_elements, of_numbers, of_strings, of_times, of_values
 
     return (
@@ -64,7 +65,7 @@ def _functions() -> Iterator[Function]:
 
 
 def _aggregates() -> tuple[AggregateFunction, ...]:
-    from gdb.functions import aggregate_functions
+    from gdb.functions import aggregate_functions  # here: as the sections
 
     return aggregate_functions.ROWS
 

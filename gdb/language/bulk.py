@@ -255,7 +255,7 @@ def _shape(text: str, slots: _Slots, number: int) -> _Shape | None:
 
 def _path(slots: _Slots, text: str) -> PathPattern | None:
     """The pattern with variables in the places of names and literals; None where it is another with these put back."""
-    from gdb.language.checks import check
+    from gdb.language.checks import check  # here: only long texts of literals come here
 
     written, made = _created(text), _created(slots.made)
     if written is None or made is None or check(written[0], ()):  # a warning shows what is written
@@ -275,7 +275,7 @@ def _path(slots: _Slots, text: str) -> PathPattern | None:
 
 def _created(text: str) -> tuple[Query, PathPattern] | None:
     """A query that creates one pattern, and the pattern."""
-    from gdb.language.parser import parse
+    from gdb.language.parser import parse  # here: only long texts of literals come here
 
     query = parse(f"CREATE {text}", tables=False)
     match query.parts:

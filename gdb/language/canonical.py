@@ -136,6 +136,7 @@ class _CanonicalWriter:
             case Index(subject=subject, index=index):
                 return f"{self._operand(subject)}[{self.text(index)}]"
             case _:  # the binder refuses what stands here
+                # here: only comparisons of two elements need it
                 from gdb.language.expression_text import expression_text
 
                 return expression_text(expression)

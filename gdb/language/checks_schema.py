@@ -363,7 +363,7 @@ class _SchemaReader:
     def _tested(self, place: Place, left: Expression, kind: Type | None, operator: str) -> None:
         if kind is None or kind.kind in (TypeName.STRING, TypeName.NULL):
             return
-        from gdb.language.unlike_types import written
+        from gdb.language.unlike_types import written  # here: only a warning needs it
 
         what = written(left, self.text)
         self.warn(
@@ -382,7 +382,7 @@ class _SchemaReader:
         others = [one for one in kinds if one is not None]
         if any(one.kind is TypeName.NULL or alike(kind.kind, one.kind, True) for one in others):
             return
-        from gdb.language.unlike_types import unlike
+        from gdb.language.unlike_types import unlike  # here: only a warning needs it
 
         first = Comparison(Comparator.EQUAL, item, items[0], place)
         self.warn(place, unlike(first, kind, others[0], self.text))

@@ -81,7 +81,7 @@ def parse(text: str, pulse: Callable[[], object] | None = None, *, tables: bool 
 
 def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
     """What a long text begins with, where that is a graph of literals."""
-    from gdb.language.bulk import bulk
+    from gdb.language.bulk import bulk  # here: only long texts of literals need it
 
     check_length(text)
     return bulk(text, pulse)

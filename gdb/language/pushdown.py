@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base.sql import exp
+from gdb.base.sql import exp, joined
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.existence import EdgeTest, with_edge
@@ -318,6 +318,7 @@ def _edges_with_properties(
     scope: Scope, element: ElementReference, conditions: Sequence[Expression]
 ) -> I64:
     """One evaluation for all types; one for each type where the conditions test the type."""
+    # here: only conditions on properties need it
     from gdb.executor.conditions.predicates import matching_edges, tested_edges
     from gdb.language.masking import mask_test
 
@@ -340,7 +341,6 @@ def _condition(
     scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
 ) -> tuple[ElementColumns, dict[str, Value], str]:
     """The conditions as one SELECT over the columns of one element, with its parameters."""
-    from gdb.base.sql import joined
     from gdb.executor.conditions.predicates import asking
     from gdb.language.element_columns import ElementColumns, Parameters
     from gdb.language.translator import Translator

@@ -48,6 +48,7 @@ class SortedConditions:
     def compare(self, scope: Scope) -> None:
         """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
         if self.rest:
+            # here: only comparisons of two elements need it
             from gdb.language.element_comparisons import split_comparisons
 
             self.compared, self.rest = split_comparisons(scope, self.rest)

@@ -266,6 +266,7 @@ def _bind(
     pattern: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
     if pattern.optional:
+        # here: only patterns with OPTIONAL MATCH need it; a circle
         from gdb.physical.optional_matches import needed_matches
 
         pattern = needed_matches(pattern)

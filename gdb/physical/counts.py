@@ -66,7 +66,7 @@ def counts_of(context: RowContext, plan: Plan) -> Counts | None:
         return None
     if not any(isinstance(one, Match) and one.optional for one in matches):
         return None
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
 
     graphs, snapshot = [], context.graph.snapshot
     for gathered in last.calls:

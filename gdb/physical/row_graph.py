@@ -123,7 +123,7 @@ def plan_from_rows(
     bound : the query vertices, held to what they may be. columns : what a row binds them to, u32[rows] each.
     few : as `gdb.planner.plan`.
     """
-    from gdb.planner import plan
+    from gdb.planner import plan  # here: kept statements are not planned again
 
     made = plan(graph, source, counting=False, few=few)
     if len(columns) < 2 or max(made.notes.estimates) <= len(columns[0]):

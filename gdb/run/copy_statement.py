@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
-from gdb.answer.summary import Summary
+from gdb.answer.summary import Effects, Summary
 from gdb.errors import ChangeRefused, ImportFailed, NameProblem, QueryError, TypeProblem
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
@@ -50,8 +50,6 @@ def run_copy(request: Request, query: Query, copy: Copy, clock: Clock) -> Result
     arguments = {**_arguments(request, query, copy), "cancel": request.cancel}
     report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
     request.outcome.committed = True
-    from gdb.answer.summary import Effects
-
     effects = Effects()
     effects.nodes_created, effects.relationships_created = report.vertices, report.edges
     skipped = [f"skipped {r.file}:{r.line}: {r.reason}" for r in report.rejected]

@@ -200,7 +200,7 @@ def _chosen(
     few: bool = True,
 ) -> Choice:
     """notes : None where it writes. few : whether it may be bounded."""
-    from gdb.physical.rows.anchored import begins_with_few
+    from gdb.physical.rows.anchored import begins_with_few  # here: one of several ways
 
     plan, snapshot = planned.plan, context.graph.snapshot
     why = planned.refusal.why if notes is None else notes.why
@@ -237,7 +237,7 @@ def _chosen(
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:
     """The counts that a plan begins with. known : of an earlier run."""
-    from gdb.physical.counts import counts_of
+    from gdb.physical.counts import counts_of  # here: one of several ways
 
     if known is not None and known.plan is plan:
         return known
@@ -266,7 +266,7 @@ def _tried(
     few: bool,
 ) -> _Operated | None:
     """few : whether the run may be bounded; None where it met more rows."""
-    from gdb.physical.rows.row_run import TooMany
+    from gdb.physical.rows.row_run import TooMany  # here: one of several ways
 
     context = _context(request, planned, snapshot, changes, clock)
     try:
@@ -288,7 +288,7 @@ def _run(
     request: Request, planned: Planned, context: RowContext, choice: Choice, clock: Clock
 ) -> _Operated:
     if choice.columns is not None:
-        from gdb.physical.columns.chain_run import try_chain
+        from gdb.physical.columns.chain_run import try_chain  # here: one of several ways
 
         chain, memory = choice.columns, request.memory
         found = clock.step("run", lambda: try_chain(context, chain, memory))
@@ -313,7 +313,7 @@ def _meter(context: RowContext) -> None:
     """Begin to measure, where PROFILE needs it."""
     profile = context.options.profile
     if profile is not None:
-        from gdb.physical.meter import Meter
+        from gdb.physical.meter import Meter  # here: only PROFILE needs it
 
         context.meter = Meter(profile, context.allowance)
 
@@ -322,7 +322,7 @@ def _ran(
     context: RowContext, plan: Plan, choice: Choice, request: Request
 ) -> tuple[RowsAnswer, Choice]:
     """The answer over rows, and how it was come by."""
-    from gdb.physical.rows.row_run import run_over_rows as rows_of
+    from gdb.physical.rows.row_run import run_over_rows as rows_of  # here: one of several ways
 
     if choice.counts is not None:
         return _counted(context, plan, choice.counts), choice
@@ -338,7 +338,7 @@ def _ran(
 
 def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
     """The answer that begins with counts."""
-    from gdb.physical.rows.batches import Batches
+    from gdb.physical.rows.batches import Batches  # here: one of several ways
     from gdb.physical.rows.row_run import run_over_rows as rows_of
 
     if context.meter is None:
@@ -353,7 +353,7 @@ def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
 
 def _given(found: RowsAnswer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
-    from gdb.physical.rows.values import UserValues
+    from gdb.physical.rows.values import UserValues  # here: columns need no values in Python
 
     if not found.rows:
         return []
@@ -388,6 +388,7 @@ def _context(
     changes: Changes | None,
     clock: Clock,
 ) -> RowContext:
+    # here: pipelines of one pattern never come here
     from gdb.physical.rows.object_graph import Graph
     from gdb.physical.rows.run_context import RowContext
     from gdb.physical.rows.values import taken
@@ -417,7 +418,7 @@ def _context(
 
 def _explained(planned: Planned, context: RowContext, choice: Choice) -> list[str]:
     """The operators, where they run, and under PROFILE what they did."""
-    from gdb.run.plan_tree import operator_lines
+    from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
 
     if choice.counts is not None:
         where = "counted without rows"

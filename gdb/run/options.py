@@ -92,7 +92,7 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
 
 def check_load(options: LoadOptions) -> None:
     """Refuse an option of an import that is none of its choices. Raises NameProblem, TypeProblem."""
-    from gdb.storage.importer.load_options import load_options
+    from gdb.storage.importer.load_options import load_options  # here: queries never need it
 
     for name, option in load_options().items():
         value = getattr(options, name)
@@ -137,7 +137,7 @@ def gpu_memory_bytes(value: int | str | None, default: int | None) -> int | None
     """
     if value is None:
         return default
-    from gdb.executor.gpu.residency import check_gpu_memory
+    from gdb.executor.gpu.residency import check_gpu_memory  # here: only with gpu_memory=
 
     return check_gpu_memory(byte_count("gpu_memory", value))
 
@@ -149,7 +149,7 @@ def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
 
 def cluster(on: object) -> Cluster:
     """The processes that `on=` names. Raises as `gdb.executor.cluster.cluster.cluster_of`."""
-    from gdb.executor.cluster.cluster import cluster_of
+    from gdb.executor.cluster.cluster import cluster_of  # here: only with on=
 
     return cluster_of(on)
 
@@ -395,6 +395,7 @@ def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedel
 
 def _checked_other_time(name: str, value: object) -> Value:
     """A datetime with a zone, a time of day, or a date, time or duration of `gdb.base.values`."""
+    # here: only values of other libraries come here
     from gdb.base.values.problems import ValueProblem
     from gdb.base.values.temporal_python import from_python
 

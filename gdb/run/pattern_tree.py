@@ -208,7 +208,7 @@ class _Measured:
                 cancel=cancel,
                 deadline=deadline,
             )
-        from gdb.executor.relational.relational import Session
+        from gdb.executor.relational.relational import Session  # here: it imports DuckDB
         from gdb.physical.columns.chain_run import over_embeddings
 
         relation = relational_tail.unite_parts(parts)

@@ -91,7 +91,7 @@ def _answer(
 ) -> Result:
     prepared = statements.cache.prepared(request)
     if prepared is not None:
-        from gdb.run.operator_run import answer_by_operators
+        from gdb.run.operator_run import answer_by_operators  # here: one of two ways
 
         return answer_by_operators(request, prepared, snapshot, clock, change, statements)
     key = key_of(request)
@@ -144,7 +144,7 @@ def _copied(
     request: Request, query: Query, snapshot: Snapshot, statements: Statements, clock: Clock
 ) -> Result:
     """COPY, in either direction."""
-    from gdb.language.clauses import Copy
+    from gdb.language.clauses import Copy  # here: only COPY needs it
 
     if isinstance(query.copying, Copy):
         from gdb.run.copy_statement import run_copy
@@ -219,7 +219,7 @@ def _on_device(
 
 def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
     """The column of ids that each output is."""
-    from gdb.executor.gpu.rows import Pick
+    from gdb.executor.gpu.rows import Pick  # here: only columns that stay on a GPU need it
     from gdb.executor.relational.lookup import ids_by_vid
 
     plan, tail = statement.plan, statement.tail
@@ -255,7 +255,7 @@ def explain_query(request: Request, snapshot: Snapshot) -> str:
     with snapshot.reading(), own as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
-            from gdb.run.writing_files import plan_of
+            from gdb.run.writing_files import plan_of  # here: only COPY needs it
 
             return "\n".join(plan_of(request, query, snapshot))
         statements = Statements()
@@ -314,7 +314,7 @@ def _by_operators(
 
     refusal : it is not one pattern and its tail.
     """
-    from gdb.physical.rows.row_run import writes
+    from gdb.physical.rows.row_run import writes  # here: one of two ways
     from gdb.run.operator_run import Planned, answer_by_operators
 
     schema = _schema_warnings(request, query, snapshot, statements)
@@ -345,7 +345,7 @@ def _schema_warnings(
     request: Request, query: Query, snapshot: Snapshot, statements: Statements
 ) -> tuple[str, ...]:
     """What a query names beside what the graph has."""
-    from gdb.language.checks_schema import warnings_of
+    from gdb.language.checks_schema import warnings_of  # here: kept with the text
 
     find = partial(warnings_of, query, snapshot, request.parameters)
     return statements.cache.schema_warnings(query, key_of(request), snapshot.schema, find)
@@ -368,7 +368,7 @@ def _again(
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
     from gdb.planner.structure import EFFORT
 
     tail = bound.tail
@@ -400,7 +400,7 @@ def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: 
 
 def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
     """The plan in lines, with what its run counted."""
-    from gdb.run.pattern_tree import profile_statement
+    from gdb.run.pattern_tree import profile_statement  # here: only PROFILE needs it
 
     def run(statement: Statement, profile: executor.Profile, finish: Finish) -> Result:
         return run_statement(request, statement, snapshot, clock, profile, finish)
@@ -460,7 +460,7 @@ def run_statement(
             )
         except QueryError as failed:
             if embeddings > AGAIN and not isinstance(failed, NotSupported):
-                from gdb.language.suspects import locate_failure
+                from gdb.language.suspects import locate_failure  # here: only errors come here
 
                 raise locate_failure(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
@@ -489,7 +489,7 @@ def _most_rows(tail: Tail) -> int | None:
 
 
 def _explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
-    from gdb.run.pattern_tree import explain_lines
+    from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
 
     return explain_lines(request, statement, snapshot)
 

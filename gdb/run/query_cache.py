@@ -62,7 +62,7 @@ class QueryCache:
         ------
         QueryError : the text is none, or its shape is not.
         """
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
         found = shapes.split_literals(text)
         if found is None:
@@ -81,7 +81,7 @@ class QueryCache:
 
     def has_shape(self, text: str) -> bool:
         """Whether the shape of a text is kept: then it writes, and gives nothing back."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
         found = shapes.split_literals(text)
         if found is None:
@@ -91,7 +91,7 @@ class QueryCache:
 
     def run_as_written(self, text: str) -> None:
         """See to it that a text which comes once more runs as it is written, not by its shape."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
         found = shapes.split_literals(text)
         if found is not None:
@@ -100,7 +100,7 @@ class QueryCache:
 
     def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
         """Find the shape of a text, and keep it."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
         from gdb.language.checks import check
 
         made = shapes.shape(text, key, values, self.parsed)
@@ -147,7 +147,7 @@ class QueryCache:
     ) -> tuple[str, ...]:
         """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
         procedures that there are. Raises as `gdb.language.checks.check`."""
-        from gdb.language.checks import check
+        from gdb.language.checks import check  # here: texts in the cache are not checked again
 
         names = frozenset(parameters)
         with self._lock:
@@ -162,7 +162,7 @@ class QueryCache:
 
     def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
         """The operators of a query that was checked (`gdb.logical.planning`)."""
-        from gdb.logical.planning import planned
+        from gdb.logical.planning import planned  # here: texts in the cache are not planned again
 
         with self._lock:
             known = self._plans.get(query.text, {}).get(mode)
@@ -176,6 +176,7 @@ class QueryCache:
 
     def one_pattern(self, query: Query, plan: Plan, mode: MatchMode) -> OnePattern | None:
         """The operators of a query as one pattern and its tail; None where they are none."""
+        # here: texts in the cache are not taken apart again
         from gdb.physical.binder import one_pattern
 
         with self._lock:
@@ -207,7 +208,7 @@ class QueryCache:
 
     def patterns(self, query: Query, plan: Plan, mode: MatchMode) -> KeptPatterns:
         """What earlier runs of a plan found of its operators."""
-        from gdb.physical.rows.kept import KeptPatterns
+        from gdb.physical.rows.kept import KeptPatterns  # here: only runs over rows need it
 
         with self._lock:
             known = self._patterns.get(query.text, {}).get(mode)

@@ -68,7 +68,7 @@ class Statement:
     @property
     def bytes(self) -> int:
         """Bytes that the plan's stages keep."""
-        from gdb.executor.run import kept_bytes
+        from gdb.executor.run import kept_bytes  # here: only a statement that has run is counted
 
         return kept_bytes(self.plan)
 
@@ -88,6 +88,7 @@ class Statement:
             compared = bool(self.bound.graph.compared)
             bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
+                # here: only other values of parameters need it
                 from gdb.executor.nest.bindings import Bindings
 
                 numbered = self._numbered(bounds) if compared else {}
@@ -99,6 +100,7 @@ class Statement:
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
+        # here: only repeated texts need it
         from gdb.executor.relational.relational_tail import same
 
         known = self.values
@@ -106,6 +108,7 @@ class Statement:
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
+        # here: only other values of parameters need it
         from gdb.executor.nest.bindings import Bindings
 
         before, after = self.bound.graph, bound.graph
@@ -155,7 +158,7 @@ class Statement:
     def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]] | None:
         """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order, and some
         that follow from them; None where the plan will not do for them."""
-        from gdb.planner.implied import again
+        from gdb.planner.implied import again  # here: only other values of parameters need it
 
         compared = self.bound.graph.compared
         number = {id(one): k for k, one in enumerate(self.plan.compares)}

@@ -355,7 +355,7 @@ def wider(old: Kind | None, new: Kind) -> Kind:
 
 
 def _decoded(column: Column) -> list[PropertyValue]:
-    from .any_values import value_of
+    from .any_values import value_of  # here: only columns of any type need it
 
     assert column.offsets is not None
     texts = _strings(column.values.view(np.uint8), column.offsets)

@@ -237,7 +237,7 @@ class Partitions:
 
     def pieces(self, name: str, most: int) -> Iterator[EdgePiece]:
         """See `gdb.storage.graph.edge_stream.pieces`; nothing of it is kept."""
-        from . import edge_stream
+        from . import edge_stream  # here: only copies and compaction need it
 
         return edge_stream.pieces(
             self._records.get(name),
@@ -338,7 +338,7 @@ class Partitions:
     def order(self, name: str) -> EdgeOrder:
         """The edges of a type in the order of their ids."""
         if name not in self._orders:
-            from .edge_order import EdgeOrder
+            from .edge_order import EdgeOrder  # here: only edges by their ends need it
 
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
             own = weakref.proxy(

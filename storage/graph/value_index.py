@@ -114,7 +114,7 @@ class Wanted:
     @cached_property
     def coded(self) -> Texts:
         """The texts that the values have in a column of the kind "any": of a number both of integer and of float."""
-        from ..columns.any_values import text_of
+        from ..columns.any_values import text_of  # here: only columns of any type need it
 
         found: list[tuple[int, str]] = []
         for place, value in enumerate(self.values):

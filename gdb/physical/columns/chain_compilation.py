@@ -148,6 +148,7 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             relation = settle_embeddings(builder, relation, demand)
         match operator:
             case Match():
+                # here: chains without a MATCH need no patterns
                 from gdb.physical.columns.column_matching import (
                     compile_match,  # a tail has none of these
                 )
@@ -209,6 +210,7 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
         if len(span) > LONGEST_SPAN:
             raise builder.refuse(clause.place, "so long a range is")
         return _counted(builder, relation, clause, span)
+    # here: only lists with a pattern in them need it
     from gdb.physical.columns.pattern_columns import PatternColumns
 
     pattern_columns = PatternColumns(builder, relation)

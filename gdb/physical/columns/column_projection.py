@@ -107,6 +107,7 @@ def _answered(
     """The relation with a name for each pattern in some expressions, and these with the names."""
     if not any(map(asks, expressions)):
         return relation, expressions
+    # here: only expressions with a pattern need it
     from gdb.physical.columns.pattern_columns import (
         PatternColumns,  # a tail has no such pattern, and need not wait for it
     )

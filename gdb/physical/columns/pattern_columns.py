@@ -121,6 +121,7 @@ class PatternColumns:
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them."""
+        # here: a circle: a pattern in an expression is a MATCH
         from gdb.physical.columns.column_matching import read_pattern
 
         if len(matches) > 1 or matches[0].optional:
@@ -172,7 +173,7 @@ class PatternColumns:
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
-        from gdb.physical.columns.column_matching import compile_match
+        from gdb.physical.columns.column_matching import compile_match  # here: a circle, as above
 
         builder, row = self.builder, self.builder.fresh("n")
         relation = self.relation

@@ -66,7 +66,7 @@ def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Pref
     ends = _ends(operators)
     if not ends:
         return None
-    from gdb.functions.types import TypeName
+    from gdb.functions.types import TypeName  # here: runs over rows alone need no SQL
     from gdb.physical.columns.chain_compilation import NotForColumns, compiled
 
     while ends:
@@ -107,7 +107,7 @@ def run_prefix(context: RowContext, prefix_run: Prefix, memory: int | None) -> B
     ------
     GdbError : as `attempted`.
     """
-    from gdb.physical.columns.chain_run import try_chain
+    from gdb.physical.columns.chain_run import try_chain  # here: runs over rows alone need no SQL
 
     made = try_chain(context, prefix_run.chain, memory)
     if isinstance(made, GdbError):
@@ -120,7 +120,7 @@ def run_prefix(context: RowContext, prefix_run: Prefix, memory: int | None) -> B
 
 
 def _batches(context: RowContext, outputs: Sequence[Output], table: Array) -> Iterator[list[Row]]:
-    from gdb.executor.relational import arrow
+    from gdb.executor.relational import arrow  # here: it imports nanoarrow
 
     names = [output.name for output in outputs]
     for some in arrow.pieces(table, MOST):
@@ -133,7 +133,7 @@ def _batches(context: RowContext, outputs: Sequence[Output], table: Array) -> It
 
 def _values(context: RowContext, output: Output, array: Array) -> list[Dynamic]:
     """A column as values of the language."""
-    from gdb.executor.relational import arrow
+    from gdb.executor.relational import arrow  # here: it imports nanoarrow
 
     if output.kind == "value":
         return [taken(value) for value in arrow.to_list(array)]

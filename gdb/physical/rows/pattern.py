@@ -129,6 +129,7 @@ class Condition:
     @cached_property
     def equalities(self) -> tuple[Equality, ...]:
         """What it is as an equality of a property with a value (`gdb.physical.rows.row_look_ups`)."""
+        # here: only conditions on several elements need it
         from gdb.physical.rows.row_look_ups import equalities
 
         return tuple(equalities(self))

@@ -17,6 +17,7 @@ from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.language.hidden_names import is_hidden
+from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
 from gdb.physical.rows.component import Table, match_component
@@ -440,8 +441,6 @@ def _sides(
     expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""
-    from gdb.language.mentioned_names import mentioned
-
     if not isinstance(expression, Comparison) or expression.operator is not Comparator.EQUAL:
         return None
     for mine, other in (

@@ -367,7 +367,7 @@ class Runner:
         return expand_rows(self.context.allowance, rows.parts, expand, prepared.fill)
 
     def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
-        from gdb.physical.rows.csv import load_lines
+        from gdb.physical.rows.csv import load_lines  # here: only LOAD CSV needs it
 
         name = clause.variable.text
 

@@ -77,6 +77,7 @@ class Prepared:
         """Answer the patterns of the expressions, for rows that have the same names."""
         if not rows or not self.questions:
             return
+        # here: a circle: a subquery in an expression has MATCH
         from gdb.physical.rows.pattern_answers import numbers
         from gdb.physical.rows.row_matching import extensions
 
