@@ -33,7 +33,9 @@ else:
 
     def dataclass(*, eq=True, frozen=False, slots=False, weakref_slot=False):
         """`dataclasses.dataclass` of these arguments: the library needs no others."""
-        return lambda cls: _made(cls, eq=eq, frozen=frozen, slots=slots, weakref_slot=weakref_slot)
+        return lambda cls: _build_class(
+            cls, eq=eq, frozen=frozen, slots=slots, weakref_slot=weakref_slot
+        )
 
     def replace(one, /, **changes):
         """`dataclasses.replace`, which would have `dataclasses` describe the fields first."""
@@ -83,7 +85,7 @@ class _Later:
         return made if bind is None else bind(made, instance, owner)
 
 
-def _made(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool) -> type:
+def _build_class(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool) -> type:
     """The class of a declaration. It is a new one, as slots cannot be added to one that is there."""
     namespace = dict(vars(cls))
     declared = dict[str, tuple[object, object]]()
@@ -114,7 +116,7 @@ def _made(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool)
 def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dict[str, object]:
     """What a class gets that does not define it itself."""
 
-    def told(name: str) -> _Later:
+    def method(name: str) -> _Later:
         return _Later(lambda cls: vars(_twin(cls, eq, frozen))[name])
 
     methods: dict[str, object] = {
@@ -123,7 +125,7 @@ def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dic
         "__repr__": _Later(_repr),
         _FIELDS: _Later(_read),
         "__match_args__": tuple(name for name, (_, value) in declared.items() if _in_init(value)),
-        **{name: told(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
+        **{name: method(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
     }
     if eq:
         methods["__eq__"] = _Later(_eq)

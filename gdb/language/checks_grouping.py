@@ -105,14 +105,14 @@ def _beside(
         return
     if isinstance(expression, _WITH_PATTERN):
         names = local.union(key.name for key in plain if isinstance(key, Variable))
-        for name in sorted(_asked(expression, names, frame)):
+        for name in sorted(_outer_names(expression, names, frame)):
             raise _ambiguous(name, expression.place, frame)
         return
     for part in children(expression):
         _beside(part, plain, local | brings(expression), frame)
 
 
-def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
+def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
     """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
     facts = replace(frame.facts, warnings=[])  # the first check has reported them
     names, looked = dict.fromkeys(more, VALUE), set[str]()
@@ -147,7 +147,9 @@ class _Behind:
                     raise self._undefined(part.name, part.place)
             raise refuse_aggregate(expression, self.frame, nested=False)
         elif isinstance(expression, _WITH_PATTERN):
-            for name in sorted(_asked(expression, local.union(self.projected.columns), self.frame)):
+            for name in sorted(
+                _outer_names(expression, local.union(self.projected.columns), self.frame)
+            ):
                 raise self._undefined(name, expression.place)
             return
         for part in children(expression):

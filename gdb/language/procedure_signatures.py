@@ -77,12 +77,12 @@ class FieldType:
             return False
         return self.item is None or (isinstance(value, list) and all(map(self.item.fits, value)))
 
-    def made(self, value: Value) -> Value:
+    def coerced(self, value: Value) -> Value:
         """A value that fits, as one of it: FLOAT makes floats of integers."""
         if self.name == "FLOAT" and isinstance(value, int):
             return float(value)
         if self.item is not None and isinstance(value, list):
-            return [self.item.made(item) for item in value]
+            return [self.item.coerced(item) for item in value]
         return value
 
 

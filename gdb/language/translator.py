@@ -130,7 +130,7 @@ class Translator:
             case Literal(value=value):
                 return self._constant(value)
             case Parameter(name=name, place=place):
-                return self._given(self.scope.parameter(name, place), place)
+                return self._parameter_value(self.scope.parameter(name, place), place)
             case Variable(name=name, place=place):
                 return self._variable(name, place)
             case ElementReference():
@@ -189,7 +189,7 @@ class Translator:
             return Typed(exp.Null(), NULL, Constant(None))
         return Typed(self.parameters.add(value, type_), type_, Constant(value))
 
-    def _given(self, value: Value, place: Place) -> Typed:
+    def _parameter_value(self, value: Value, place: Place) -> Typed:
         """The value of a parameter."""
         items = value if isinstance(value, (list, tuple)) else [value]
         known = all(map(has_column, items))
@@ -424,7 +424,7 @@ class Translator:
         except NotConstant:
             pass
         else:
-            return self._given(known, place)
+            return self._parameter_value(known, place)
         arguments = [self.translate(argument) for argument in expression.arguments]
         found = column_times.temporal_of_column(name, arguments) or column_functions.apply_function(
             row, arguments

@@ -115,7 +115,7 @@ class _PhaseBuilder:
                 self.compared.append(c)
                 self.phases.append(c)
                 if self.implied is not None:
-                    self.implied.made(c)
+                    self.implied.note_made(c)
         if self.implied is not None:
             self.phases += self.implied.following(self.bound, self.named)
 

@@ -299,7 +299,7 @@ def _run(
         choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice, request))
-        rows = clock.step("tail", lambda: _given(over_rows))
+        rows = clock.step("tail", lambda: _user_rows(over_rows))
     return _Operated(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
 
 
@@ -351,7 +351,7 @@ def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
     return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
 
 
-def _given(found: RowsAnswer) -> list[Values]:
+def _user_rows(found: RowsAnswer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.physical.rows.values import UserValues  # here: columns need no values in Python
 

@@ -264,7 +264,9 @@ def stream_query(
     def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
         if not statement.tail.by_part or statement.tail.once is not None:
             return run_statement(request, statement, snapshot, clock)
-        return Result(RowAnswer([], []), summary=_given(request, statement, snapshot, clock, pipe))
+        return Result(
+            RowAnswer([], []), summary=_give_rows(request, statement, snapshot, clock, pipe)
+        )
 
     found = answer(request, snapshot, statements, change, run)
     if pipe.begun is None:
@@ -274,7 +276,7 @@ def stream_query(
     return found.summary
 
 
-def _given(
+def _give_rows(
     request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
 ) -> Summary:
     """Give the rows of a statement."""

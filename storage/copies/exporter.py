@@ -114,7 +114,7 @@ def export(
         new_folder(path) as target,
         ScratchFolder() as scratch,
         closing(Engine(None, scratch, folders=[Path(target.where)])) as engine,
-        _told(path, steps),
+        _translated_errors(path, steps),
     ):
         connection = engine.cursor()
         watch = Watch(connection, steps.cancel)
@@ -135,7 +135,7 @@ def export(
 
 
 @contextmanager
-def _told(path: Path, steps: Steps) -> Iterator[None]:
+def _translated_errors(path: Path, steps: Steps) -> Iterator[None]:
     """Turn errors of DuckDB into ours."""
     import duckdb
 

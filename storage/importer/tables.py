@@ -287,7 +287,7 @@ class Table(Closing):
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
-        missing = equal(self._told(i), value_of(""))
+        missing = equal(self._text_or_empty(i), value_of(""))
         self.reject(i, missing, f"{what} is empty", "Every line needs one.")
 
     # ---- columns -----------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Table(Closing):
         brackets = self.layout.bracketed and self.layout.fields[i].kind in ITEM_OF
         return csv_values.unbracketed(column_of(f"c{i}")) if brackets else column_of(f"c{i}")
 
-    def _told(self, i: int) -> exp.Expr:
+    def _text_or_empty(self, i: int) -> exp.Expr:
         """A column as text, "" where it is empty."""
         return call("coalesce", self.text(i), value_of(""))
 
@@ -439,7 +439,7 @@ class Table(Closing):
 
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
-        text, source = self._told(i), self._source
+        text, source = self._text_or_empty(i), self._source
         self._rows(statements.number_texts(text, source))
         names = [str(v) for (v,) in self._rows(select(["v"], "g", order=[way("code")]))]
         found = self._arrays(statements.numbers(text, source))

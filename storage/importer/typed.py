@@ -174,7 +174,7 @@ def typed_layout(
     fields, warnings = parse_header(names, wrong)
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
-        held = _held(type, field)
+        held = _declared_type(type, field)
         kind = (_type(held) or _TEXT).kind
         if _type(held) is None and field.role != "IGNORE":
             warnings.append(as_text(name, type))
@@ -210,7 +210,7 @@ def duration_of(field: CSchema) -> str:
     return item and item + "[]"
 
 
-def _held(type: str, field: Field) -> str:
+def _declared_type(type: str, field: Field) -> str:
     """The type of a column whose field may say that its integers are microseconds, or its texts of any type."""
     if (type, field.kind) == ("VARCHAR", "any"):
         return "ANY"
@@ -235,7 +235,8 @@ class TypedTable(Table, ABC):
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [
-            _type(_held(type, field)) or _TEXT for type, field in zip(types, fields, strict=True)
+            _type(_declared_type(type, field)) or _TEXT
+            for type, field in zip(types, fields, strict=True)
         ]
         for field, type, read in zip(fields, types, self.types, strict=True):
             kind = read.kind

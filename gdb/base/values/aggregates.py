@@ -260,11 +260,11 @@ class Percentile:
         """Add a number, and the percentile, 0.0 to 1.0; the first row's is used. ValueProblem for other values."""
         value, percentile = values
         if self._percentile is None:  # the first row's
-            self._percentile = self._asked(percentile)
+            self._percentile = self._percentile_of(percentile)
         if value is not None:
             self._numbers.append(_number(self._name, value))
 
-    def _asked(self, value: Value) -> float:
+    def _percentile_of(self, value: Value) -> float:
         percentile = _number(self._name, value)
         if 0 <= percentile <= 1:
             return percentile

@@ -198,7 +198,7 @@ def owned(
         if builder.alone:
             relation = settle_embeddings(builder, relation, demand)
         with builder.asking():
-            relation = builder.made(relation)
+            relation = builder.as_table(relation)
         ownership.tables.append((id(operator), relation.table, relation.weight))
     ownership.own(builder.steps, operator)
     return relation

@@ -111,11 +111,11 @@ def try_chain(context: RowContext, chain: Chain, memory: int | None) -> TailResu
 
 def run_metered(meter: Meter, session: Session, step: Step, run: Callable[[], None]) -> None:
     """Run a step, and note its rows, its time and the bytes that DuckDB holds more after it."""
-    own, held = meter.step(step.name), session.held()
+    own, held = meter.step(step.name), session.memory_in_use()
     with meter.during(own):
         run()
     own.rows = session.count(step.name)
-    own.hold(max(session.held() - held, 0) or None)
+    own.hold(max(session.memory_in_use() - held, 0) or None)
 
 
 class _ColumnsRun:

@@ -120,7 +120,7 @@ class _ColumnMatching:
             return self._numbered_optional(relation, wanted)
         relation = relation.only(wanted | bound)
         if bound:
-            relation = self.builder.made(relation)
+            relation = self.builder.as_table(relation)
         relation, self.sought = add_semi_joins(self.builder, relation, fresh, soon)
         differing = self._differing()
         compared = {e for pair in differing for e in pair} | needed
@@ -316,7 +316,7 @@ class _ColumnMatching:
         differing: Sequence[tuple[str, str]],
     ) -> Relation:
         owner, tests = _owners(relation, parts)
-        names = self._held(relation, parts, fresh, owner)
+        names = self._held_columns(relation, parts, fresh, owner)
         routes = self._routes({n: one for part in parts for n, one in part.lengths.items()})
         names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
         tests += [unequal(owner[a].columns[a], owner[b].columns[b]) for a, b in differing]
@@ -324,7 +324,7 @@ class _ColumnMatching:
         translator = ChainTranslator(self.builder, columns)
         tests += [translator.tested(c.expression) for c in conditions]
         if columns.asked_of(relation):
-            relation = self.builder.made(relation)
+            relation = self.builder.as_table(relation)
         made = [self._with_looks(part, fresh, columns, owner) for part in parts]
         made = self._with_routes(made, routes)
         held = {n: relation.names.get(n, held) for n, held in names.items()}
@@ -348,7 +348,7 @@ class _ColumnMatching:
             sources = [before, *made]
         return replace(relation, source=select_columns(every, *sources, where=tests), names=held)
 
-    def _held(
+    def _held_columns(
         self,
         relation: Relation,
         parts: Sequence[Part],
@@ -433,7 +433,7 @@ class _ColumnMatching:
             source=select_columns(columns, relation.from_),
             hidden=(*relation.hidden, number),
         )
-        counted = builder.made(counted)
+        counted = builder.as_table(counted)
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
         with builder.asking():

@@ -59,7 +59,7 @@ def compile_project(
     names: dict[str, Held] = {}
     made: list[Part] = []
     for column, expression in zip(columns, expressions, strict=True):
-        held, sql = _held(translator, expression)
+        held, sql = _hold(translator, expression)
         kept = _stored(builder, relation, expression, column.name, demand)
         names[column.name] = replace(held, stored=kept)
         made += [aliased(sql, held.column), *kept.values()]
@@ -117,7 +117,7 @@ def _answered(
     return columns.relation, answered
 
 
-def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
+def _hold(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
     """The column of a name for an expression, and its SQL."""
     builder, typed = translator.builder, translator.typed(expression)
     column = builder.fresh("e")
@@ -151,7 +151,7 @@ def compile_aggregate(
     made: list[Part] = []
     carried: list[Part] = []
     for key, expression in zip(operator.keys, keys, strict=True):
-        held, sql = _held(translator, expression)
+        held, sql = _hold(translator, expression)
         names[key.name] = held
         made.append(aliased(sql, held.column))
         if builder.alone:  # there will be nothing to look it up in

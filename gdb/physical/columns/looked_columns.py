@@ -150,7 +150,7 @@ def looked_up(
 ) -> tuple[Relation, exp.Expr]:
     """The relation (as a table, where that must be) and its FROM with the needed columns of all its elements."""
     if columns.asked_of(relation):
-        relation = builder.made(relation)
+        relation = builder.as_table(relation)
     return relation, left_joined(relation.from_, columns.joins(relation))
 
 

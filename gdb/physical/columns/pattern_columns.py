@@ -147,7 +147,7 @@ class PatternColumns:
         context = builder.context
         if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
             return None
-        self.relation = relation = builder.made(self.relation)
+        self.relation = relation = builder.as_table(self.relation)
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.table, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
@@ -183,7 +183,7 @@ class PatternColumns:
             source=select_columns(columns, relation.from_),
             hidden=(*relation.hidden, row),
         )
-        numbered = builder.made(numbered)
+        numbered = builder.as_table(numbered)
         inner = numbered.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
             live = frozenset[str]() if k == len(matches) - 1 else mentioned

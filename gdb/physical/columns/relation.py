@@ -176,7 +176,7 @@ class Builder:
         names = sorted(set(re.findall(r"\$(p\d+)", sql)))
         return {name: self.parameters.values[name] for name in names}
 
-    def made(self, relation: Relation, what: str = "") -> Relation:
+    def as_table(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""
         if isinstance(relation.source, str):
             return relation
@@ -215,7 +215,7 @@ class Builder:
         if not any(isinstance(s, Made | Found) and s.part for s in self.steps[self.whole :]):
             return relation
         with self.asking():
-            relation = self.made(relation, f"at most {enough:,} rows")
+            relation = self.as_table(relation, f"at most {enough:,} rows")
         steps = [self._cut(s) if isinstance(s, Made) else s for s in self.steps[self.whole :]]
         self.steps[self.whole :] = [FirstRows(tuple(steps), enough)]
         self.all_needed()

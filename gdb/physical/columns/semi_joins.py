@@ -59,7 +59,7 @@ def add_semi_joins(
         found[one.vertex] = one, Sought("", one.key, groups)
     made: dict[str, Sought] = {}
     for name, (one, search) in found.items():
-        relation = builder.made(relation)
+        relation = builder.as_table(relation)
         values = _values(builder, relation, one)
         if values is not None:
             made[name] = replace(search, table=values)

@@ -122,9 +122,9 @@ class _Walking:
             return self._closed(left)
         right = self.members.of(step, step.right)
         if self._from_left(left, right):
-            return self._found(left, right, self.wants_left, self.wants_right, self.steps)
+            return self._find_ends(left, right, self.wants_left, self.wants_right, self.steps)
         wants = self.wants_right, self.wants_left
-        return self._found(right, left, *wants, self.steps.flipped).flipped
+        return self._find_ends(right, left, *wants, self.steps.flipped).flipped
 
     def _from_left(self, left: I64 | None, right: I64 | None) -> bool:
         """Whether to begin at the left ends: mostly at those that are fewer."""
@@ -149,7 +149,7 @@ class _Walking:
             differ_of(self.step.edge.mode),
         )
 
-    def _found(
+    def _find_ends(
         self, starts: I64 | None, ends: I64 | None, wants_start: bool, wants_end: bool, over: Steps
     ) -> Ends:
         """The ends of paths, the starts as the left ones."""

@@ -76,7 +76,7 @@ def _answers(
                 *(TypeProblem, context.text, place),
                 f"{clause.name.text}() takes {field}, and this is {kind_of(value)}.",
             )
-        cells.append(to_python.cell(field.type.made(value)))
+        cells.append(to_python.cell(field.type.coerced(value)))
     try:
         for answer in procedure.answers(context.graph.snapshot, cells):
             yield _answer(context, clause, procedure.signature.outputs, answer)
@@ -115,7 +115,7 @@ def _answer(
                 *(TypeProblem, context.text, clause.place),
                 f"the procedure {clause.name.text} gave {cell!r:.100} as {field}.",
             )
-        found[field.name] = field.type.made(value)
+        found[field.name] = field.type.coerced(value)
     return found
 
 

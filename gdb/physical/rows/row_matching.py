@@ -193,7 +193,7 @@ class _RowMatching:
     def _joined(self, component: Component, table: list[Numbered]) -> Iterator[list[Numbered]]:
         few = self.few
         chunk, count = _CHUNK if few is None else min(_CHUNK, few.most), 0
-        found, places = self._found(component, table, chunk)
+        found, places = self._find_embeddings(component, table, chunk)
         names = self._fresh(component)
         before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
         for at, of in places:
@@ -209,7 +209,7 @@ class _RowMatching:
                 few.cut = True
                 return
 
-    def _found(
+    def _find_embeddings(
         self, component: Component, table: list[Numbered], chunk: int
     ) -> tuple[Table, Iterator[tuple[I64, I64]]]:
         """Embeddings of a component, and which of them go with which rows: the places of both, i64[n] at most `chunk`

@@ -69,7 +69,7 @@ def satisfying(context: RowContext, operator: Filter, parts: Parts) -> Parts:
 
 def aggregate(context: RowContext, operator: Aggregate, parts: Parts) -> Parts:
     """A row for each group, in the order of their first rows."""
-    return _Aggregation(context, operator).made(parts)
+    return _Aggregation(context, operator).aggregate(parts)
 
 
 class _Aggregation:
@@ -84,7 +84,7 @@ class _Aggregation:
         self.keys = list(zip(names, functions[: len(keys)], strict=True))
         self.arguments = [[next(rest) for _ in call.arguments] for call in self.calls]
 
-    def made(self, parts: Parts) -> Parts:
+    def aggregate(self, parts: Parts) -> Parts:
         evaluator, allowance = self.context.evaluator, self.context.allowance
         groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
         pile, kept = Pile(allowance, "the groups of an aggregate"), 0

@@ -60,12 +60,12 @@ class Prepared:
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
             case PatternTest() | PatternComprehension() | Subquery():
-                return self._asked(part)
+                return self._lift(part)
             case ListComprehension() | Quantified() | Reduce():
                 return part  # its parts may depend on its variable
         return None
 
-    def _asked(self, part: SubqueryExpression) -> Expression:
+    def _lift(self, part: SubqueryExpression) -> Expression:
         pattern = _pattern(self.context, part)
         if pattern is None:
             return part

@@ -108,11 +108,11 @@ class _Walk:
             return iter(())
         question = self._question(rows)
         if not self.tests:
-            return self._made(self._paths(question), rows)
+            return self._rows_of(self._paths(question), rows)
         if self.mentions & rows[0][1].keys():  # what may be used is another for each row
             parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
-            return self._made(together(parts), rows)
-        return self._made(self._paths(self._admitted(question, rows[0][1])), rows)
+            return self._rows_of(together(parts), rows)
+        return self._rows_of(self._paths(self._admitted(question, rows[0][1])), rows)
 
     # ---- the question ----------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class _Walk:
 
     # ---- rows ------------------------------------------------------------------------------------
 
-    def _made(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+    def _rows_of(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
         """The rows with a list of relationships and the node at the end."""
         order = np.argsort(paths.rows, kind="stable")
         name = self.edge.name

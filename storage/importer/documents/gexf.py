@@ -109,7 +109,7 @@ class _GexfReader:
             case "node" | "edge" if self.open:
                 element = self.open.pop()
                 try:
-                    yield from self._made(element)
+                    yield from self._elements_of(element)
                 except UnreadableText as error:
                     if self._is_wanted(element):
                         named = (
@@ -118,7 +118,7 @@ class _GexfReader:
                         fault = Fault(f"{named} {error.reason}", error.cure)
                         self.one.reject(element.start.line, named, fault)
 
-    def _made(self, element: Open) -> Iterator[Element]:
+    def _elements_of(self, element: Open) -> Iterator[Element]:
         """The elements of a tag and its values. Raises Unreadable."""
         attributes, line, wanted = (
             element.start.attributes,

@@ -68,7 +68,7 @@ class _GmlReader:
                 case "close" if self.open and self.key is None:
                     found = self._close()
                     if found is not None:
-                        yield from self._made(found)
+                        yield from self._elements_of(found)
                 case "integer" | "real" | "text" if self.key is not None:
                     self._take(_value(kind, text), line)
                 case _ if kind == "key" and text.upper() in _NUMBERS and self.key is not None:
@@ -114,7 +114,7 @@ class _GmlReader:
             self.open[-1].entries.append((done.key, done.entries, done.line))
         return None
 
-    def _made(self, element: _List) -> Iterator[Element]:
+    def _elements_of(self, element: _List) -> Iterator[Element]:
         is_node = element.key == "node"
         wanted = is_node == self.one.nodes
         if is_node and not wanted:

@@ -99,10 +99,10 @@ class _GraphmlReader:
                 self.data = None
             case "node" | "edge" if self.open is not None:
                 done, self.open = self.open, None
-                return self._made(done)
+                return self._elements_of(done)
         return None
 
-    def _made(self, element: Open) -> Element | None:
+    def _elements_of(self, element: Open) -> Element | None:
         """The element of a tag and its data; None where it is not wanted, or was rejected."""
         attributes, line = element.start.attributes, element.start.line
         is_node = element.start.name == "node"
