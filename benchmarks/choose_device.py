@@ -41,7 +41,7 @@ from peers.report import figures
 SETS = (*large_patterns.SETS, *gpu.GRAPHS)
 SHORT = 0.05  # seconds; a run below that is taken five times
 ALLOWED = 1.5  # times the better device
-MANY = 60  # runs before a query counts as asked again
+MANY = 60  # runs before a query counts as warm
 COMPILING = 4.0  # seconds that its own kernel may take before it is measured
 DEVICES = ("cpu", "cuda", "auto")
 STATES = ("first", "again")
@@ -196,7 +196,7 @@ def report(asked: list[Asked]) -> str:
 
 
 def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[Asked]:
-    """Every question, asked."""
+    """The measurements of every query."""
     for group in arguments.sets.split(","):
         begin = time.monotonic()
         store, texts = questions(

@@ -143,7 +143,7 @@ def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[
 
 
 def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
-    """The answer over rows, asked once; None over the limit."""
+    """The answer over rows, from one run; None over the limit."""
     operator_run.WAY = "rows"
     begin = time.process_time()
     try:

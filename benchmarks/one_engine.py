@@ -95,7 +95,7 @@ def spent(db: gdb.Database, text: str, nodes: int) -> list[str]:
 
 
 def nests(explained: str) -> list[str]:
-    """The plans of the patterns, which stand below their MATCH."""
+    """The plans of the patterns, which are below their MATCH."""
     return [line for line in explained.splitlines() if line.startswith("  ")]
 
 

@@ -21,7 +21,7 @@ _TITLE = "# Results\n\nWritten by the programs in this folder (`make bench`); ea
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table, its columns padded so that it reads well on a terminal too; numbers stand to the right."""
+    """A Markdown table, its columns padded so that it reads well on a terminal too; numbers are aligned right."""
     cells = [[str(cell) for cell in row] for row in rows]
     numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
     widths = [
@@ -48,7 +48,7 @@ def _is_number(text: str) -> bool:
 
 def machine() -> str:
     """The machine in one line: processor, cores, memory, GPU if there is one, system; and how quick it is when this
-    is first asked, because on a shared one that changes within minutes."""
+    is first read, because on a shared one that changes within minutes."""
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     speed = f"1000 turns of an empty Python loop take {_turns() * 1e6:.0f} us"

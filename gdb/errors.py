@@ -50,7 +50,7 @@ class InternalError(GdbError):
 
 
 class StoreError(GdbError):
-    """A store cannot be used as asked."""
+    """A store cannot be used in the requested way."""
 
     code = "STORE"
 

@@ -62,7 +62,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """text : what stands there afterwards. kind : for the menu.
+    """text : the completed text. kind : for the menu.
 
     length : how many characters before the cursor it replaces.
     """

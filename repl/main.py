@@ -243,7 +243,7 @@ def _add_statements(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """An option for each of the shell's settings; those that are on or off stand alone."""
+    """An option for each of the shell's settings; those that are on or off take no value."""
     for setting in SETTINGS.values():
         flags = [f"--{setting.name}", *(["--format"] if setting.name == "mode" else [])]
         switch = setting.values == ("on", "off")

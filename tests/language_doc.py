@@ -33,7 +33,7 @@ _CALLS = re.compile(
 
 @dataclass(frozen=True)
 class Example:
-    """A query of the document. line : where it stands. shown : the table or error behind it; empty for none. at : where
+    """A query of the document. line : of the document. shown : the table or error behind it; empty for none. at : where
     that the text shows."""
 
     line: int

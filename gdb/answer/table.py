@@ -139,7 +139,7 @@ def fitted(natural: Sequence[int], width: int) -> list[int]:
 
 
 def cell(value: object) -> str:
-    """A value as one line of text, as Cypher writes it; only strings stand without quotes."""
+    """A value as one line of text, as Cypher writes it; only strings have no quotes."""
     return printable(value if isinstance(value, str) else literal(value))
 
 

@@ -89,7 +89,7 @@ def _relationship_properties(graph: Snapshot) -> Iterator[Sequence[object]]:
     "What answers, and its version.",
 )
 def _components(graph: Snapshot) -> _Rows:
-    version = import_module("gdb").__version__  # by name: gdb itself stands above this room
+    version = import_module("gdb").__version__  # by name: gdb itself is above this room
     return [("gdb", [version], "embedded")]
 
 

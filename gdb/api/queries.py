@@ -228,8 +228,8 @@ class Queries(Closing):
         """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
         `__cuda_array_interface__` or DLPack.
 
-        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
-        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
+        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node
+        are allowed. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
         relationships (as `Relationship.id`).
 
         Parameters

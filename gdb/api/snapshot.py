@@ -1,4 +1,4 @@
-"""A snapshot that a program holds: one version of the graph, asked as often as wanted (design.md §1)."""
+"""A snapshot that a program holds: one version of the graph, queried as often as wanted (design.md §1)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def parameter_of(name: str = "") -> exp.Expr:
 
 
 def value_of(value: Value) -> exp.Expr:
-    """A value as it stands: a list as [...], a mapping as {'key': ...}."""
+    """A value as a literal: a list as [...], a mapping as {'key': ...}."""
     match value:
         case None:
             return exp.Null()
@@ -139,7 +139,7 @@ def _atoms() -> tuple[type[exp.Expr], ...]:
 
 
 def operand(part: Part) -> exp.Expr:
-    """In parentheses, unless it stands by itself."""
+    """In parentheses, unless it needs none."""
     sql = part_of(part)
     alone = isinstance(sql, _atoms()) and not isinstance(
         sql, exp.Connector
@@ -148,7 +148,7 @@ def operand(part: Part) -> exp.Expr:
 
 
 def call(function: str, *arguments: Part) -> exp.Expr:
-    """function(arguments...), as it stands."""
+    """function(arguments...), unchanged."""
     return exp.Anonymous(this=function, expressions=[part_of(one) for one in arguments])
 
 

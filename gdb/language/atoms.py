@@ -209,7 +209,7 @@ class AtomReader(ABC):
         return to or tokens[number + 2].is_sign("(", "{")
 
     def _touch(self, number: int) -> bool:
-        """Whether nothing stands between a token and the next."""
+        """Whether nothing is between a token and the next."""
         return self.cursor.ends[number] == self.cursor.starts[number + 1]
 
     # ---- lists -----------------------------------------------------------------------------------

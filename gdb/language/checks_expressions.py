@@ -77,11 +77,11 @@ from gdb.language.value_types import IsNormalized, IsTyped
 
 
 class Aggregates(Enum):
-    """Whether an aggregate may stand here."""
+    """Whether an aggregate is allowed here."""
 
     NOWHERE = auto()
     HERE = auto()
-    INSIDE = auto()  # an aggregate stands around
+    INSIDE = auto()  # inside an aggregate
 
 
 def known(
@@ -93,7 +93,7 @@ def known(
     ------
     NameProblem : a variable, parameter or function that is not there.
     TypeProblem : an operand or argument of a kind that cannot be meant.
-    SyntaxProblem : an aggregate or a pattern where none may stand.
+    SyntaxProblem : an aggregate or a pattern where none is allowed.
     """
     match expression:
         case Literal():
@@ -168,7 +168,7 @@ def known(
 def condition(
     expression: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
 ) -> Known:
-    """Check an expression that must be true or false; here a pattern may stand."""
+    """Check an expression that must be true or false; a pattern is allowed here."""
     match expression:
         case PatternTest(pattern=pattern):
             _test(pattern, frame)

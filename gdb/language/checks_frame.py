@@ -142,7 +142,7 @@ class Frame:
         return self.problem(SyntaxProblem, name.place, "VariableAlreadyBound", message, cure)
 
     def conflict(self, name: Name, wanted: str) -> SyntaxProblem:
-        """The error of a variable that stands where another kind of element must."""
+        """The error of a variable where another kind of element must be."""
         message = f"'{name.text}' is {self.shown(name.text)}, and here it would be {wanted}."
         cure = "Give it a name of its own."
         return self.problem(SyntaxProblem, name.place, "VariableTypeConflict", message, cure)

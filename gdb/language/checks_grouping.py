@@ -1,6 +1,6 @@
 """Grouping checks: the operands allowed beside an aggregate, and the names after a projection that groups its rows.
 
-The items without an aggregate are the keys of the groups. Beside an aggregate only keys may stand that are plain (no
+The items without an aggregate are the keys of the groups. Beside an aggregate only keys are allowed that are plain (no
 operator), what is made of a key, and constants; behind the projection (ORDER BY, WHERE) its columns and its items.
 """
 
@@ -133,7 +133,7 @@ def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
 @dataclass(frozen=True, slots=True)
 class _Behind:
     projected: Projected
-    items: frozenset[Expression]  # those that may stand again
+    items: frozenset[Expression]  # those that may occur again
     frame: Frame
 
     def check(self, expression: Expression, local: frozenset[str]) -> None:

@@ -44,7 +44,7 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
 
 
 def test(pattern: PathPattern, frame: Frame) -> Frame:
-    """Check a pattern that stands as a condition: it may name only what is there. The frame inside of it.
+    """Check a pattern as a condition: it may name only what is there. The frame inside of it.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
 
     Raises
     ------
-    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
+    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none is allowed.
     NameProblem, TypeProblem : see `checks_expressions.known`.
     """
     if clause.everything and all(map(is_hidden, frame.names)):

@@ -1,7 +1,7 @@
 """Comparisons and IN with Cypher's three-valued logic, as SQL.
 
 Unlike types: = is false, <> true, and an order null (openCypher 9, "Comparability and equality"). DuckDB calls NaN
-equal to itself and larger than every number, Cypher neither: a guard stands wherever that would show.
+equal to itself and larger than every number, Cypher neither: there is a guard wherever that would show.
 """
 
 from __future__ import annotations

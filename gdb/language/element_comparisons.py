@@ -2,7 +2,7 @@
 `f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`.
 
 Each is brought into the form `least <= right - left <= most`, or its opposite, over whole numbers by vid or edge id
-(`comparison_values.py`), and bounds, in which alone parameters stand. What calculates with floats, with more than one
+(`comparison_values.py`), and bounds, the only place of parameters. What calculates with floats, with more than one
 property of an element, or might overflow stays in the tail.
 """
 
@@ -131,7 +131,7 @@ def _compared(scope: Scope, condition: Expression) -> Compared | None:
 
 
 def _kind(scope: Scope, side: Side) -> TypeName:
-    """The kind of what stands on one side."""
+    """The kind of one side."""
     if side.key is None:
         return scope.id_type(side.element, side.element.place).kind
     return scope.property_type(side.element, side.key).kind

@@ -2,7 +2,7 @@
 string and list tests, + -, * / %, ^, unary minus, property and label).
 
 sqlglot's own expression parser is not used: it reads `a + b ^ 2` as `(a + b) ^ 2`, takes a chain `a < b < c` for
-`(a < b) < c`, and forgets where an operator stood.
+`(a < b) < c`, and forgets the place of an operator.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class ExpressionReader(AtomReader):
         return self._postfix(self.atom(), start)
 
     def operand(self) -> Expression:
-        """What stands between operators, with .key, [index] and :Label behind it."""
+        """An operand between operators, with .key, [index] and :Label behind it."""
         start = self.cursor.at
         return self._postfix(self.atom(), start)
 

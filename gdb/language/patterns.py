@@ -67,7 +67,7 @@ _ANY_LABELS = LabelExpression((), (), Place(0, 0))
 @quick
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """What stands between [ and ]."""
+    """The part between [ and ]."""
 
     variable: Name | None = None
     types: tuple[Name, ...] = ()

@@ -3,8 +3,8 @@
     my.cities(name :: STRING?, id :: INTEGER) :: (city :: STRING, code :: INTEGER?)
 
 Types are those of openCypher: ANY, STRING, INTEGER, FLOAT (takes an integer and makes a float of it), NUMBER, BOOLEAN,
-MAP, LIST, LIST OF type, NODE, RELATIONSHIP, PATH, DATE, TIME, LOCALTIME, DATETIME, LOCALDATETIME, DURATION. Behind one
-that may be null stands a question mark. `:: ()` and `:: VOID` give nothing.
+MAP, LIST, LIST OF type, NODE, RELATIONSHIP, PATH, DATE, TIME, LOCALTIME, DATETIME, LOCALDATETIME, DURATION. One that
+may be null ends with a question mark. `:: ()` and `:: VOID` give nothing.
 """
 
 from __future__ import annotations

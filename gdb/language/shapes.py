@@ -6,7 +6,7 @@ they are one text, which is understood once:
     CREATE (:Person {id: 1, name: 'Anna'})     CREATE (:Person {id: $0 , name: $1 })
     CREATE (:Person {id: 2, name: 'Ben'})      the same
 
-What a literal means depends on where it stands: the numbers of `*1..3` and `{1,3}` are none. So a shape is used only
+What a literal means depends on its place: the numbers of `*1..3` and `{1,3}` are none. So a shape is used only
 where its tree, with the literals put back, is the tree of the statement; and only of statements that write and give
 nothing back, since a column is named by what is written.
 """
@@ -35,7 +35,7 @@ from gdb.records import replace
 
 Constant: TypeAlias = int | float | bool | str
 Key: TypeAlias = tuple[tuple[str, ...], tuple[type[Constant], ...]]
-"""What stands between the literals of a text, and their kinds."""
+"""The parts between the literals of a text, and their kinds."""
 T = TypeVar("T")
 
 LONGEST = 10_000
@@ -44,7 +44,7 @@ _MOST = 64  # literals of it
 _NAMES = tuple(map(str, range(_MOST)))
 _NONE = type(None)
 _CLAUSES = (Match, Unwind, Create, Merge, Set, Remove, Delete)
-# A number that is certain to be a literal by itself, but perhaps no value. Strings are values wherever they stand. The
+# A number that is certain to be a literal by itself, but perhaps no value. Strings are values everywhere. The
 # class of first characters is what `re` looks for before it tries the rest.
 LITERAL = re.compile(
     r"""
@@ -65,7 +65,7 @@ _OTHERWISE = re.compile(r"//|/\*|['\"`$]")
 
 
 def split_literals(text: str) -> tuple[Key, list[Constant]] | None:
-    """What stands between the literals of a text, and their values; None of a text that has no shape."""
+    """The parts between the literals of a text, and their values; None of a text that has no shape."""
     if len(text) > LONGEST or "RETURN" in text.upper():  # most of what gives rows goes no further
         return None
     pieces = LITERAL.split(text)

@@ -37,7 +37,7 @@ class TokenKind(StrEnum):
 # not frozen: a query has many, and a frozen one takes four times as long to make
 @dataclass(slots=True, eq=False)
 class Token:
-    """What a piece of text is, wherever it stands.
+    """What a piece of text is, wherever it occurs.
 
     text : the value of a string or a quoted name; else as written.
     word : a name in upper case, to compare with keywords; "" of anything else.
@@ -65,7 +65,7 @@ class Tokens:
     ends: list[int]
 
 
-# A quote or a comment that is not closed takes the rest of the text. A number takes what stands too close behind it.
+# A quote or a comment that is not closed takes the rest of the text. A number takes what follows it too closely.
 _PIECE = re.compile(
     r"""
     (?:\s|//[^\r\n]*|/\*.*?\*/)+

@@ -1,6 +1,6 @@
 """Typed translation: an expression of the language becomes SQL for DuckDB, with the type of its values.
 
-The one translation of expressions, wherever they stand: in RETURN of one pattern, in conditions on one element, between
+The one translation of expressions, wherever they occur: in RETURN of one pattern, in conditions on one element, between
 the clauses of a chain. It takes what DuckDB gives exactly as the reference evaluator does (`gdb.physical.evaluator`),
 and refuses the rest with its place, upon which it runs over rows. Values of the user travel as parameters; names never
 leave this room.

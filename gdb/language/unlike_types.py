@@ -15,7 +15,7 @@ _CONSTRUCTORS = {
 def unlike(part: Comparison, left: Type, right: Type, text: str, name: str = "") -> str:
     """The warning: what both sides are, what follows, and what to write instead.
 
-    name : of the left side, where it is not written as it stands: a key of a map in a pattern.
+    name : of the left side, where it is not written out: a key of a map in a pattern.
 
     Notes
     -----

@@ -217,7 +217,7 @@ class _Tail:
         return replace(found, source=everything("embeddings", where=tests))
 
     def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
-        """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""
+        """The column of the embeddings that an expression is, unchanged, and its type; None where it is none."""
         # here: only SQL needs it
         from gdb.functions.types import NODE, NULL, RELATIONSHIP, STRING, Type, TypeName
         from gdb.language.element_columns import STORE_KIND

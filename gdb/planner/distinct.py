@@ -69,7 +69,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
 
 def clauses(query: Resolved) -> tuple[int, ...]:
     """For each query edge the MATCH within which it has to differ from others; -1 where there is no other that
-    could be the same data edge, so that it makes no difference in which one it stands."""
+    could be the same data edge, so that it makes no difference in which one it is."""
     query_edges, edges = query.graph.edges, query.edges
     if not query.graph.mode.edges_differ or len({x.clause for x in query_edges}) == 1:
         return (0,) * len(edges)

@@ -178,7 +178,7 @@ class Search:
 
     def _ordered(self, problem: Problem, pairs: Pairs, first: int) -> tuple[Problem, int]:
         """The problem with a first loop that is the hub of its orbit, where without the conditions `pairs` the orbit
-        could not be broken any more; and for how many embeddings each then stands.
+        could not be broken any more; and how many embeddings each then represents.
 
         The condition stays with the problem, and with all that are taken off, so nothing is counted from below a hub.
         """

@@ -39,7 +39,7 @@ class NetworkxGraph(Protocol):
         ...
 
     def is_multigraph(self) -> bool:
-        """Whether two nodes may have several edges, told apart by keys."""
+        """Whether two nodes may have several edges, distinguished by keys."""
         ...
 
     @property

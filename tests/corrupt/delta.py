@@ -47,7 +47,7 @@ class Delta:
     def contradicts(self, number: int, kind: int, items: list[int]) -> bool:
         """Whether a section of kind 48 to 51 cannot hold these."""
         if kind == DEAD:
-            return True  # whatever else stands there: every vertex that is has an edge
+            return True  # whatever else is there: every existing vertex has an edge
         if kind == ADDED:
             ends = [(key >> 32, key & 0xFFFFFFFF) for key in items]
             turned = number in self._undirected and any(a > b for a, b in ends)

@@ -169,7 +169,7 @@ def test_a_bool_that_is_believed_would_be_seen(
 
 
 def test_an_interval_that_lost_its_length_is_refused(folder: Path) -> None:
-    # The section of lengths is one short; what stood after it moves up, so that the table is right.
+    # The section of lengths is one short; what followed it moves up, so that the table is right.
     name, content, entry = section_of(folder, 2)
     number = sealed.entries(content).index(entry)
     at = sealed.HEADER.size + number * sealed.ENTRY.size

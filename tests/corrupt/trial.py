@@ -33,7 +33,7 @@ def outcome(folder: Path, right: list[list[str]], *, special: bool) -> tuple[str
     """What becomes of a damaged store: "at use" (a query refused), "by check" (only `check` did), "harmless",
     "wrong" or "foreign" (an error that is not ours, or is not clear); and the error.
 
-    special : no file at all stands where one should, so that the operating system may be quoted.
+    special : no file at all is where one should be, so that the operating system may be quoted.
     """
     clear = (StoreError,) if special else CLEAR
     refused, differs = "", ""

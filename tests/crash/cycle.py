@@ -81,7 +81,7 @@ def run(
     Parameters
     ----------
     folder : of a new store.
-    until : asked with what was written so far, whether it is enough.
+    until : whether what was written so far, its argument, is enough.
     broken : what the readers do wrong; see `ring_reader.BROKEN`.
     """
     with gdb.connect(folder) as db:

@@ -298,7 +298,7 @@ def test_a_version_that_is_lost_or_wrong_would_be_seen(root: Root) -> None:
     tape = record(WORKLOADS[0], root())
     told = [op for op in tape.operations if isinstance(op, Acknowledged)]
     assert [op.version for op in told] == [0, 1, 2, 3]
-    # told too early: before the last commit's switch
+    # acknowledged too early: before the last commit's switch
     switches = [k for k, op in enumerate(tape.operations) if isinstance(op, Renamed)]
     early = switches[-1]
     operations = [*tape.operations[:early], told[-1], *tape.operations[early:]]

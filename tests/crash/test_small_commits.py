@@ -108,7 +108,7 @@ def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
         told, status = run(folder, 1, lambda f=fault: faults._patch(f, lambda: None))
         assert status in ((0,) if kind != "KILL" else (0, signal.SIGKILL))
         count = held(folder)
-        assert count in (told, told + 1)  # what was not told may be there, whole
+        assert count in (told, told + 1)  # what was not reported may be there, whole
         found.add(count)
         with gdb.connect(folder) as db:
             for more in range(count + 1, count + 4):

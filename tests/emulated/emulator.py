@@ -1,4 +1,4 @@
-"""The GPU executor on a machine without a GPU: its kernels, as they stand, compiled by g++ with `warp.h` for a device.
+"""The GPU executor on a machine without a GPU: its kernels, unchanged, compiled by g++ with `warp.h` for a device.
 
 Everything of `gdb.executor.gpu` runs but what calls CuPy: memory is arrays of the host, a launch a call of the library.
 """

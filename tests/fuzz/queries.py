@@ -55,7 +55,7 @@ class Maker:
         return self.random.choice(several)
 
     def either(self, *makers: Callable[[], str]) -> str:
-        return self.random.choice(makers)()  # the others are not asked
+        return self.random.choice(makers)()  # the others are not called
 
     def perhaps(self, part: float, make: Callable[[], str]) -> str:
         return make() if self.chance(part) else ""

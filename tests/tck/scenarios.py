@@ -2,7 +2,7 @@
 
     make tck                                     prints a table, and what differs from the list
     make tck WAY=rows                            the same, forced to go one way (`tests.ways`)
-    UPDATE_TCK=1 make tck                        writes the list anew; reasons that stand there are kept
+    UPDATE_TCK=1 make tck                        writes the list anew; its reasons are kept
 
 The TCK and its runner lie beside the repository (`../shared/tck`). A scenario's name is its folder and file, the number
 there (of outlines each example counts) and its title. `known.txt` has a line for each that does not pass, under the
@@ -113,7 +113,7 @@ def known(path: Path = KNOWN) -> dict[str, str]:
 
 
 def listed(outcomes: Iterable[Outcome], reasons: Mapping[str, str]) -> str:
-    """The list for these outcomes; of scenarios that were listed before with the reasons that stood there."""
+    """The list for these outcomes; of scenarios that were listed before with their reasons."""
     by_reason: dict[str, list[str]] = {}
     for outcome in outcomes:
         if not outcome.passed:

@@ -1,4 +1,4 @@
-"""docs/LANGUAGE.md is true: every query and call in it gives what stands there, and every function stands there."""
+"""docs/LANGUAGE.md is true: every query and call in it gives what the document shows, and every function is in it."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_values_come_back(value: Value) -> None:
 
 
 def test_words_of_sql_are_names() -> None:
-    """Those that we make up stand as they are; every other one is in quotes."""
+    """Those that we make up are unquoted; every other one is in quotes."""
     assert written(select(["c0", "select", 'a"b'], "order")) == (
         'SELECT c0, "select", "a""b" FROM "order"'
     )

@@ -82,7 +82,7 @@ class _RegexReader:
         return "".join(self.parts)
 
     def part(self) -> str:
-        """What stands next, translated."""
+        """The next part, translated."""
         character = self.pattern[self.at]
         match character:
             case "\\":

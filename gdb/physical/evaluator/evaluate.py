@@ -371,7 +371,7 @@ class Evaluator:
         return measure_results(value_of, "[..]", self._context.allowance)
 
     def _arithmetic(self, expression: Arithmetic) -> Compiled:
-        """From left to right, in a loop; an error shows what stands to the left of its operator too."""
+        """From left to right, in a loop; an error shows what is to the left of its operator too."""
         first = expression.first
         steps = [
             (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))

@@ -189,7 +189,7 @@ def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
     guard = Guard(there, 1.0, begun=time.monotonic() - 2.0)
     assert not guard.leaves(lambda: 0.5)  # 2 s are left
     assert guard.least >= 3.0
-    assert not guard.leaves(lambda: 0.01)  # not asked before
+    assert not guard.leaves(lambda: 0.01)  # not looked at before
     assert len(asked) == 1
     guard.least = 1.0
     assert guard.leaves(lambda: 0.01)  # 200 s in all

@@ -1,4 +1,4 @@
-"""A search that is put aside goes on where it stood, in any worker: what is found is found once."""
+"""A search that is put aside goes on from its place, in any worker: what is found is found once."""
 
 from __future__ import annotations
 

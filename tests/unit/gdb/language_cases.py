@@ -1,4 +1,4 @@
-"""Reads tests/queries/*.txt and shows trees and bound queries as text, to compare with what stands there.
+"""Reads tests/queries/*.txt and shows trees and bound queries as text, to compare with the expected text.
 
 A case is a query (lines that begin with "> ") and the lines that are expected below it, up to the next blank line.
 `UPDATE_QUERIES=1 pytest tests/unit/gdb/test_language_cases.py` writes what comes out; read the difference then.

@@ -1,4 +1,4 @@
-"""Queries that are one pattern and those that run clause by clause mean the same: random ones, asked both ways."""
+"""Queries that are one pattern and those that run clause by clause mean the same: random ones, run both ways."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_node_that_stands_twice_is_told_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """Whether a blank line is a record or not, and in whichever part of the file it stands."""
+    """Whether a blank line is a record or not, and in whichever part of the file it is."""
     for module, name, size in (
         (integers, "_PART", 5),
         (integers, "_REST", 3),
@@ -113,7 +113,7 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
 def test_an_edge_without_its_node_is_told_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In whichever piece of the file it stands."""
+    """In whichever piece of the file it is."""
     monkeypatch.setattr(integers, "_PART", 9)
     monkeypatch.setattr(edge_runs, "PIECE", 8)
     store, nodes, edges = (
