@@ -63,7 +63,7 @@ def test_a_lock_that_fails(folder: Path) -> None:
 
 def test_a_disk_that_is_full(folder: Path) -> None:
     if not faults.mounted(disk := folder / "tmpfs"):
-        pytest.skip("no tmpfs may be mounted here; test_files_that_may_not_grow stands for it")
+        pytest.skip("no tmpfs may be mounted here; test_files_that_may_not_grow replaces it")
     try:
         found = list(faults.filled(disk, step=3))
     finally:

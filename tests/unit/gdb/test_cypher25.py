@@ -326,7 +326,7 @@ def test_labels_and_types_are_made_by_name() -> None:
         ("UNWIND [3] AS x CREATE (n:$(x))", "a string or a list of strings"),
         ("CREATE (n:$(''))", "at least one character"),
         ("MERGE (n:$('A'))", "in MERGE"),
-        ("MATCH (n) SET n:$any(['A'])", "stands alone"),
+        ("MATCH (n) SET n:$any(['A'])", "is a single name"),
         ("MATCH (n:$l) RETURN n", r"as in :\$\(\$l\)"),
         ("MATCH (n:A|B:C) RETURN n", "needs parentheses"),
         ("MATCH ()-[:A&B]->() RETURN 1", "has one type"),
