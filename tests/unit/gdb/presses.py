@@ -122,7 +122,7 @@ def both(before: bool) -> Stage:
 EARLY: dict[str, Stage] = {
     "before the rows": wrapped(operator_run, "_ran", True),
     "behind the rows": wrapped(operator_run, "_ran", False),
-    "behind the cells": wrapped(operator_run, "_given", False),
+    "behind the cells": wrapped(operator_run, "_user_rows", False),
 }
 LATE: dict[str, Stage] = {
     "the commit begins": wrapped(Database, "_commit", True),

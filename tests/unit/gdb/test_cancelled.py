@@ -131,7 +131,7 @@ def test_what_a_query_gives_is_made_before_its_commit(
 ) -> None:
     """Else it fails for a value that cannot be returned, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(operator_run, "_given", lambda _: 1 // 0)
+    monkeypatch.setattr(operator_run, "_user_rows", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had
