@@ -223,7 +223,7 @@ def test_distinct_ends_are_searched_and_not_listed(
     """Of a graph with 10^12 trails: too many to list."""
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
-    for name in ("measured", "tallied", "listed", "numbered"):
+    for name in ("measure_paths", "tally_ends", "list_paths", "count_paths"):
         monkeypatch.delattr(walkers, name)
     n = "MATCH (a:N {k: 1})-[:E*1..12]->(b)"
     assert ways.columns(f"{n} RETURN count(DISTINCT b)").scalar() == 40
@@ -325,7 +325,7 @@ def test_a_part_beside_paths_is_counted_where_that_is_enough(ways: Ways, text: s
 def test_ends_that_are_only_counted_are_not_told(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("measured", "tallied", "listed"):
+    for name in ("measure_paths", "tally_ends", "list_paths"):
         monkeypatch.delattr(walkers, name)
     path = "MATCH (a:P) OPTIONAL MATCH (a)-[:L*1..2]->(b)"
     found = ways.columns(f"{path} RETURN a.name, count(b) AS n, count(*) AS m").fetchall()
