@@ -81,7 +81,7 @@ hostile: $(STAMP) ## forge 5,000 stores under checksums that are right, and use 
 hostile-queries: $(STAMP) ## 1,000 queries that want all memory and all time: 3 s and 512 MB each, an answer or a clear error
 	PYTHONPATH=. $(BIN)/python -m tests.hostile.queries --number 1000
 
-fork: $(STAMP) ## 200 rounds of pools and preforked children that ask and write beside their parent
+fork: $(STAMP) ## 200 rounds of pools and preforked children that read and write beside their parent
 	PYTHONPATH=. $(BIN)/python -m tests.fork --rounds 200
 
 format: $(STAMP) ## put the code into the project's format

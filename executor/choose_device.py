@@ -73,7 +73,7 @@ class Choice:
         return ordinals(self.device)
 
 
-_ASKED_FOR = Choice("cpu", "asked for")
+_REQUESTED = Choice("cpu", "requested")
 _WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
 _OPTIONAL = Choice("cpu", "warps do not share the loops of optional parts")
 _SHORT = Choice("cpu", "a run there is over before a GPU begins")
@@ -101,7 +101,7 @@ def choose(
     """
     name = checked_device(device)
     if name == CPU:
-        return _ASKED_FOR
+        return _REQUESTED
     if name != AUTO:
         return _named(name, plan)
     if limit is not None and "cuda" not in plan.runs.last:
@@ -128,7 +128,7 @@ def _named(name: str, plan: Plan) -> Choice:
     """The named GPUs; of several the first, where runs of the plan were not longer there."""
     from .gpu.device import require
 
-    choice = Choice(name if ":" in name else "cuda:0", "asked for")
+    choice = Choice(name if ":" in name else "cuda:0", "requested")
     for ordinal in choice.ordinals:
         require(ordinal)
     if len(choice.ordinals) == 1:
@@ -157,7 +157,7 @@ def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None)
             "" if runs else f"{_words(cpu)} there, less than it takes to begin with a GPU",
             guard,
         )
-    from .gpu.device import absence
+    from .gpu.device import absence  # here: short runs never look for a GPU
 
     missing = absence()
     if missing is not None:
@@ -179,9 +179,9 @@ def cuda_begun() -> bool:
     """Whether this process has used a GPU: else to begin takes longer than most queries."""
     if "gdb.executor.gpu.device" not in sys.modules:
         return False
-    from .gpu.device import begun
+    from .gpu.device import was_queried  # here: short runs never look for a GPU
 
-    return begun()
+    return was_queried()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
 
 
 def _threads(prepared: Prepared, work: Work) -> int:
-    from .cpu.launch import threads_of
+    from .cpu.launch import threads_of  # here: it loads the kernel
 
     return threads_of(prepared, cores(), work.steps)
 
@@ -233,7 +233,7 @@ def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
 def _first_gpu(plan: Plan, graph: GraphSource, work: Work, gpu_memory: int | None) -> float:
     """Seconds of a run on it, with what it has to wait for before. What has no room in its memory comes through the
     link in every run."""
-    from .gpu.device import multiprocessors
+    from .gpu.device import multiprocessors  # here: only where there is a GPU
     from .gpu.placing import missing_bytes
 
     prepared = stage(plan, graph)
@@ -256,7 +256,7 @@ def _guard(
     late = 0.0 if cuda_begun() else BEGIN
 
     def there(whole: float) -> float | None:
-        from .gpu.device import absence
+        from .gpu.device import absence  # here: short runs never look for a GPU
 
         if absence() is not None:
             return None

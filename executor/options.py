@@ -94,7 +94,7 @@ class Options:
             return False
         plan.runs.add(self.ran, math.inf)
         self.device = "cpu"
-        told = f"{self.ran} gave up, so the query ran on the CPU: {error}"
-        self.lost = (*self.lost, told)
-        _log.warning(told)
+        message = f"{self.ran} gave up, so the query ran on the CPU: {error}"
+        self.lost = (*self.lost, message)
+        _log.warning(message)
         return True

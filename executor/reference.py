@@ -42,9 +42,11 @@ class Row:
     eids: dict[int, int]
 
     def with_vertex(self, vertex: int, vid: int) -> Row:
+        """A copy with one more vertex bound."""
         return Row({**self.vids, vertex: vid}, self.eids)
 
     def with_edge(self, edge: int, eid: int) -> Row:
+        """A copy with one more edge bound."""
         return Row(self.vids, {**self.eids, edge: eid})
 
 

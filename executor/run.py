@@ -23,7 +23,7 @@ from gdb.storage.disk.arrays import Shelf
 from gdb.storage.graph.adjacency import I64, U32
 
 from .choose_device import Choice, choose
-from .nest.bindings import Given
+from .nest.bindings import Bindings
 from .nest.prepare import Prepared, stage
 from .options import Options as Options
 from .options import PlanRun as PlanRun
@@ -52,19 +52,21 @@ class Found(Generic[Part]):
     rows: int = 0
 
 
-def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None = None) -> int:
+def count(
+    plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None = None
+) -> int:
     """Number of embeddings of a counting plan: its own and those of its terms.
 
-    given : other candidates than the plan's; a plan with terms takes none.
+    bindings : other candidates than the plan's; a plan with terms takes none.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit, or surely in all).
     """
-    if plan.notes.too_many and given is None:
+    if plan.notes.too_many and bindings is None:
         raise _too_many(plan)
     try:
-        return _counted(plan, graph, options, given)
+        return _counted(plan, graph, options, bindings)
     except CountOverflow:
         raise _too_many(plan) from None
 
@@ -79,23 +81,23 @@ def _too_many(plan: Plan) -> CountOverflow:
     )
 
 
-def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
+def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None) -> int:
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
         total = 0
         terms = ((1, plan), *plan.terms)
         watch.parts = len(terms)
         shared: dict[int, int] = {}
         if options.on is not None:
-            from .cluster import cluster
+            from .cluster import cluster  # here: of two backends and a cluster, a run needs one
 
-            shared = cluster.counts([term for _, term in terms], graph, options, watch, given)
+            shared = cluster.counts([term for _, term in terms], graph, options, watch, bindings)
         here: list[tuple[int, Prepared]] = []
         for watch.part, (factor, term) in enumerate(terms):
             factor *= term.multiplicity
             if watch.part in shared:
                 total += factor * shared[watch.part]
                 continue
-            prepared = stage(term, graph, given, windows=choice.windows)
+            prepared = stage(term, graph, bindings, windows=choice.windows)
             if choice.device == "cpu":
                 from .cpu import launch as cpu
 
@@ -118,7 +120,7 @@ def _elsewhere(
     plan: Plan,
     graph: GraphSource,
     options: Options,
-    given: Given | None,
+    bindings: Bindings | None,
     what: str,
     watch: Watch,
     wanted: Wanted = NO_COLUMNS,
@@ -126,13 +128,13 @@ def _elsewhere(
     """The answers of other processes to a plan by itself; None where it is run here. To be closed."""
     if options.on is None or watch.limit is not None:
         return None
-    from .cluster import cluster
+    from .cluster import cluster  # here: only runs on a cluster need it
 
-    seconds = cluster.shares([plan], graph, options.on, given)
+    seconds = cluster.shares([plan], graph, options.on, bindings)
     if seconds == [None]:
         return None
     options.ran = "cluster"
-    return cluster.ask([plan], graph, options, seconds, what, wanted, watch, given)
+    return cluster.ask([plan], graph, options, seconds, what, wanted, watch, bindings)
 
 
 def _on_device(
@@ -174,7 +176,7 @@ def _on_device(
 
 
 def tallies(
-    plan: Plan, graph: GraphSource, options: Options, given: Given | None = None
+    plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None = None
 ) -> tuple[Embeddings, I64]:
     """A row for each data vertex that the first query vertex of a counting plan without terms is bound to, its other
     columns without meaning, and the number of its embeddings, i64[rows].
@@ -183,16 +185,16 @@ def tallies(
     """
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
-        elsewhere = _elsewhere(plan, graph, options, given, "tallies", watch)
+        elsewhere = _elsewhere(plan, graph, options, bindings, "tallies", watch)
         if elsewhere is not None:
             total = np.zeros(graph.vertex_count, np.int64)
             with closing(elsewhere):
                 for answer in elsewhere:
                     total += 0 if answer.numbers is None else answer.numbers
             return total
-        prepared = stage(plan, graph, given, windows=choice.windows)
+        prepared = stage(plan, graph, bindings, windows=choice.windows)
         if choice.device == "cpu":
-            from .cpu import launch as cpu
+            from .cpu import launch as cpu  # here: a run needs one backend
 
             _profile(plan, prepared, options, watch)
             return cpu.tallies(prepared, watch, budget, options.threads)
@@ -237,7 +239,7 @@ def rows(
     wanted: Wanted,
     make: Callable[[Embeddings], Part],
     limit: int | None = None,
-    given: Given | None = None,
+    bindings: Bindings | None = None,
     spill: Callable[[Part, Shelf], Part] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
@@ -265,11 +267,11 @@ def rows(
     try:
         with usage.budget(options.memory).part() as budget:
             shelf = Shelf(budget, ROWS)
-            found.rows = _handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+            found.rows = _handed_over(plan, graph, options, wanted, keep, limit, bindings, budget)
     except (DeviceError, LimitExceeded) as error:
         if not options.gave_up(plan, error):
             raise
-        return rows(plan, graph, options, wanted, make, limit, given, spill)
+        return rows(plan, graph, options, wanted, make, limit, bindings, spill)
     plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
@@ -284,7 +286,7 @@ def handed_over(
     wanted: Wanted,
     take: Callable[[Embeddings], None],
     limit: int | None = None,
-    given: Given | None = None,
+    bindings: Bindings | None = None,
 ) -> int:
     """Hand the embeddings of a plan for rows over as they are found, twins written out, at most `limit` of them, in no
     promised order; how many there were.
@@ -297,7 +299,7 @@ def handed_over(
     Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
     """
     with usage.budget(options.memory).part() as budget:
-        return _handed_over(plan, graph, options, wanted, take, limit, given, budget)
+        return _handed_over(plan, graph, options, wanted, take, limit, bindings, budget)
 
 
 def _handed_over(
@@ -307,7 +309,7 @@ def _handed_over(
     wanted: Wanted,
     take: Callable[[Embeddings], None],
     limit: int | None,
-    given: Given | None,
+    bindings: Bindings | None,
     budget: Budget,
 ) -> int:
     watch = Watch(options.timeout, options.cancel, limit)
@@ -328,12 +330,12 @@ def _handed_over(
 
     if limit != 0:
         try:
-            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, bindings)
         except (DeviceError, LimitExceeded) as error:
             if rows or not options.gave_up(plan, error):
                 raise
             watch = Watch(options.timeout, options.cancel, limit)
-            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, bindings)
     if options.profile is not None:
         options.profile.add(watch)
     return rows
@@ -347,7 +349,7 @@ def _deliver(
     deliver: Callable[[Embeddings], None],
     watch: Watch,
     budget: Budget,
-    given: Given | None,
+    bindings: Bindings | None,
 ) -> None:
     """Hand over what a device finds, a part at a time."""
     choice = choose(
@@ -358,27 +360,27 @@ def _deliver(
         options.profile = Profile()
     if wanted.once is not None:
         elsewhere = _elsewhere(
-            _without_twins(plan), graph, options, given, "distinct", watch, wanted
+            _without_twins(plan), graph, options, bindings, "distinct", watch, wanted
         )
         if elsewhere is not None:
             vids = _vids(elsewhere)
         else:
-            prepared = stage(plan, graph, given)
+            prepared = stage(plan, graph, bindings)
             vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
         watch.found = 0  # rows are counted when they are delivered
         columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
-    elsewhere = _elsewhere(plan, graph, options, given, "rows", watch, wanted)
+    elsewhere = _elsewhere(plan, graph, options, bindings, "rows", watch, wanted)
     if elsewhere is not None:
         with closing(elsewhere):
             for answer in elsewhere:
                 for part in answer.rows:
                     deliver(part)
         return
-    prepared = stage(plan, graph, given, windows=choice.windows)
+    prepared = stage(plan, graph, bindings, windows=choice.windows)
     if choice.device == "cpu":
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: a run needs one backend
 
         _profile(plan, prepared, options, watch)
         cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
@@ -404,7 +406,7 @@ def columns_on_gpu(
     wanted: Wanted,
     picks: Sequence[Pick],
     limit: int | None = None,
-    given: Given | None = None,
+    bindings: Bindings | None = None,
 ) -> list[DeviceArray]:
     """Columns of ids of the embeddings of a plan for rows, i64[rows] each, in the memory of the GPU that
     `options.device` names; twins written out, at most `limit` rows, in no promised order.
@@ -423,7 +425,7 @@ def columns_on_gpu(
     from .gpu import launch as gpu
 
     watch = Watch(options.timeout, options.cancel, limit)
-    prepared = stage(plan, graph, given, windows=choice.windows)
+    prepared = stage(plan, graph, bindings, windows=choice.windows)
     wanted = wanted.under(plan.twins)
     (ordinal,), memory = choice.ordinals, options.gpu_memory
     with usage.budget(options.memory).part() as budget:
@@ -434,7 +436,7 @@ def columns_on_gpu(
 
 
 def count_distinct(
-    plan: Plan, graph: GraphSource, options: Options, vertex: int, given: Given | None = None
+    plan: Plan, graph: GraphSource, options: Options, vertex: int, bindings: Bindings | None = None
 ) -> int:
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
@@ -444,17 +446,17 @@ def count_distinct(
             _without_twins(plan),
             graph,
             options,
-            given,
+            bindings,
             "distinct",
             watch,
             Wanted((vertex,), once=vertex),
         )
         if elsewhere is not None:
             return len(_vids(elsewhere))
-        prepared = stage(plan, graph, given)
+        prepared = stage(plan, graph, bindings)
         if choice.device != "cpu":
             return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: it loads the kernel
 
         _profile(plan, prepared, options, watch)
         return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
@@ -479,7 +481,7 @@ def _distinct(
     budget: Budget,
 ) -> U32:
     if choice.device == "cpu":
-        from .cpu import launch as cpu
+        from .cpu import launch as cpu  # here: a run needs one backend
 
         _profile(plan, prepared, options, watch)
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)

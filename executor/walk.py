@@ -119,6 +119,7 @@ class Question:
 
     @property
     def rows(self) -> int:
+        """Number of rows, which is that of starts."""
         return len(self.starts)
 
     @property
@@ -165,6 +166,7 @@ class Paths:
 
     @property
     def lengths(self) -> I64:
+        """Number of edges of each path, i64[n]."""
         return np.diff(self.offsets)
 
     def renumbered(self, rows: I64) -> Paths:

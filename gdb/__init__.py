@@ -149,7 +149,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        value: object = import_module("gdb.base.version").installed()
+        value: object = import_module("gdb.base.version").installed_version()
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

@@ -56,7 +56,9 @@ Parameters: TypeAlias = "Mapping[str, object] | None"
 class Executor(Protocol):
     """What runs the statements of a cursor: a Database, or a Transaction."""
 
-    def execute(self, text: str, parameters: Parameters = None, /) -> Result: ...
+    def execute(self, text: str, parameters: Parameters = None, /) -> Result:
+        """Run one statement; all its errors are `gdb.errors.GdbError`."""
+        ...
 
 
 class Cursor(Closing):
@@ -111,12 +113,12 @@ class Cursor(Closing):
         begin: Callable[[], AbstractContextManager[Executor]] | None
         begin = getattr(executor, "transaction", None)  # a transaction has none, it is one
         if begin is None:
-            for given in parameters:
-                executor.execute(text, given)
+            for values in parameters:
+                executor.execute(text, values)
         else:
             with begin() as transaction:
-                for given in parameters:
-                    transaction.execute(text, given)
+                for values in parameters:
+                    transaction.execute(text, values)
         return self
 
     def fetchone(self) -> Row | None:

@@ -50,7 +50,7 @@ class InternalError(GdbError):
 
 
 class StoreError(GdbError):
-    """A store cannot be used as asked."""
+    """A store cannot be used in the requested way."""
 
     code = "STORE"
 
@@ -328,7 +328,7 @@ class OutOfBudget(RunError, MemoryError):
 
 def no_more_memory() -> OutOfBudget:
     """The error where the operating system, not a budget, refused memory."""
-    return OutOfBudget("the machine has no more memory for this.", "Ask for less at once.")
+    return OutOfBudget("the machine has no more memory for this.", "Process less at once.")
 
 
 class DeviceError(RunError):

@@ -36,7 +36,9 @@ class Shell(Protocol):
 
     def register_magic_function(
         self, func: Callable[..., object], magic_kind: str, magic_name: str
-    ) -> None: ...
+    ) -> None:
+        """As IPython's. magic_kind : "line", "cell" or "line_cell"."""
+        ...
 
 
 def load(shell: Shell) -> None:
@@ -54,7 +56,7 @@ def _without_frames(magic: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(magic)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        from gdb.api.boundary import keeps_frames
+        from gdb.api.boundary import keeps_frames  # here: only errors come here
 
         try:
             return magic(*args, **kwargs)
@@ -97,8 +99,8 @@ class Magics:
 
     def _run(self, database: Queries, text: str) -> Result:
         known = self._shell.user_ns
-        given = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
-        return database.execute(text, given)
+        parameters = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
+        return database.execute(text, parameters)
 
     def _open(self, name: str | None) -> Queries:
         """The Database of a variable; without a name that of `%gdb`, or the only one that any variable is.

@@ -122,8 +122,8 @@ class OptionalGraph:
     graph : with vertices of its own for those that it shares, whose labels, predicates and mode concern it alone; at
         least one is not shared, and no bound edge joins two that are.
     held : the vertices that it shares: their numbers in it, and in the whole pattern. There the vertices of the
-        outermost graph come first, then those that each optional graph does not share, in the order in which the
-        graphs stand, each before those within it.
+        outermost graph come first, then those that each optional graph does not share, in the order of the
+        graphs, each before those within it.
     """
 
     graph: QueryGraph

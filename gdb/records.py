@@ -33,7 +33,9 @@ else:
 
     def dataclass(*, eq=True, frozen=False, slots=False, weakref_slot=False):
         """`dataclasses.dataclass` of these arguments: the library needs no others."""
-        return lambda cls: _made(cls, eq=eq, frozen=frozen, slots=slots, weakref_slot=weakref_slot)
+        return lambda cls: _build_class(
+            cls, eq=eq, frozen=frozen, slots=slots, weakref_slot=weakref_slot
+        )
 
     def replace(one, /, **changes):
         """`dataclasses.replace`, which would have `dataclasses` describe the fields first."""
@@ -83,7 +85,7 @@ class _Later:
         return made if bind is None else bind(made, instance, owner)
 
 
-def _made(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool) -> type:
+def _build_class(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool) -> type:
     """The class of a declaration. It is a new one, as slots cannot be added to one that is there."""
     namespace = dict(vars(cls))
     declared = dict[str, tuple[object, object]]()
@@ -114,7 +116,7 @@ def _made(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool)
 def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dict[str, object]:
     """What a class gets that does not define it itself."""
 
-    def told(name: str) -> _Later:
+    def method(name: str) -> _Later:
         return _Later(lambda cls: vars(_twin(cls, eq, frozen))[name])
 
     methods: dict[str, object] = {
@@ -123,7 +125,7 @@ def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dic
         "__repr__": _Later(_repr),
         _FIELDS: _Later(_read),
         "__match_args__": tuple(name for name, (_, value) in declared.items() if _in_init(value)),
-        **{name: told(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
+        **{name: method(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
     }
     if eq:
         methods["__eq__"] = _Later(_eq)
@@ -236,13 +238,13 @@ def _init(cls: type, line: str, names: dict[str, object]) -> object:
     for place, (name, (annotation, value)) in enumerate(_declared(cls).items()):
         default = value.default if isinstance(value, Field) else value
         factory = value.default_factory if isinstance(value, Field) else MISSING
-        given = _in_init(value)
-        kinds.append((given, not given and default is not MISSING, factory is not MISSING))
+        in_init = _in_init(value)
+        kinds.append((in_init, not in_init and default is not MISSING, factory is not MISSING))
         renamed[f"_field_{place}"] = name
         if factory is not MISSING:
             names[f"_make_{place}"], names["_UNSET"] = factory, _UNSET
             default = _UNSET
-        if given:
+        if in_init:
             arguments.append(name)
             annotations[name] = annotation
             if default is not MISSING:
@@ -268,14 +270,14 @@ def _init_code(line: str, kinds: tuple[_Kind, ...], post: bool) -> CodeType:
     """The code of an `__init__` whose arguments and fields have numbers for names: to compile it takes 100 us, and most
     classes have as many fields as another."""
     parameters, lines = ["self"], list[str]()
-    for place, (given, default, factory) in enumerate(kinds):
+    for place, (in_init, default, factory) in enumerate(kinds):
         value = f"_given_{place}"
-        if given:
+        if in_init:
             parameters.append(value)
         if factory:
             made = f"_make_{place}()"
-            value = f"{made} if {value} is _UNSET else {value}" if given else made
-        elif not given:
+            value = f"{made} if {value} is _UNSET else {value}" if in_init else made
+        elif not in_init:
             if not default:
                 continue  # it is unset until `__post_init__` sets it
             value = f"_default_{place}"

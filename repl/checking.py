@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gdb.answer.table import table
 from gdb.errors import Fault
 from gdb.run.interrupt import Cancel, run_beside
-from gdb.run.progress import shown
+from gdb.run.progress import terminal_progress
 from gdb.run.store_urls import remote_files
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check(store: str) -> Report:
     from gdb.storage.disk.steps import Steps
 
     cancel, files = Cancel(), remote_files(store, True, None)
-    with shown(sys.stderr) as progress:
+    with terminal_progress(sys.stderr) as progress:
         steps = Steps("check", progress, cancel)
         if files is not None:
             return run_beside(lambda: checks.check(files, steps), cancel)
@@ -54,9 +54,9 @@ def lines(report: Report, width: int | None) -> Iterator[str]:
         yield f"{report.where}: all {len(report.invariants)} invariants hold in {size}"
 
 
-def faults(found: Sequence[Fault]) -> Iterator[str]:
+def faults(report_faults: Sequence[Fault]) -> Iterator[str]:
     """One line for each fault."""
-    for fault in found:
+    for fault in report_faults:
         of = f"{fault.invariant}: " if fault.invariant else ""
         yield f"fault: {of}{fault.file} {fault.what}"
 

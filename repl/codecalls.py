@@ -21,7 +21,7 @@ from .codenames import (
     children,
     is_defined,
     meant,
-    resolved,
+    resolve_name,
     statements,
 )
 
@@ -82,9 +82,9 @@ def _target(graph: CodeGraph, function: ast.expr, scopes: Sequence[Scope]) -> st
                 order = resolution_order(graph, cls.removesuffix(_INSTANCE))
                 return member(graph, order, attr)
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=args), attr=attr):
-            cls = resolved(graph, args[0], scopes) if args else meant(_SUPER, scopes)
+            cls = resolve_name(graph, args[0], scopes) if args else meant(_SUPER, scopes)
             return member(graph, resolution_order(graph, cls)[1:], attr) if cls else ""
-    name = resolved(graph, function, scopes)
+    name = resolve_name(graph, function, scopes)
     owner, _, last = name.rpartition(".")
     if owner in graph.classes:
         return member(graph, resolution_order(graph, owner), last)

@@ -29,7 +29,7 @@ from .codenames import (
     all_statements,
     bound,
     is_defined,
-    resolved,
+    resolve_name,
     spread_stars,
     statements,
 )
@@ -190,7 +190,7 @@ def _inherit(graph: CodeGraph, body: list[ast.stmt], owner: str, scopes: Sequenc
             continue
         if name not in graph.bases:
             found = [
-                resolved(graph, base.value if isinstance(base, ast.Subscript) else base, scopes)
+                resolve_name(graph, base.value if isinstance(base, ast.Subscript) else base, scopes)
                 for base in statement.bases  # Base[T] is a Base
             ]
             bases = [base for base in dict.fromkeys(found) if base in graph.classes]

@@ -33,10 +33,12 @@ class Module:
 
     @property
     def package(self) -> str:
+        """The dotted name that relative imports in it begin from."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @property
     def body(self) -> list[ast.stmt]:
+        """Its statements; none without a tree."""
         return self.tree.body if self.tree else []
 
 
@@ -151,7 +153,7 @@ def _public(module: Module) -> list[str]:
 # ---- dotted names --------------------------------------------------------------------------------
 
 
-def resolved(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) -> str:
+def resolve_name(graph: CodeGraph, expression: ast.expr, scopes: Sequence[Scope]) -> str:
     """The id that a dotted name resolves to, or a name that is no id; "" if that is unknown.
 
     scopes : what names mean, the innermost scope first.

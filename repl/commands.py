@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from gdb.answer.drawing.drawing import checked_path
+from gdb.answer.table import table
 from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
 
-from . import saved_queries as saved
+from . import saved_queries
 from .format import pasted
 from .session import Session
 from .settings import SETTINGS, Setting
@@ -143,8 +144,6 @@ def _schema(session: Session, argument: str) -> None:
     )
     session.say(str(schema))
     if joined:
-        from gdb.answer.table import table
-
         rows = [("".join(row[:3]), row[3]) for row in joined]
         session.say("\n".join(["", *table(("joins", "count"), rows, session.places())]))
 
@@ -156,8 +155,6 @@ def _end(kind: tuple[tuple[str, ...], str]) -> str:
 
 @command(".stats", "Show the size of the store and of each of its partitions.")
 def _stats(session: Session, argument: str) -> None:
-    from gdb.answer.table import table
-
     stats = session.db.stats()
     session.say(
         f"version {stats.version}: {stats.vertices:,} nodes, {stats.edges:,} relationships,"
@@ -197,8 +194,8 @@ def _load(session: Session, argument: str) -> None:
     from . import loading
 
     parser = loading.Parser()
-    given = loading.parse(parser, loading.words_of(argument))
-    if given.options.help:
+    arguments = loading.parse(parser, loading.words_of(argument))
+    if arguments.options.help:
         session.say(parser.format_help().rstrip())
     else:
         if session.transaction is not None:
@@ -206,8 +203,8 @@ def _load(session: Session, argument: str) -> None:
                 "files are loaded in a transaction of their own, and one is open.",
                 "End it first: COMMIT or ROLLBACK.",
             )
-        scripts = loading.scripts_of(parser, given, session.import_root)
-        session.say(loading.loaded(session.db, given, scripts))
+        scripts = loading.scripts_of(parser, arguments, session.import_root)
+        session.say(loading.load_files(session.db, arguments, scripts))
 
 
 @command(
@@ -226,8 +223,8 @@ def _draw(session: Session, argument: str) -> None:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
-        asked = session.transaction or session.db
-        answer = asked.execute(session.last, session.parameters)
+        source = session.transaction or session.db
+        answer = source.execute(session.last, session.parameters)
         session.say(f"{argument}: {answer.draw(argument)}")
 
 
@@ -303,7 +300,7 @@ def _one_file(argument: str, word: str) -> str:
 
 @command(".read", "Run the statements of a file.", argument="FILE", takes_files=True)
 def _read(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle: scripts run commands
 
     scripts.read(session, _one_file(argument, ".read"))
 
@@ -330,27 +327,27 @@ def _once(session: Session, argument: str) -> None:
 def _save(session: Session, argument: str) -> None:
     if not session.typed:
         raise ArgumentProblem("there is no query to save.", "Run one first.")
-    session.say(f"saved as {saved.save(argument, session.typed)}")
+    session.say(f"saved as {saved_queries.save(argument, session.typed)}")
 
 
 @command(".queries", "List the saved queries.")
 def _queries(session: Session, argument: str) -> None:
-    for name, text in saved.listed():
+    for name, text in saved_queries.list_queries():
         session.say(f"{name}: {' '.join(text.split())}")
 
 
 @command(".run", "Run a saved query.", argument="NAME")
 def _run(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle, as above
 
-    scripts.read(session, str(saved.file_of(argument)))
+    scripts.read(session, str(saved_queries.file_of(argument)))
 
 
 @command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
 def _edit(session: Session, argument: str) -> None:
-    from . import scripts
+    from . import scripts  # here: a circle, as above
 
-    scripts.run(session, all_of(saved.edited(session.typed)))
+    scripts.run(session, all_of(saved_queries.edit_text(session.typed)))
 
 
 # ---- transactions --------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """text : what stands there afterwards. kind : for the menu.
+    """text : the completed text. kind : for the menu.
 
     length : how many characters before the cursor it replaces.
     """
@@ -119,6 +119,7 @@ def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]
         return map(quoted, _keys(before, bracket, names)), "property"
     if not word or bracket == "{":
         return (), ""
+    # here: it loads a third of all modules
     from gdb.functions.library import (
         names as functions,  # many modules: the shell starts without them
     )

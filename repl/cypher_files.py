@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gdb.api.database import Database
 from gdb.errors import ArgumentProblem, GdbError, ImportFailed
+from gdb.storage.importer.detect import CYPHER, head, open_input, other_kind
 
 from .scripts import where
 from .statements import streamed
@@ -17,8 +18,6 @@ from .statements import streamed
 
 def is_cypher(path: Path) -> bool:
     """Whether a file looks like statements of Cypher."""
-    from gdb.storage.importer.detect import CYPHER, head, other_kind
-
     if not path.is_file():
         return False
     try:
@@ -60,8 +59,6 @@ def load(db: Database, paths: Sequence[Path]) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    from gdb.storage.importer.detect import open_input
-
     try:
         with open_input(path) as stream:
             yield from io.TextIOWrapper(stream, encoding="utf-8-sig")

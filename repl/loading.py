@@ -38,6 +38,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="store_true", help="show this")
 
     def error(self, message: str) -> NoReturn:
+        """Raise GdbError instead of ending the process."""
         raise GdbError(f"{self.prog}: {message}.", "`.load --help` shows what it takes.")
 
 
@@ -175,14 +176,14 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> Given:
 
 
 def _named(
-    parser: argparse.ArgumentParser, given: Sequence[str] | None
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> list[Path] | dict[str, list[Path]] | None:
     """Files as they are, or by name where they are written NAME=FILE."""
-    if given is None:
+    if arguments is None:
         return None
     files: dict[str, list[Path]] = {}
     plain: list[Path] = []
-    for word in given:
+    for word in arguments:
         name, sign, file = word.partition("=")
         if sign and name and not _path(word).exists():
             files.setdefault(name, []).append(_path(file))
@@ -194,7 +195,7 @@ def _named(
 
 
 def scripts_of(
-    parser: argparse.ArgumentParser, given: Given, root: str | None = None
+    parser: argparse.ArgumentParser, arguments: Given, root: str | None = None
 ) -> list[Path]:
     """The files, where they are scripts of Cypher; none where they are not. `parser.error` reports a mixture of
     scripts and data.
@@ -203,7 +204,7 @@ def scripts_of(
     """
     from .cypher_files import is_cypher
 
-    options = given.options
+    options = arguments.options
     if (
         root is not None
         or options.format != "auto"
@@ -218,29 +219,29 @@ def scripts_of(
     return scripts
 
 
-def loaded(db: Database, given: Given, scripts: Sequence[Path]) -> str:
+def load_files(db: Database, arguments: Given, scripts: Sequence[Path]) -> str:
     """Import the given files, or run `scripts_of` them; what that did. Raises GdbError; then nothing was stored."""
     if scripts:
         from . import cypher_files
 
         return cypher_files.load(db, scripts)
-    return reworded(str(load(db, given)))
+    return reworded(str(load(db, arguments)))
 
 
-def load(db: Database, given: Given) -> LoadReport:
+def load(db: Database, arguments: Given) -> LoadReport:
     """Import the given files.
 
     Raises
     ------
     GdbError : what `Database.load` raises; nothing was stored.
     """
-    options = given.options
+    options = arguments.options
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinesSkipped)  # the report says so as well
         return db.load(
             [_path(file) for file in options.files] or None,
-            nodes=given.nodes,
-            edges=given.edges,
+            nodes=arguments.nodes,
+            edges=arguments.edges,
             **{name: getattr(options, name) for name in load_options()},
         )
 

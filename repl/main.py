@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _shell(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh", "Ask a graph database Cypher questions.", _EPILOG)
+    parser = _parser("gdbsh", "Run Cypher queries on a graph database.", _EPILOG)
     parser.add_argument(
         "store",
         metavar="STORE",
@@ -100,17 +100,17 @@ def _shell(words: Sequence[str]) -> int:
     )
     _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
-    given, others = parser.parse_known_args(words)
+    arguments, others = parser.parse_known_args(words)
     if others:
-        meant = _meant(parser, given.store or "", others)
+        meant = _meant(parser, arguments.store or "", others)
         parser.error(f"there is too much: {' '.join(others)}. {meant}".strip())
 
     from .session import Session
 
-    store, url = given.store, is_url(given.store)
+    store, url = arguments.store, is_url(arguments.store)
     if store and not url and _is_free(Path(store)):  # a mistyped name shall not make a store
         if "(" in store:
-            raise NotAStore(f"there is no store {store}.", "A query stands behind -c.")
+            raise NotAStore(f"there is no store {store}.", "A query goes after -c.")
         quoted = shlex.quote(store)
         raise NotAStore(
             f"there is no store {store}.",
@@ -125,47 +125,47 @@ def _shell(words: Sequence[str]) -> int:
         )
     with gdb.connect(
         store,
-        read_only=given.read_only or url,
+        read_only=arguments.read_only or url,
         create=False,
-        import_root=given.import_root,
-        limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
-        memory=given.memory,
-        gpu_memory=given.gpu_memory,
+        import_root=arguments.import_root,
+        limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(arguments.limit)},
+        memory=arguments.memory,
+        gpu_memory=arguments.gpu_memory,
     ) as db:
-        session = Session(db, sys.stdout, sys.stderr, import_root=given.import_root)
+        session = Session(db, sys.stdout, sys.stderr, import_root=arguments.import_root)
         try:
-            code = _use(session, given)
+            code = _use(session, arguments)
         finally:
             left_open = session.close()
         return code or (FAILED if left_open and not session.interactive else 0)
 
 
-def _use(session: Session, given: argparse.Namespace) -> int:
+def _use(session: Session, arguments: argparse.Namespace) -> int:
     """Run what the options say, or what a person types."""
     from . import scripts
     from .commands import give
     from .statements import streamed
 
-    people = given.sources is None and sys.stdin.isatty()
+    people = arguments.sources is None and sys.stdin.isatty()
     session.interactive = people
-    if people and not given.no_rc:
+    if people and not arguments.no_rc:
         start = scripts.start_file()
         if start is not None:
             _run(session, lambda: scripts.read(session, str(start)))
-    for name, text in given.settings:
+    for name, text in arguments.settings:
         SETTINGS[name].set(session, text)
-    for name, text in given.params:
+    for name, text in arguments.params:
         give(session, name, text)
-    if given.sources is not None:
-        return _run(session, lambda: _run_sources(session, given.sources))
+    if arguments.sources is not None:
+        return _run(session, lambda: _run_sources(session, arguments.sources))
     if not people:
         return _run(session, lambda: scripts.run(session, streamed(sys.stdin)))
     from . import shell
 
     shell.run(
         session,
-        f"gdb {gdb.__version__}: {given.store or 'in memory'}, {_sizes(session.db)}.\nA query ends with a semicolon;"
-        " .help lists the commands, Ctrl-D leaves.",
+        f"gdb {gdb.__version__}: {arguments.store or 'in memory'}, {_sizes(session.db)}.\n"
+        "A query ends with a semicolon; .help lists the commands, Ctrl-D leaves.",
     )
     return 0
 
@@ -244,7 +244,7 @@ def _add_statements(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """An option for each of the shell's settings; those that are on or off stand alone."""
+    """An option for each of the shell's settings; those that are on or off take no value."""
     for setting in SETTINGS.values():
         flags = [f"--{setting.name}", *(["--format"] if setting.name == "mode" else [])]
         switch = setting.values == ("on", "off")
@@ -280,13 +280,13 @@ def _parameter(text: str) -> tuple[str, str]:
 def _create(words: Sequence[str]) -> int:
     parser = _parser("gdbsh create", "Make an empty store; gdbsh STORE opens it.")
     parser.add_argument("store", metavar="STORE", help="a new folder, or an empty one")
-    given = parser.parse_args(words)
-    path, opens = Path(given.store), f"gdbsh {shlex.quote(given.store)}"
+    arguments = parser.parse_args(words)
+    path, opens = Path(arguments.store), f"gdbsh {shlex.quote(arguments.store)}"
     if not _is_free(path):
         raise FolderTaken(
             f"there is something at {path} already.", f"If that is a store, `{opens}` opens it."
         )
-    with gdb.connect(given.store):
+    with gdb.connect(arguments.store):
         print(f"{path}: an empty store; `{opens}` opens it")
     return 0
 
@@ -298,7 +298,7 @@ def _meant(parser: argparse.ArgumentParser, store: str, others: Sequence[str]) -
         options = [option for action in parser._actions for option in action.option_strings]
         return did_you_mean(first.partition("=")[0], options)
     if " " in first:
-        return f"A query stands behind -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
+        return f"A query goes after -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
     return did_you_mean(store, _USES, "gdbsh ")
 
 
@@ -318,12 +318,12 @@ def _load(words: Sequence[str]) -> int:
     if words and files == list(words):  # `gdbsh load a.csv`: no store is named
         named = " ".join(map(shlex.quote, words))
         parser.error(f"{words[0]} is a file; name the store first: gdbsh load NEW.gdb {named}")
-    given = loading.parse(parser, words)
+    arguments = loading.parse(parser, words)
     limits = {"MAX_QUERY_CHARACTERS": CHARACTERS}
-    root = given.options.import_root
-    scripts = loading.scripts_of(parser, given, root)
-    with gdb.connect(given.options.store, import_root=root, limits=limits) as db:
-        print(loading.loaded(db, given, scripts))
+    root = arguments.options.import_root
+    scripts = loading.scripts_of(parser, arguments, root)
+    with gdb.connect(arguments.options.store, import_root=root, limits=limits) as db:
+        print(loading.load_files(db, arguments, scripts))
     return 0
 
 
@@ -335,8 +335,8 @@ def _check(words: Sequence[str]) -> int:
         "Read every file of a store and compare every invariant; exit code 1 where one does not hold.",
     )
     parser.add_argument("store", metavar="STORE", help="folder of the store")
-    given = parser.parse_args(words)
-    report = checking.check(given.store)
+    arguments = parser.parse_args(words)
+    report = checking.check(arguments.store)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     print("\n".join(checking.lines(report, width)))
     return FAILED if report.faults else 0
@@ -351,10 +351,10 @@ def _compact(words: Sequence[str]) -> int:
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("--memory", metavar="SIZE", help="that it may take (half of what there is)")
     loading.add_packed(parser)
-    given = parser.parse_args(words)
-    with gdb.connect(given.store, create=False) as db:
-        before, stats = db.stats().changes, db.compact(given.memory, given.packed)
-    print(f"{given.store}: {before:,} changes written into {stats.bytes:,} bytes")
+    arguments = parser.parse_args(words)
+    with gdb.connect(arguments.store, create=False) as db:
+        before, stats = db.stats().changes, db.compact(arguments.memory, arguments.packed)
+    print(f"{arguments.store}: {before:,} changes written into {stats.bytes:,} bytes")
     return 0
 
 
@@ -362,10 +362,12 @@ def _backup(words: Sequence[str]) -> int:
     parser = _parser("gdbsh backup", "Copy a store to a new folder, verified, all or nothing.")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("folder", metavar="FOLDER", help="the copy; must not exist, or be empty")
-    given = parser.parse_args(words)
-    with gdb.connect(given.store, read_only=True) as db:
-        stats = db.backup(given.folder)
-    print(f"{given.folder}: version {stats.version}, {stats.files:,} files ({stats.bytes:,} bytes)")
+    arguments = parser.parse_args(words)
+    with gdb.connect(arguments.store, read_only=True) as db:
+        stats = db.backup(arguments.folder)
+    print(
+        f"{arguments.folder}: version {stats.version}, {stats.files:,} files ({stats.bytes:,} bytes)"
+    )
     return 0
 
 
@@ -378,20 +380,22 @@ def _export(words: Sequence[str]) -> int:
     parser.add_argument("folder", metavar="FOLDER", help="must not exist, or be empty")
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv", help="default: csv")
     parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
-    given = parser.parse_args(words)
-    with gdb.connect(given.store, read_only=True) as db:
-        stats = db.export(given.folder, given.format, guard_formulas=given.guard_formulas)
-    print(f"{given.folder}: {stats.vertices:,} nodes and {stats.edges:,} relationships")
+    arguments = parser.parse_args(words)
+    with gdb.connect(arguments.store, read_only=True) as db:
+        stats = db.export(
+            arguments.folder, arguments.format, guard_formulas=arguments.guard_formulas
+        )
+    print(f"{arguments.folder}: {stats.vertices:,} nodes and {stats.edges:,} relationships")
     return 0
 
 
 def _demo(words: Sequence[str]) -> int:
     parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.")
     parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     from . import demo
 
-    demo.run(given.store, sys.stdout)
+    demo.run(arguments.store, sys.stdout)
     return 0
 
 

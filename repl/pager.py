@@ -14,7 +14,7 @@ from gdb.errors import ArgumentProblem
 _DEFAULT = "less -FRSX"  # leaves at once where all fits, and does not fold lines
 
 
-def paged(shown: Iterable[str]) -> None:
+def page_lines(shown: Iterable[str]) -> None:
     """Write lines to the pager as it reads them, until the user quits it; the remaining lines are not computed.
 
     Raises
@@ -43,4 +43,4 @@ def _close(pager: subprocess.Popen[str]) -> None:
     assert pager.stdin is not None
     with suppress(BrokenPipeError):
         pager.stdin.close()
-    waiting.left(pager)
+    waiting.wait_for_program(pager)

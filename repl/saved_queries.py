@@ -43,7 +43,7 @@ def save(name: str, text: str) -> Path:
     return path
 
 
-def listed() -> Iterator[tuple[str, str]]:
+def list_queries() -> Iterator[tuple[str, str]]:
     """The names and the texts."""
     for path in sorted(folder().glob("*.cypher")):
         yield path.stem, path.read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def file_of(name: str) -> Path:
     """
     path = _path(name)
     if not path.is_file():
-        near = did_you_mean(name, [known for known, _ in listed()])
+        near = did_you_mean(name, [known for known, _ in list_queries()])
         raise NameProblem(f"there is no saved query {name}.", near or "`.queries` lists them.")
     return path
 
@@ -69,7 +69,7 @@ def _path(name: str) -> Path:
     return folder() / f"{name}.cypher"
 
 
-def edited(text: str) -> str:
+def edit_text(text: str) -> str:
     """What is left of a text in a file when the editor of the user is left.
 
     Raises
@@ -82,7 +82,9 @@ def edited(text: str) -> str:
         path.write_text(f"{text};\n" if text else "", encoding="utf-8")
         cure = "Set EDITOR to a program that ends when the file is written."
         try:
-            code = waiting.left(subprocess.Popen([*shlex.split(editor), str(path)], text=True))
+            code = waiting.wait_for_program(
+                subprocess.Popen([*shlex.split(editor), str(path)], text=True)
+            )
         except OSError as error:
             raise ArgumentProblem(f"the editor {editor} failed: {error}.", cure) from None
         if code:

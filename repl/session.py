@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
 from gdb.answer.table import printable
-from gdb.errors import ArgumentProblem, InternalError, QueryWarning
+from gdb.errors import ArgumentProblem, Cancelled, InternalError, QueryWarning
 from gdb.records import dataclass, field
 
 from .format import Format, lines
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gdb.answer.summary import Summary
     from gdb.api.database import Database
     from gdb.api.transaction import Transaction
-    from gdb.errors import Cancelled
     from gdb.run.stream import Stream
 
 _PLAN = re.compile(r"(?:EXPLAIN|PROFILE)\b", re.IGNORECASE)
@@ -44,7 +43,7 @@ class Session:
     parameters : values of $name in queries.
     transaction : that BEGIN has opened.
     terminal : where answers go when `.output` sends them nowhere else. once : `.once` holds for the next query.
-    reading : the files that are being read, the innermost last. told : the error that was printed last.
+    reading : the files that are being read, the innermost last. reported : the error that was printed last.
     import_root : the folder that files to import must lie in, None for any.
     """
 
@@ -68,7 +67,7 @@ class Session:
     terminal: TextIO | None = None
     once: bool = False
     reading: list[str] = field(default_factory=list)
-    told: Exception | None = None
+    reported: Exception | None = None
     import_root: str | None = None
 
     def query(self, text: str) -> None:
@@ -143,9 +142,9 @@ class Session:
         with ticker:
             shown = chain([*islice(shown, 1)], shown)
         if self.pager and self.out.isatty():
-            from .pager import paged
+            from .pager import page_lines  # here: only for long answers at a terminal
 
-            paged(shown)
+            page_lines(shown)
             return
         for line in shown:
             self.out.write(line + "\n")
@@ -170,14 +169,15 @@ class Session:
         self.out.flush()
 
     def warn(self, text: str) -> None:
+        """Write a warning to the error stream."""
         self.err.write(f"warning: {text}\n")
         self.err.flush()
 
     def fail(self, error: Exception) -> None:
         """Print an error, once, however many scripts it ends; a query's has its picture, the place underlined."""
-        if error is self.told:
+        if error is self.reported:
             return
-        self.told = error
+        self.reported = error
         self.out.flush()  # so that the two streams are in order on a terminal
         self.err.write(f"error: {in_words(error)}\n")
         self.err.flush()
@@ -275,12 +275,10 @@ def _counted(count: int, hidden: int) -> str:
 
 
 def _cancelled(rows: Stream | Result) -> Cancelled:
-    from gdb.run.stream import Stream
+    from gdb.run.stream import Stream  # here: only on Ctrl-C
 
     if isinstance(rows, Stream):
         return rows.cancelled()
-    from gdb.errors import Cancelled
-
     return Cancelled("the rest of the rows was cancelled; the transaction is still open.")
 
 

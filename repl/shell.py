@@ -105,7 +105,7 @@ def _history() -> History:
     """The history in its file; only in memory where that cannot be written, or others could have put a link there."""
     try:
         path = history_file()
-        with private_folder.opened(str(path.parent.parent), path.parent.name) as (folder, _):
+        with private_folder.open_private(str(path.parent.parent), path.parent.name) as (folder, _):
             private_folder.own_file(folder, path.name)
     except NotPrivate as error:
         logging.getLogger("gdb").warning("The history of statements is not kept: %s", error)

@@ -40,6 +40,7 @@ class Statement:
 
     @property
     def is_command(self) -> bool:
+        """Whether it is a command of the shell: it begins with `.` or `:`, or is one word, as `help` or `commit`."""
         return self.text.startswith((".", ":")) or _WORD.fullmatch(self.text) is not None
 
 

@@ -39,7 +39,7 @@ class Ticker:
     ) -> None:
         self._ended.set()
         if self._thread is not None:
-            waiting.joined(self._thread)
+            waiting.join_thread(self._thread)
             self._thread = None
 
     def _run(self, err: TextIO) -> None:

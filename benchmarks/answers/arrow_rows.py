@@ -4,7 +4,7 @@
 
 The triangles are those of an R-MAT graph of 8,192 vertices and 600,000 edges, which is made here; rows per second are
 end to end: `db.execute`, then `pyarrow.table(result)` (the Arrow stream by nanoarrow where pyarrow is absent). The
-shapes with LIMIT are asked on the graphs of `peers_cpu.py`, with their labels; the second run counts. The exit code is
+shapes with LIMIT run on the graphs of `peers_cpu.py`, with their labels; the second run counts. The exit code is
 1 if the number of rows is wrong, 2 if a graph is not here.
 """
 
@@ -41,7 +41,7 @@ _IDS = "RETURN id(a), id(b), id(c)"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A listing: what was asked, rows, median seconds of execute and of both together, MiB above the open store."""
+    """A listing: the query, rows, median seconds of execute and of both together, MiB above the open store."""
 
     name: str
     threads: int
@@ -192,7 +192,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Listed], list[Limited]]:
-    """All that the command line asks for."""
+    """The listings that the command line selects."""
     listed, few = [], []
     if arguments.rows:
         store = dense_store(folder)

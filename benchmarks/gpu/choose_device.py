@@ -42,7 +42,7 @@ from gdb.executor.plan.plan import Plan
 SETS = (*large_patterns.SETS, *pattern_counts.GRAPHS)
 SHORT = 0.05  # seconds; a run below that is taken five times
 ALLOWED = 1.5  # times the better device
-MANY = 60  # runs before a query counts as asked again
+MANY = 60  # runs before a query counts as warm
 COMPILING = 4.0  # seconds that its own kernel may take before it is measured
 DEVICES = ("cpu", "cuda", "auto")
 STATES = ("first", "again")
@@ -90,7 +90,7 @@ def forget() -> None:
 
 
 class Asker:
-    """Asks one question in every state; each device gets a text of its own, so that none is planned before."""
+    """Runs one query in every state; each device gets a text of its own, so that none is planned before."""
 
     def __init__(self, db: gdb.Database, group: str, name: str, text: str, limit: float) -> None:
         self.db, self.limit = db, limit
@@ -128,7 +128,7 @@ class Asker:
         return self.asked
 
     def again(self, device: str) -> float:
-        """Seconds of a run when it has been asked many times: the median of several where they are short."""
+        """Seconds of a run after many others: the median of several where they are short."""
         begin, runs = time.perf_counter(), 0
         while runs < MANY and time.perf_counter() - begin < self.limit:
             self.once(device)
@@ -199,7 +199,7 @@ def report(asked: list[Asked], limit: float) -> Report:
 
 
 def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[Asked]:
-    """Every question, asked."""
+    """The measurements of every query."""
     for group in arguments.sets.split(","):
         begin = time.monotonic()
         store, texts = questions(
@@ -236,7 +236,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Ask, print."""
+    """Run the queries and print the table."""
     arguments = arguments_of(line)
     missing = absence()
     if missing is not None:

@@ -3,7 +3,7 @@
 //
 // A layout is a struct. `prepare` is called by a whole block, before it looks up in an ELP; `find` by all lanes of a warp
 // together, each with a vid of its own or, where it is not `active`, with none. All read the ELP's row of the table, which
-// stands in shared memory (the product has it in constant memory).
+// is in shared memory (the product has it in constant memory).
 
 #include "lookup.cuh"
 

@@ -62,17 +62,17 @@ from gdb.executor.gpu import compiler, device, memory
 from gdb.executor.gpu.memory import DeviceArray
 from gdb.storage.graph.adjacency import Adjacency
 
-LOOKUPS = 1 << 26  # of one timed launch: a smaller question is asked several times over
+LOOKUPS = 1 << 26  # of one timed launch: a smaller set of look-ups runs several times
 WARP_CHUNKS, WARP_CHUNK = 8, 8192  # lookups that a single warp is timed with
 DIGEST_CHUNK = 4096
 
 
-# ---- what is asked -------------------------------------------------------------------------------
+# ---- look-ups ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookups:
-    """What is asked: for each ELP a range of `vids`, u32[n]. bounds : i64[elps, 2]."""
+    """The look-ups: for each ELP a range of `vids`, u32[n]. bounds : i64[elps, 2]."""
 
     asked: str
     order: str
@@ -94,7 +94,7 @@ class Lookups:
 
 
 def questions(parts: list[Adjacency], vertices: int) -> Iterator[Lookups]:
-    """The vids that have a row in each ELP, ascending, at random, and as they stand in the ELP's neighbour lists; all
+    """The vids that have a row in each ELP, ascending, at random, and in the order of the ELP's neighbour lists; all
     vids of the graph in each ELP."""
     rng = np.random.default_rng(1)
     own = [part.vids() for part in parts]
@@ -214,7 +214,7 @@ class Bench:
 
 @cache
 def _module(special: bool, crowded: int) -> compiler.Module:
-    return compiler.loaded(source(special, crowded), 0)
+    return compiler.load_kernels(source(special, crowded), 0)
 
 
 @cache

@@ -156,7 +156,7 @@ def measure(db: gdb.Database, cell: Counted, limit: float, runs: int) -> Counted
     try:
         count, first, kernel = _once(db, query, limit)
         begin = time.perf_counter()
-        for _ in range(WARM_UPS):  # after the first a query may ask for its own kernel
+        for _ in range(WARM_UPS):  # after the first, a query may get its own kernel
             _, _, kernel = _once(db, query, limit)
         while kernel < 500 and time.perf_counter() - begin < WARM_UP:
             _, _, kernel = _once(db, query, limit)

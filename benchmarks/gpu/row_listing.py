@@ -3,7 +3,7 @@
     python -m benchmarks.gpu.row_listing [--rows 1000000000] [--listing triangles ...] [--runs 3] [--save]
 
 Listings: the triangles of rmat10m in all six orders, q10 of email-Enron with 16 labels, and the first `--rows` paths of
-two edges of rmat10m. Each is asked for in three ways, end to end, its graph resident and its kernel compiled: `arrow`
+two edges of rmat10m. Each is read in three ways, end to end, its graph resident and its kernel compiled: `arrow`
 from `db.execute` to a pyarrow table (nanoarrow where pyarrow is absent), int64 ids; `host` to a taker that looks at
 nothing, in page-locked memory, uint32 vertex numbers and int64 relationships, the pattern planned before; `device` by
 `db.device_columns`, int64 ids. Bytes are those of the rows in these types. The graphs are those of `pattern_counts.py`.
@@ -47,7 +47,7 @@ Run = Callable[[], tuple[int, float, float]]  # rows, seconds, seconds in kernel
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What is listed. graph : of `gpu.GRAPHS`. match : the pattern. columns : ids returned. rows : how many there must
-    be; limit : how many are asked for, None for all."""
+    be; limit : of the query, None for all rows."""
 
     name: str
     graph: str
@@ -184,7 +184,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def list_all(arguments: argparse.Namespace, folder: Path) -> list[Listed]:
-    """All that the command line asks for."""
+    """The measurements that the command line selects."""
     listed = []
     for listing in listings(arguments.published, arguments.rows):
         if listing.name not in arguments.listing:

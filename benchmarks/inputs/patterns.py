@@ -34,7 +34,7 @@ class Pattern:
     counts: dict[str, int] = field(default_factory=dict)
 
     def cypher(self, mode: str) -> str:
-        """The query that counts this pattern under a semantics: the labels stand where a vertex is named first."""
+        """The query that counts this pattern under a semantics: the labels are where a vertex is named first."""
         named: set[int] = set()
         parts = [f"{self._vertex(i, named)}-[]-{self._vertex(j, named)}" for i, j in self.edges]
         parts += [self._vertex(i, named) for i in range(len(self.vertices)) if i not in named]

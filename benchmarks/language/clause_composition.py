@@ -93,7 +93,7 @@ def spent(db: gdb.Database, text: str, nodes: int) -> list[Cell]:
 
 
 def nests(explained: str) -> list[str]:
-    """The plans of the patterns, which stand below their MATCH."""
+    """The plans of the patterns, which are below their MATCH."""
     return [line for line in explained.splitlines() if line.startswith("  ")]
 
 

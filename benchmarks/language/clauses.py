@@ -2,7 +2,7 @@
 
     python -m benchmarks.language.clauses [--nodes 100000] [--relationships 1000000] [--runs 3] [--limit 60] [--save]
 
-On a random graph, which is made here, each query is asked of gdb over columns (as `execute` chooses), of gdb over rows
+On a random graph, which is made here, each query runs in gdb over columns (as `execute` chooses), in gdb over rows
 (as it does where columns cannot), and as SQL of DuckDB over a table of pairs. The exit code is 1 if answers differ; of
 LIMIT only the number of rows is compared. Times are processor time of all threads. What takes longer than the limit
 over rows is left out.
@@ -27,7 +27,7 @@ from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Over, Table
 from gdb.errors import QueryTimeout
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 
 SEED = 11
 
@@ -144,8 +144,8 @@ def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[
 
 
 def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
-    """The answer over rows, asked once; None over the limit."""
-    by_operators.WAY = "rows"
+    """The answer over rows, from one run; None over the limit."""
+    operator_run.WAY = "rows"
     begin = time.process_time()
     try:
         found = list[object](db.execute(text, timeout=limit).fetchall())
@@ -153,11 +153,11 @@ def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] |
     except QueryTimeout:
         return None, limit
     finally:
-        by_operators.WAY = None
+        operator_run.WAY = None
 
 
 def main(line: list[str] | None = None) -> int:
-    """Make the graph, ask, print."""
+    """Make the graph, run the queries, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--nodes", type=int, default=100_000, help="(default: 100,000)")

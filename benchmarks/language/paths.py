@@ -4,7 +4,7 @@
         [--system gdb kuzu ...] [--repeat 5] [--timeout 60] [--save]
 
 Each system answers in a process of its own, from a store that it has loaded before, over all cores; the median of the
-times after the first. kuzu and ladybug are asked for trails, as they walk otherwise; DuckDB has recursive queries over
+times after the first. kuzu and ladybug match trails (their default is walks); DuckDB has recursive queries over
 its table of pairs, which keep the edges of each trail. Every answer is compared with ours. The exit code is 1 if one
 differs.
 """
@@ -302,7 +302,7 @@ def compared(kind: str, arguments: argparse.Namespace) -> tuple[Table, bool]:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Load, ask, print."""
+    """Load the graph, run the queries, print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
     add("--graph", nargs="+", default=["random", "rmat"], choices=["random", "rmat"])

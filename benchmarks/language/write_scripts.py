@@ -34,7 +34,7 @@ from gdb.query_graph import DIFFERENT_EDGES
 from gdb.repl.main import CHARACTERS
 from gdb.repl.session import Session
 from gdb.repl.statements import streamed
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 NAMES = ("Anna", "Ben", "Chloe", "David", "Emma", "Finn", "Greta", "Hugo")
 AIM = 0.5
@@ -90,13 +90,13 @@ SCRIPTS: Mapping[str, Callable[[float], str]] = {
 
 def understood(text: str) -> int:
     """Cut a script into statements, and bring each to a logical plan as a database does; how many there are."""
-    texts, number = Texts(), 0
+    cache, number = QueryCache(), 0
     for statement in streamed(io.StringIO(text)):
         number += 1
-        shaped = texts.shaped(statement.text)
-        query = texts.parsed(statement.text if shaped is None else shaped[0])
-        texts.checked(query, {} if shaped is None else shaped[1], {})
-        texts.planned(query, {}, DIFFERENT_EDGES)
+        shaped = cache.shaped(statement.text)
+        query = cache.parsed(statement.text if shaped is None else shaped[0])
+        cache.checked(query, {} if shaped is None else shaped[1], {})
+        cache.planned(query, {}, DIFFERENT_EDGES)
     return number
 
 

@@ -37,7 +37,7 @@ LIMIT = 1000
 OVER = "over the limit"
 SHORT, MOST_RUNS = 0.3, 15  # runs of a cell go on for so many seconds, or so many times
 SHAPES = ("tri", "c4", "diamond", "k4", "house")
-LABELLED = ("star3", "rw6", "path5")  # path5 asks for 1000 rows
+LABELLED = ("star3", "rw6", "path5")  # path5 returns 1000 rows
 PUBLISHED = ("query_dense_16_1", "query_dense_16_33", "query_dense_16_81", "query_dense_16_150")
 CLIQUES = (  # two of four vertices with one in common, as homomorphisms
     "MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(a), (a)--(d)--(b), (d)--(c), (a)--(x)--(y)--(a), (a)--(z)--(x), "
@@ -48,7 +48,7 @@ QUERIES = (*SHAPES, *LABELLED, "c4 rows", "cliques", *PUBLISHED)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query and the open store that it is asked of."""
+    """A query and the open store that it runs on."""
 
     name: str
     text: str
@@ -66,7 +66,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How each question is asked: seconds at most, threads (0: all cores), runs."""
+    """How each query runs: seconds at most, threads (0: all cores), runs."""
 
     limit: float
     threads: int
@@ -95,7 +95,7 @@ def _store(graph: str, folder: Path, source: Path) -> Path:
 
 
 def shape_text(name: str) -> str:
-    """The query of a shape or of a labelled pattern of enron; "NAME rows" asks for 1000 rows of it."""
+    """The query of a shape or of a labelled pattern of enron; "NAME rows" returns 1000 rows of it."""
     if name == "cliques":
         return CLIQUES
     name, _, rows = name.partition(" ")

@@ -5,7 +5,7 @@
 
 The query graphs are the published ones of yeast (1200) and hprd (200), and graphs that random walks cut out of
 email-Enron (16 skewed labels), wiki-Vote (5 labels) and bitcoin-otc (directed, two types), whose seeds are fixed. Each
-is asked twice: for its first 100,000 rows of ids, and for its number of embeddings (`count(*)`), on the CPU. Where a
+runs twice: for its first 100,000 rows of ids, and for its number of embeddings (`count(*)`), on the CPU. Where a
 count is known, or was found here, it is the truth that the planner's estimate is compared with. The exit code is 1 if a
 published count differs, 2 if a graph is not here.
 """
@@ -299,7 +299,7 @@ def planned() -> Iterator[list[Plan]]:
 
 
 def ask(db: gdb.Database, query: Query, kind: str, *, limit: float, threads: int) -> Asked:
-    """Ask one question of a query graph for the first time."""
+    """Run one query of a query graph for the first time."""
     text = query.texts()[kind]
     end, found, planning = "solved", 0, 0.0
     with planned() as plans:
@@ -422,7 +422,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Load, ask, print."""
+    """Load the graphs, run the queries, print the table."""
     arguments = arguments_of(line)
     names = arguments.sets.split(",")
     if graphs.absent(*(arguments.data / name for name in names)):

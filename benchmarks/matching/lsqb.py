@@ -8,8 +8,8 @@ Mhedhbi, Lissandrini, Kuiper, Waudby, Szarnyas: "LSQB: a large-scale subgraph qu
 (https://github.com/ldbc/lsqb). Graph and queries lie beside the repository (`../shared/data`); the SQL is ours.
 `--generate` makes a graph instead (`lsqb_graph.py`): at a scale of 1000 several files have a million rows or more.
 
-Each system answers in a process of its own, over a graph that it has loaded before; another query has been asked, which
-counts the friendships, so that what a process does once is done. "first" is the first time that a query is asked,
+Each system answers in a process of its own, over a graph that it has loaded before; another query has run, which
+counts the friendships, so that what a process does once is done. "first" is the first run of a query,
 "again" the median of the times after it. A query is stopped at the timeout; a process that ends, or
 goes on for long after it, is reported as such. Every count is compared with the known one, those of a generated graph
 with one another. The exit code is 1 if one differs or a query of ours has no answer, 2 if the graph is not here.
@@ -60,8 +60,8 @@ class Answers:
 
 
 def measure(name: str, folder: Path, data: Path, repeat: int, timeout: float) -> None:
-    """Load and ask all nine, and print a line for each; called in a process of its own. A query that takes longer than
-    the timeout is asked once."""
+    """Load, run all nine, and print a line for each; called in a process of its own. A query that takes longer than
+    the timeout runs once."""
     system = SYSTEMS[name]()
     with tempfile.TemporaryDirectory(prefix="gdb-lsqb-") as temporary:
         begin = time.perf_counter()

@@ -62,7 +62,7 @@ SQL = {
         JOIN Person_hasInterest_Tag tag ON tag.s = bc.t
         WHERE ab.s <> bc.t AND NOT EXISTS (FROM knows ac WHERE ac.s = ab.s AND ac.t = bc.t)""",
 }
-"""The queries over a table (s, t) for each file, and these views: `kind` tells comments and posts apart."""
+"""The queries over a table (s, t) for each file, and these views: `kind` distinguishes comments from posts."""
 _VIEWS = """
     CREATE VIEW knows AS FROM Person_knows_Person UNION ALL SELECT t, s FROM Person_knows_Person;
     CREATE VIEW country AS SELECT person.s, city.t FROM Person_isLocatedIn_City person

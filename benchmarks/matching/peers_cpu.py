@@ -152,7 +152,7 @@ def compare(name: str, queries: Iterable[str], plan: Plan, folder: Path) -> repo
 
 
 def _loaded(found: report.GraphReport, name: str, store: Path, plan: Plan) -> bool:
-    """Whether the store is there; loads it when it is first asked for."""
+    """Whether the store is there; loads it on first use."""
     if store.stem not in found.loads:
         loaded = load(name, store, data.opened(store.parent), plan)
         size = engine.bytes_below(store) if store.exists() else 0
@@ -239,7 +239,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    """The plan that the command line asks for; names the peers that are not installed."""
+    """The plan that the command line selects; names the peers that are not installed."""
     pythons = [Path(sys.executable)]
     if arguments.peer_python is not None:
         pythons.insert(0, arguments.peer_python.absolute())

@@ -1,8 +1,8 @@
-"""Ask the 200 published query graphs of hprd, each shape new to a warm process, and say how long each takes.
+"""Run the 200 published query graphs of hprd, each shape new to a warm process, and say how long each takes.
 
     python -m benchmarks.matching.query_graphs [--threads N] [--number 200] [--warm-up 2] [--repeat N] [--save]
 
-Every query has 16 vertices and is dense. Each is asked once, through `db.execute`, on a store on disk, by a process
+Every query has 16 vertices and is dense. Each runs once, through `db.execute`, on a store on disk, by a process
 that has answered only a few queries of other shapes (triangle, 4-cycle): the seconds are those of the first execution,
 from the text to the count. Every count is compared with the published one. The exit code is 1 if a count differs, 2 if
 the graph is not here.
@@ -86,7 +86,7 @@ def collections() -> Iterator[list[float]]:
 def ask(
     db: gdb.Database, queries: list[patterns.Pattern], *, threads: int = 0, repeat: int = 0
 ) -> Iterator[Asked]:
-    """Ask each query for the first time, and then again as often as told (the median is kept)."""
+    """Run each query for the first time, and then `again` times more (the median is kept)."""
     for pattern in queries:
         text = pattern.cypher("isomorphisms")
         with collections() as collected:
@@ -180,7 +180,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Load, ask, print."""
+    """Load the graph, run the queries, print the table."""
     arguments = arguments_of(line)
     if graphs.absent(arguments.data / "hprd" / "query_graph"):
         return 2

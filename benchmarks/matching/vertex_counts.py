@@ -5,7 +5,7 @@
 
 `MATCH DIFFERENT NODES ... RETURN id(a), count(*) ORDER BY count(*) DESC LIMIT 10`, through `db.execute`. "listed" is
 the same with counting switched off, so that every embedding reaches the relational part as a row; for triangles
-networkx is asked as well. The exit code is 1 if answers differ, 2 if the graph is not here.
+networkx runs as well. The exit code is 1 if answers differ, 2 if the graph is not here.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Settings:
     ----------
     memory_gb : memory for engines that take a budget.
     threads : threads of ours; the peers take all cores.
-    edge_labels : how ours holds an edge's label where a query asks for it, "types" or "property".
-    point_seconds : time after which the point queries end, though not all were asked.
+    edge_labels : how ours holds an edge's label where a query tests it, "types" or "property".
+    point_seconds : time after which the point queries end, though not all have run.
     """
 
     memory_gb: int = 8

@@ -51,7 +51,7 @@ class Measured:
 
     Parameters
     ----------
-    runs : the runs that ended, the first of which also compiles and reads from disk.
+    runs : the runs that ended; the first one also compiles and reads from disk.
     opened : seconds of opening, or of loading.
     resident : bytes of resident memory when the graph was open, before the first run.
     peak : bytes of resident memory at most, in the whole process.
@@ -156,7 +156,7 @@ def _step_limit(watch: _Watch) -> float:
 
 
 def _resident(process: int) -> int:
-    """Bytes of resident memory of a process; 0 where the system does not tell."""
+    """Bytes of resident memory of a process; 0 where the system does not report it."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1]
     except (OSError, IndexError):

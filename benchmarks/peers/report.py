@@ -79,7 +79,7 @@ def _common(report: GraphReport, query: str) -> Content | None:
 
 
 def _whole_runs(report: GraphReport, row: str, query: str) -> list[Run]:
-    """The runs of a cell that asked everything: point queries may have ended before."""
+    """The runs of a cell that are complete: point queries may have ended before."""
     cell = report.cells.get((row, query))
     if cell is None:
         return []

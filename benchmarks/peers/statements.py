@@ -45,7 +45,7 @@ MERGES = "UNWIND $rows AS r MATCH (a:P {id: r.i}), (b:P {id: r.j}) MERGE (a)-[:K
 
 
 class System(Protocol):
-    """One of those compared: filled from CSV files of nodes and relationships, then asked."""
+    """One of those compared: filled from CSV files of nodes and relationships, then queried."""
 
     def __init__(self, folder: Path, nodes: Path, edges: Path) -> None: ...
     def one(self, cell: str, row: Row) -> float | None:
@@ -409,7 +409,7 @@ def measured(system: System, nodes: int) -> dict[str, list[float] | None]:
         begin = time.perf_counter()
         try:
             system.batch(cell, rows)
-        except Exception as error:  # a peer lacks it: told, and left out
+        except Exception as error:  # a peer lacks it: reported, and left out
             print(f"{cell}: {type(error).__name__}: {error}"[:300], file=sys.stderr)
             found[cell] = None
         else:

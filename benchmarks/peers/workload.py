@@ -42,11 +42,11 @@ class Pattern:
     Parameters
     ----------
     size : number of vertices.
-    edges : edges, of which the ascending ones and `less` leave one match of each subgraph.
+    edges : edges; the ascending ones and `less` leave one match of each subgraph.
     labels : label of each vertex; empty where they have none.
-    less : pairs of vertices that share no edge, of which the first must have the smaller id.
+    less : pairs of vertices that share no edge; the first must have the smaller id.
     symmetries : how many embeddings a subgraph has.
-    limit : rows that are asked for; None for the count.
+    limit : of the rows; None for the count.
     known : the count, where it was published with the pattern.
     """
 
@@ -63,7 +63,7 @@ class Pattern:
         return any(edge.label is not None for edge in self.edges)
 
     def unequal(self) -> list[tuple[int, int]]:
-        """Pairs of vertices that must be told to differ: not apart by an edge, a `<` or a label."""
+        """Pairs of vertices that need an explicit inequality: not apart by an edge, a `<` or a label."""
         apart = {frozenset((e.source, e.target)) for e in self.edges}
         apart |= {frozenset(pair) for pair in self.less}
         return [
@@ -127,7 +127,7 @@ def _edges(edges: Iterable[tuple[int, int, bool]]) -> tuple[PatternEdge, ...]:
 
 
 def two_hops(one: Callable[[int], int], vertices: int, seconds: float) -> Answer:
-    """Ask for the vertices two steps from each of 1000 vertices, for some seconds at most.
+    """Find the vertices two steps from each of 1000 vertices, for some seconds at most.
 
     Parameters
     ----------

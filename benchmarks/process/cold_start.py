@@ -3,7 +3,7 @@
     python -m benchmarks.process.cold_start [--empty 3] [--warm 9] [--save]
 
 Each process opens a store of hprd read-only and answers one query: the triangle, or a published query graph of 16
-vertices; or a small store of people who know each other, and answers one of `FIRST`, each of which needs other
+vertices; or a small store of people who know each other, and answers one of `FIRST`, which need different
 modules. The kernels lie in the user's cache folder; here XDG_CACHE_HOME names one of its own, which is empty for the
 processes that compile and full for the others. Python's bytecode is there, as an installation leaves it. Medians, and
 the least CPU time, which other processes disturb less; the counts are compared. The exit code is 1 if a count differs,

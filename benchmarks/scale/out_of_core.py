@@ -5,8 +5,8 @@
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); the
-real graphs are asked all patterns whose counts are known. Seconds are those of warm runs, planned before, the median;
-the graph and its page-locked copy are there. Beside them stand the milliseconds that PBE was measured at with the graph
+on real graphs, all patterns with known counts run. Seconds are those of warm runs, planned before, the median;
+the graph and its page-locked copy are there. Beside them are the milliseconds that PBE was measured at with the graph
 in host memory. The exit code is 1 if a count differs from the one in memory, 2 if there is nothing to measure on.
 """
 
@@ -95,7 +95,7 @@ def measured(
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     options = Options(arguments.device, profile=Profile())
     residency.MOST = sys.maxsize if part == 1 else size // part
-    split = residency.split(prepared, sys.maxsize)
+    split = residency.split_views(prepared, sys.maxsize)
     try:
         seconds, count = timed(plan, graph, options, arguments.runs)
     except OutOfBudget as error:

@@ -1,6 +1,6 @@
 """The CPU part of `out_of_core.py`: stores on disk, queried in processes that cannot get more memory than they may.
 
-Each cell is a process of its own, which asks a small graph first (so that Python, NumPy and machine code are there) and
+Each cell is a process of its own. It queries a small graph first (so that Python, NumPy and machine code are there) and
 then limits itself (`RLIMIT_DATA`) to what it has, its budget, and what is left of 100 MB: what it has of its own may
 become the budget plus 100 MB, and no allocation beyond that succeeds. The store's files and temporary files are mapped,
 and not counted: the system takes their pages back when it needs them.
@@ -51,7 +51,7 @@ class Cell:
 
 
 def measured(store: Path, text: str, memory: int, runs: int, timeout: float) -> Cell:
-    """Ask a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
+    """Query a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
     setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")

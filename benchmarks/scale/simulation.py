@@ -5,7 +5,7 @@ Each unit is a range of roots, with the seconds that the planner expected of it 
 work has the same units, each as much longer; where there are more tasks than units, a unit is cut into equal tasks. The
 caller sends one task after another, the longest first, and receives one answer after another; a worker takes the next
 task when it has given back its last. A task that is late gives back what is left, which is divided among those who have
-nothing to do, as in `gdb.executor.cluster.cluster.ask`.
+nothing to do, as in `gdb.executor.cluster.cluster`.
 """
 
 from __future__ import annotations

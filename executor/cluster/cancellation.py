@@ -38,7 +38,9 @@ _log = logging.getLogger("gdb")
 class DaskClient(Protocol):
     """What is used here of `dask.distributed.Client`."""
 
-    def run(self, function: Callable[[str], None], query: str, *, on_error: str) -> object: ...
+    def run(self, function: Callable[[str], None], query: str, *, on_error: str) -> object:
+        """Run `function(query)` once on each worker; on_error="ignore" suppresses errors of dead ones."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from gdb.storage.graph.snapshot_state import State, state_of
 
 from ..choose_device import STEP, expected, gpu_seconds
 from ..device_names import checked_device
-from ..nest.bindings import Given
+from ..nest.bindings import Bindings
 from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted
 from ..plan.plan import Plan, Runs
@@ -117,7 +117,7 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
 
 
 def shares(
-    plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, given: Given | None = None
+    plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, bindings: Bindings | None = None
 ) -> list[float | None]:
     """Seconds that one worker is expected to take for each of the plans that make a query; None where one is better run
     here, which are all if together they take less than `cluster.least`.
@@ -125,7 +125,7 @@ def shares(
     They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
     last run on this machine's CPU took, as if all of its threads had worked all the time.
     """
-    found = [_seconds(plan, graph, cluster, given) for plan in plans]
+    found = [_seconds(plan, graph, cluster, bindings) for plan in plans]
     here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
     if here is not None and cluster.device == "cpu" and not any(p.runs.worked for p in plans):
         factor = here * cores() / max(cluster.threads, 1) / max(_whole(found), STEP)
@@ -137,8 +137,10 @@ def _whole(found: Sequence[float | None]) -> float:
     return sum(seconds for seconds in found if seconds is not None)
 
 
-def _seconds(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
-    prepared = stage(plan, graph, given)
+def _seconds(
+    plan: Plan, graph: GraphSource, cluster: Cluster, bindings: Bindings | None
+) -> float | None:
+    prepared = stage(plan, graph, bindings)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
     known = plan.runs.worked.get(_kind(cluster))
@@ -167,9 +169,9 @@ class _Part:
     """
 
     def __init__(
-        self, number: int, plan: Plan, graph: GraphSource, given: Given | None, seconds: float
+        self, number: int, plan: Plan, graph: GraphSource, bindings: Bindings | None, seconds: float
     ) -> None:
-        prepared = stage(plan, graph, given)
+        prepared = stage(plan, graph, bindings)
         self.number, self.seconds = number, seconds
         self.plan, self.name = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
         self.weights = prepared.weights
@@ -184,11 +186,14 @@ class _Part:
 
 
 def parts_of(
-    plans: Sequence[Plan], graph: GraphSource, seconds: Sequence[float | None], given: Given | None
+    plans: Sequence[Plan],
+    graph: GraphSource,
+    seconds: Sequence[float | None],
+    bindings: Bindings | None,
 ) -> list[_Part]:
     """Those plans that other processes do, by what `shares` says of each."""
     return [
-        _Part(number, plan, graph, given, expected)
+        _Part(number, plan, graph, bindings, expected)
         for number, (plan, expected) in enumerate(zip(plans, seconds, strict=True))
         if expected is not None
     ]
@@ -239,7 +244,7 @@ def ask(
     what: str,
     wanted: Wanted,
     watch: Watch,
-    given: Given | None,
+    bindings: Bindings | None,
 ) -> Generator[Answer, None, None]:
     """The answers of the workers to the plans that a query is made of, each once, as they come. Tasks that run when it
     is closed before the last answer, or raises, are stopped.
@@ -260,7 +265,7 @@ def ask(
             "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
         )
     state = found.at(cluster.store)
-    parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
+    parts = {part.number: part for part in parts_of(plans, graph, seconds, bindings)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
@@ -273,7 +278,7 @@ def ask(
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        return task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
+        return task_of(part, roots, state, options, what, wanted, bindings, patience, stop, place)
 
     def submit(first: Task, *others: Task) -> None:
         start, end = first.roots
@@ -308,16 +313,20 @@ def ask(
 
 
 def counts(
-    plans: Sequence[Plan], graph: GraphSource, options: Options, watch: Watch, given: Given | None
+    plans: Sequence[Plan],
+    graph: GraphSource,
+    options: Options,
+    watch: Watch,
+    bindings: Bindings | None,
 ) -> dict[int, int]:
     """The counts of those of some plans that other processes do, all at once, by their numbers. Raises as `ask`."""
     assert options.on is not None
-    seconds = shares(plans, graph, options.on, given)
+    seconds = shares(plans, graph, options.on, bindings)
     found = {number: 0 for number, expected in enumerate(seconds) if expected is not None}
     if found:
         options.ran = "cluster"
         with closing(
-            ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, given)
+            ask(plans, graph, options, seconds, "count", NO_COLUMNS, watch, bindings)
         ) as answers:
             for answer in answers:
                 found[answer.part] += answer.count
@@ -353,7 +362,7 @@ def task_of(
     options: Options,
     what: str,
     wanted: Wanted,
-    given: Given | None,
+    bindings: Bindings | None,
     patience: float,
     stop: Stop,
     place: Place | None = None,
@@ -361,11 +370,15 @@ def task_of(
     """The task of a range; the arguments are those of `Task`."""
     on = options.on
     assert on is not None
-    sent = None if given is None else (dict(given.vertices), dict(given.edges), dict(given.bounds))
+    sent = (
+        None
+        if bindings is None
+        else (dict(bindings.vertices), dict(bindings.edges), dict(bindings.bounds))
+    )
     return Task(
         *(state, part.plan, part.name, part.number, sent, roots, what, wanted),
         *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
-        *(version.installed(), stop, place),
+        *(version.installed_version(), stop, place),
     )
 
 

@@ -21,10 +21,10 @@ from gdb.errors import Cancelled, ClusterError, StoreError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.graph.snapshot_state import State, opened
+from gdb.storage.graph.snapshot_state import State, open_state
 
 from ..choose_device import choose
-from ..nest.bindings import Given
+from ..nest.bindings import Bindings
 from ..nest.prepare import Prepared, between, stage
 from ..plan.embeddings import Embeddings, Wanted
 from ..plan.plan import Plan
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Range: TypeAlias = tuple[int, int]
 Candidates: TypeAlias = tuple[dict[int, U32], dict[int, I64], dict[int, Range]]
-"""The candidates and bounds of a `Given`."""
+"""The candidates and bounds of a `Bindings`."""
 
 Key = TypeVar("Key")
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Task:
     """One request to a worker: see the module.
 
     state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
-        query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
+        query, if several plans make it. bindings : candidates and bounds instead of the plan's. roots : the
         range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
         back. version : of gdb. stop : of the query. place : where to begin among the roots, which another task gave
         back; None: before them. more : small tasks of the same query, done after it.
@@ -60,7 +60,7 @@ class Task:
     plan: Plan
     number: str
     part: int
-    given: Candidates | None
+    bindings: Candidates | None
     roots: Range
     what: str
     wanted: Wanted
@@ -102,7 +102,7 @@ class _Known:
 
     def plan(self, task: Task) -> tuple[Plan, Snapshot]:
         with self.lock:
-            snapshot = _kept(self.snapshots, task.state, lambda: opened(task.state))
+            snapshot = _kept(self.snapshots, task.state, lambda: open_state(task.state))
             plan = _kept(self.plans, (task.state, task.number), lambda: task.plan)
         return plan, snapshot
 
@@ -127,7 +127,7 @@ def work(task: Task) -> Answer:
     ClusterError : this process cannot read the store, has another version of gdb, or a full disk.
     DeviceError, OutOfBudget, CountOverflow : as of any run.
     """
-    own = version.installed()
+    own = version.installed_version()
     if own != task.version:
         raise ClusterError(
             f"The worker on {socket.gethostname()} has gdb {own}, but the query runs on {task.version}.",
@@ -182,12 +182,12 @@ def _run(
     task: Task, plan: Plan, snapshot: Snapshot, stopped: Stopped
 ) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
-    given = None if task.given is None else Given(*task.given)
+    bindings = None if task.bindings is None else Bindings(*task.bindings)
     device = (
         task.device if task.place is None else "cpu"
     )  # only there a search can continue from a place
     choice = choose(plan, device, snapshot)
-    whole = stage(plan, snapshot, given, windows=choice.windows)
+    whole = stage(plan, snapshot, bindings, windows=choice.windows)
     prepared = between(whole, *task.roots)
     watch, budget = Watch(None, stopped, None), Budget(task.memory)
     watch.start, watch.until = task.place, time.monotonic() + task.patience
@@ -208,7 +208,7 @@ def _done(
         rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
 
     if ordinals is None:
-        from ..cpu import launch as cpu
+        from ..cpu import launch as cpu  # here: one of the backends
 
         match task.what:
             case "count":

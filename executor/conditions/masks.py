@@ -20,7 +20,7 @@ from gdb.errors import InternalError
 from gdb.records import dataclass, replace
 from gdb.storage.columns.model import I64, Column, Kind
 
-from . import text_masks as texts
+from . import text_masks
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[np.int64 | np.float64 | np.int32 | np.uint8]
@@ -231,9 +231,9 @@ def _of_column(test: Holds | Compared | Text | Within, column: Column) -> Mask:
         case Holds():
             return Mask(column.values != 0, None)
         case Compared(operator=operator, right=Fixed() as right):
-            return Mask(_compared(operator, column, right), None)
+            return Mask(_compare_with_constant(operator, column, right), None)
         case Text(operator=operator, text=text):
-            return Mask(texts.tested(operator, column, text), None)
+            return Mask(text_masks.test_texts(operator, column, text), None)
         case Within(values=values, or_null=or_null):
             true = _within(column, values)
             return Mask(true, ~true if or_null else None)
@@ -290,14 +290,14 @@ def _or(one: Mask, other: Mask) -> Mask:
 # ---- comparisons ------------------------------------------------------------------------------------
 
 
-def _compared(operator: Operator, column: Column, right: Fixed) -> Bools:
+def _compare_with_constant(operator: Operator, column: Column, right: Fixed) -> Bools:
     """Each value of a column with a constant."""
     if isinstance(right.value, bytes):
-        return texts.compared(_UFUNCS[operator], column, right.value)
-    asked = _as_column(operator, column.kind, right.value)
-    if isinstance(asked, bool):
-        return np.full(len(column), asked)
-    operator, bound = asked
+        return text_masks.compare_texts(_UFUNCS[operator], column, right.value)
+    comparison = _as_column(operator, column.kind, right.value)
+    if isinstance(comparison, bool):
+        return np.full(len(column), comparison)
+    operator, bound = comparison
     return _UFUNCS[operator](column.values, bound)
 
 
@@ -347,10 +347,10 @@ def _compared_columns(
     if left.kind == right.kind:
         true = _UFUNCS[operator](left.values, right.values)
     elif left.kind == "int64":
-        true = _mixed(operator, left.values, right.values)
+        true = _compare_integers_with_float(operator, left.values, right.values)
     else:
         turned: Operator = _TURNED[operator]
-        true = _mixed(turned, right.values, left.values)
+        true = _compare_integers_with_float(turned, right.values, left.values)
     return _beside([left, right], Mask(true, None))
 
 
@@ -364,12 +364,12 @@ _TURNED: Mapping[Operator, Operator] = {
 }
 
 
-def turned(operator: Operator) -> Operator:
+def swapped(operator: Operator) -> Operator:
     """The operator that says the same with its sides exchanged."""
     return _TURNED[operator]
 
 
-def _mixed(operator: Operator, whole: Numbers, real: Numbers) -> Bools:
+def _compare_integers_with_float(operator: Operator, whole: Numbers, real: Numbers) -> Bools:
     """int64 operator float64, exactly: where an integer as a float is the other float, as integers."""
     near = whole.astype(np.float64)
     tied = near == real
@@ -403,14 +403,14 @@ def _within(column: Column, values: Sequence[Fixed]) -> Bools:
     """Whether each value of a column equals one of the constants."""
     found = [value.value for value in values if isinstance(value.value, bytes)]
     if found:
-        each = (texts.compared(np.equal, column, text) for text in found)
+        each = (text_masks.compare_texts(np.equal, column, text) for text in found)
         return reduce(np.logical_or, each)
-    asked = [
+    bounds = [
         _as_column("=", column.kind, value.value)
         for value in values
         if not isinstance(value.value, bytes)
     ]
-    numbers = sorted({pair[1] for pair in asked if not isinstance(pair, bool)})
+    numbers = sorted({pair[1] for pair in bounds if not isinstance(pair, bool)})
     if column.kind == "int64":
         numbers = [number for number in numbers if -(1 << 63) <= number < 1 << 63]
     if len(numbers) <= _FEW:

@@ -148,7 +148,7 @@ def matching_edges(
 def _kinds(
     keys: Mapping[str, str], available: Sequence[Mapping[str, Kind]]
 ) -> dict[str, Kind | None]:
-    from ..relational import lookup
+    from ..relational import lookup  # here: it imports nanoarrow
 
     return {
         name: lookup.common_kind((has[key] for has in available if key in has), key)
@@ -181,7 +181,7 @@ def _chunk(
     elements: I64, columns: Mapping[str, Column | None], kinds: Mapping[str, Kind | None]
 ) -> arrow.Array:
     """The rows of one group or type; the same types in all chunks."""
-    from ..relational import arrow, lookup
+    from ..relational import arrow, lookup  # here: it imports nanoarrow
 
     names, children = ["element"], [arrow.int64_array(elements)]
     for name, column in columns.items():

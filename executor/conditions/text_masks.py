@@ -24,7 +24,7 @@ _WORD = 8
 _WINDOW = 1 << 18  # bytes that are searched at a time
 
 
-def compared(operator: Callable[..., Bools], column: Column, text: bytes) -> Bools:
+def compare_texts(operator: Callable[..., Bools], column: Column, text: bytes) -> Bools:
     """Each text of a column, nulls as "", with a constant; operator : np.equal, np.less, ..."""
     data, starts, lengths = _of(column)
     if operator in (np.equal, np.not_equal):
@@ -33,7 +33,7 @@ def compared(operator: Callable[..., Bools], column: Column, text: bytes) -> Boo
     return operator(_order(data, starts, lengths, text), np.int8(0))
 
 
-def tested(operator: TextOperator, column: Column, text: bytes) -> Bools:
+def test_texts(operator: TextOperator, column: Column, text: bytes) -> Bools:
     """Each text of a column, nulls as "", STARTS WITH a constant, and so on."""
     data, starts, lengths = _of(column)
     room = lengths >= len(text)

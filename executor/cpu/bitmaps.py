@@ -70,17 +70,20 @@ Graph = int  # the address of a worker's table G_FRAME, G_VIEW, ...
 
 @compiled
 def fill_words(out: int, words: int, value: int) -> None:
+    """Set `words` words of 64 bits to a value, from address `out` on."""
     for w in range(words):
         store_i64(out, w, value)
 
 
 @compiled
 def set_position(out: int, at: int) -> None:
+    """Set bit `at` of the bitmap at address `out`, in words of 64 bits."""
     store_i64(out, at >> 6, load_i64(out, at >> 6) | (1 << (at & 63)))
 
 
 @compiled
 def clear_position(out: int, at: int) -> None:
+    """Clear bit `at` of the bitmap at address `out`."""
     store_i64(out, at >> 6, load_i64(out, at >> 6) & ~(1 << (at & 63)))
 
 

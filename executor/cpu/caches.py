@@ -58,6 +58,7 @@ SMALL = 64.0  # questions that take less than one part in so many of the work ne
 
 @compiled
 def cache_of(p: Pointers, c: int) -> int:
+    """Address of the table of cache c, i64[N_CACHE]."""
     return load_i64(p, P_CACHES) + c * N_CACHE * 8
 
 
@@ -92,11 +93,11 @@ def matters(p: Pointers, x: int) -> bool:
 @compiled
 def pays(k: int) -> bool:
     """Whether a cache has saved more steps than its look-ups took, or these are negligible beside the work."""
-    asked, known = load_i64(k, K_ASKED), load_i64(k, K_KNOWN)
-    each = float(load_i64(k, K_STEPS)) / float(asked - known + 1)
+    queries, known = load_i64(k, K_ASKED), load_i64(k, K_KNOWN)
+    each = float(load_i64(k, K_STEPS)) / float(queries - known + 1)
     width = load_i64(k, K_KEY_END) - load_i64(k, K_KEY)
     width += 4 * (load_i64(k, K_STRANGER_END) - load_i64(k, K_STRANGER))
-    return (float(known) + float(asked) / SMALL) * each > float(asked) * float(STEPS + width)
+    return (float(known) + float(queries) / SMALL) * each > float(queries) * float(STEPS + width)
 
 
 @compiled
@@ -129,8 +130,8 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
         mixed = (mixed ^ value) * MIX
         width += 1
     slot = load_i64(k, K_SLOTS) + ((mixed >> 24) & load_i64(k, K_MASK)) * width * 8
-    asked = load_i64(k, K_ASKED) + 1
-    store_i64(k, K_ASKED, asked)
+    queries = load_i64(k, K_ASKED) + 1
+    store_i64(k, K_ASKED, queries)
     same = load_i64(slot, 0) == load_i64(k, K_RUN)
     i = 2
     while same and i < width:
@@ -139,11 +140,11 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
     if same:
         store_i64(k, K_KNOWN, load_i64(k, K_KNOWN) + 1)
         return slot
-    if asked % TRIAL == 0:
+    if queries % TRIAL == 0:
         if pays(k):
             if load_i64(k, K_STEPS) > WORTH_MEMORY:
                 grow(k)
-        elif asked >= 4 * TRIAL:
+        elif queries >= 4 * TRIAL:
             store_i64(k, K_OFF, 1)
             return 0
     store_i64(k, K_SLOT, slot)

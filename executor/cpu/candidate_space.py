@@ -58,11 +58,13 @@ WORTH = 16  # neighbours are looked at again when more than this part of a candi
 
 @compiled
 def vertex_field(vertices: int, v: int, field: int) -> int:
+    """A field of query vertex v, from the table at address `vertices`, i64[n, N_VERTEX]."""
     return load_i64(vertices, v * N_VERTEX + field)
 
 
 @compiled
 def arc_field(arcs: int, a: int, field: int) -> int:
+    """A field of arc a, from the table at address `arcs`, i64[m, N_ARC]."""
     return load_i64(arcs, a * N_ARC + field)
 
 

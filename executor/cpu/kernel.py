@@ -103,6 +103,7 @@ def write_run(
 
 @compiled
 def set_bit(address: int, x: int) -> None:
+    """Set bit x of the bitmap at `address`, in bytes, lowest bit first."""
     store_u8(address, x >> 3, load_u8(address, x >> 3) | (1 << (x & 7)))
 
 

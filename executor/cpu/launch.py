@@ -23,7 +23,7 @@ from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..work.place import KEPT
 from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import address
-from .sizing import Size, fitted
+from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
 from .workers import WORKERS, Worker
 
@@ -82,7 +82,7 @@ class _Run:
             if self.active >= self.threads:
                 return False
             self.active += 1
-        self.helpers.append(helpers_of_all().submit(usage.carried(_work), self))
+        self.helpers.append(helpers_of_all().submit(usage.carry_usage(_work), self))
         return True
 
     def ended(self) -> None:
@@ -220,7 +220,7 @@ def _ran(
         ranges, threads = _ranges(prepared, threads, early=early)
     else:
         ranges, threads = [], threads or cores()
-    size = fitted(prepared, wanted, threads, capacity, budget)
+    size = fit_workers(prepared, wanted, threads, capacity, budget)
     budget.workers = size.threads, threads
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
     if watch.start is not None:
@@ -244,7 +244,7 @@ def _ran(
         watch.stopped.set()
         for helper in run.helpers:
             if not helper.cancel():
-                waiting.ended(helper)
+                waiting.wait_for_future(helper)
         raise
     watch.check()
     if turns.waiting:
@@ -271,7 +271,7 @@ def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple
     _, threads = _ranges(prepared, threads, early=False)
     edges = tuple(range(prepared.plan.edges))
     wanted = Wanted(tuple(range(prepared.plan.vertices)), edges)
-    return fitted(prepared, wanted, threads, ROWS, budget), threads
+    return fit_workers(prepared, wanted, threads, ROWS, budget), threads
 
 
 def _work(run: _Run) -> None:
@@ -396,7 +396,7 @@ def _launch(worker: Worker, steps: int) -> bool:
     if status == address.OVERFLOW:
         raise CountOverflow(
             "The count exceeds 2^63 - 1 within one work unit.",
-            "Ask for a smaller pattern or part of it.",
+            "Count a smaller pattern, or a part of it.",
         )
     return status == address.DONE
 

@@ -195,4 +195,5 @@ def is_repeat(p: Pointers, d: int, address: int, start: int, at: int) -> bool:
 
 @compiled
 def element(p: Pointers, d: int, address: int, at: int) -> int:
+    """Element `at` of the list that level d loops over: an edge id (i64) of an edge level, else a vid (u32)."""
     return load_i64(address, at) if level(p, d, L_EDGE) == 1 else load_u32(address, at)

@@ -53,11 +53,13 @@ INFINITE = 1.0e300
 
 @compiled
 def node(p: Pointers, c: int, field: int) -> int:
+    """A field of node c of the tail."""
     return load_i64(load_i64(p, P_NODES), c * N_NODE + field)
 
 
 @compiled
 def state(p: Pointers, c: int) -> int:
+    """Address of the state of node c of the tail, i64[N_STATE]."""
     return load_i64(p, P_STATES) + c * N_STATE * 8
 
 

@@ -62,11 +62,13 @@ def steps_of(distances: int, vid: int) -> int:
 
 @inlined
 def put_steps(distances: int, vid: int, steps: int) -> None:
+    """Set how far a vid is, in the form that `steps_of` reads."""
     store_u32(distances, vid, UNKNOWN - steps)
 
 
 @inlined
 def admits(q: int, vid: int) -> bool:
+    """Whether a path of the question at `q` may end at a vid."""
     ends = load_i64(q, ENDS)
     return ends == 0 or has_bit(ends, vid) == 1
 

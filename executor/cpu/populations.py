@@ -207,16 +207,16 @@ def _left(vertices: int, arcs: int, images: int, bound: int, v: int) -> float:
 
 
 @compiled
-def _member(n: int, images: int, made: int, v: int, vid: int, share: float, trees: float) -> None:
-    """Put a member into the population `made`."""
-    k = load_i64(made, MEMBERS)
-    out = load_i64(made, IMAGES) + 4 * n * k
+def _member(n: int, images: int, target: int, v: int, vid: int, share: float, trees: float) -> None:
+    """Put a member into the population `target`."""
+    k = load_i64(target, MEMBERS)
+    out = load_i64(target, IMAGES) + 4 * n * k
     for i in range(n):
         store_u32(out, i, load_u32(images, i))
     store_u32(out, v, vid)
-    store_f64(load_i64(made, SHARES), k, share)
-    store_f64(load_i64(made, TREES), k, trees)
-    store_i64(made, MEMBERS, k + 1)
+    store_f64(load_i64(target, SHARES), k, share)
+    store_f64(load_i64(target, TREES), k, trees)
+    store_i64(target, MEMBERS, k + 1)
 
 
 @compiled
@@ -231,7 +231,7 @@ def _again(vertices: int, arcs: int, images: int, bound: int, v: int, scratch: i
 
 
 @compiled
-def _all_of(vertices: int, arcs: int, n: int, of: int, v: int, made: int, scratch: int) -> None:
+def _all_of(vertices: int, arcs: int, n: int, of: int, v: int, target: int, scratch: int) -> None:
     """Everything that comes of a population with one vertex more."""
     for k in range(load_i64(of, MEMBERS)):
         images = load_i64(of, IMAGES) + 4 * n * k
@@ -246,7 +246,7 @@ def _all_of(vertices: int, arcs: int, n: int, of: int, v: int, made: int, scratc
                 vid = load_u32(found_at, i)
                 chance = _chance(vertices, v, vid)
                 if chance > 0.0:
-                    _member(n, images, made, v, vid, share, trees * chance)
+                    _member(n, images, target, v, vid, share, trees * chance)
 
 
 @compiled
@@ -256,7 +256,7 @@ def _some_of(
     n: int,
     of: int,
     v: int,
-    made: int,
+    target: int,
     scratch: int,
     apart: float,
     first: float,
@@ -282,7 +282,7 @@ def _some_of(
             own = share * now
             at += own
             while wanted < at:
-                _member(n, images, made, v, vid, share * apart / own, now)
+                _member(n, images, target, v, vid, share * apart / own, now)
                 wanted += apart
         passed += mass
 
@@ -294,12 +294,12 @@ def _grown(
     n: int,
     of: int,
     v: int,
-    made: int,
+    target: int,
     scratch: int,
     most: int,
     first: float,
 ) -> float:
-    """Fill a population `made` of at most `most` members, and of one more by rounding, with what comes of another with
+    """Fill a population `target` of at most `most` members, and of one more by rounding, with what comes of one with
     one vertex more; the expected number of these embeddings. first : a random number within [0, 1)."""
     total = 0.0
     mass = 0.0
@@ -328,13 +328,13 @@ def _grown(
         number += found
         mass += own
         total += share * float(found)
-    store_i64(made, MEMBERS, 0)
-    store_i64(made, BOUND, load_i64(of, BOUND) | (1 << v))
+    store_i64(target, MEMBERS, 0)
+    store_i64(target, BOUND, load_i64(of, BOUND) | (1 << v))
     if number <= most:
-        _all_of(vertices, arcs, n, of, v, made, scratch)
+        _all_of(vertices, arcs, n, of, v, target, scratch)
     elif mass > 0.0:
         apart = mass / float(most)
-        _some_of(vertices, arcs, n, of, v, made, scratch, apart, first * apart)
+        _some_of(vertices, arcs, n, of, v, target, scratch, apart, first * apart)
     store_i64(scratch, AT, 0)
     return total
 
@@ -345,12 +345,12 @@ def _grow(
     n: int,
     of: int,
     v: int,
-    made: int,
+    target: int,
     scratch: int,
     most: int,
     first: float,
 ) -> float:
-    return _grown(vertices, arcs, n, of, v, made, scratch, most, first)
+    return _grown(vertices, arcs, n, of, v, target, scratch, most, first)
 
 
 def _along(

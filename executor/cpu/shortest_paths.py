@@ -57,6 +57,7 @@ class Side:
 
     @property
     def depth(self) -> int:
+        """The number of the last level that was reached; 0 with the start alone."""
         return len(self.levels) - 2
 
     def steps_to(self, vid: int) -> int:
@@ -99,7 +100,7 @@ class Side:
                 return
 
 
-def selected(question: Question, taken: Taken, count: int, conditions: Conditions) -> Paths:
+def select_paths(question: Question, taken: Taken, count: int, conditions: Conditions) -> Paths:
     """Of the paths of each row, those that are taken; the question has goals.
 
     Raises
@@ -240,7 +241,7 @@ def near_goals(question: Question, conditions: Conditions) -> Iterator[tuple[I64
 
 
 def to_goals(question: Question, conditions: Conditions) -> Paths:
-    """All paths of a question that has goals, with their edges. Raises as `walkers.listed`."""
+    """All paths of a question that has goals, with their edges. Raises as `walkers.list_paths`."""
     if question.impossible:
         return together([])
     walker_of: Walker | None = None

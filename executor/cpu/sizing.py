@@ -34,7 +34,9 @@ class Size:
     bytes: int = 0
 
 
-def fitted(prepared: Prepared, wanted: Wanted, threads: int, capacity: int, budget: Budget) -> Size:
+def fit_workers(
+    prepared: Prepared, wanted: Wanted, threads: int, capacity: int, budget: Budget
+) -> Size:
     """The size of the workers of a run that would like to have so many, with buffers of so many rows."""
     if budget.limit is None:
         slots = workers.slots_within(prepared, workers.CACHES_BYTES)

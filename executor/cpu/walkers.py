@@ -216,7 +216,7 @@ def _closed(steps: Steps, differ: Differ) -> int:
 # ---- on all threads ----------------------------------------------------------------------------------
 
 
-def listed(question: Question, conditions: Conditions) -> Paths:
+def list_paths(question: Question, conditions: Conditions) -> Paths:
     """All paths, with their edges.
 
     Raises
@@ -227,31 +227,31 @@ def listed(question: Question, conditions: Conditions) -> Paths:
     return together(parts)
 
 
-def measured(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
-    """Of all paths the row, the end and the length; i64[n], u32[n], i64[n]. Raises as `listed`."""
+def measure_paths(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
+    """Of all paths the row, the end and the length; i64[n], u32[n], i64[n]. Raises as `list_paths`."""
     return _numbers(_walked(question, paths.LENGTHS, conditions))
 
 
-def tallied(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
+def tally_ends(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
     """How many paths of each row end at each vertex where any does: row, end, number; i64[n], u32[n], i64[n]. Raises as
-    `listed`."""
+    `list_paths`."""
     return _numbers(_walked(question, paths.TALLIES, conditions))
 
 
-def numbered(question: Question, conditions: Conditions) -> tuple[I64, I64]:
-    """How many paths each row has that has any: row, number; i64[n] each. Raises as `listed`."""
+def count_paths(question: Question, conditions: Conditions) -> tuple[I64, I64]:
+    """How many paths each row has that has any: row, number; i64[n] each. Raises as `list_paths`."""
     rows, _, numbers = _numbers(_walked(question, paths.NUMBERS, conditions))
     return rows, numbers
 
 
-def reached(
+def reach_ends(
     question: Question,
     conditions: Conditions,
     *,
     as_one: bool = False,
     most: int | None = None,
 ) -> tuple[I64, U32]:
-    """Where the paths of each row end, each vertex once: row, end; i64[n], u32[n]. Raises as `listed`.
+    """Where the paths of each row end, each vertex once: row, end; i64[n], u32[n]. Raises as `list_paths`.
 
     as_one : where those of any row end; the row is 0. most : no more than so many ends are needed.
     The question must be `reachable`, and have no goals.
@@ -335,7 +335,7 @@ def _on_threads(
     finally:
         for helper in helpers:
             if not helper.cancel():
-                waiting.ended(helper)
+                waiting.wait_for_future(helper)
     for helper in helpers:
         if not helper.cancelled():
             waiting.result(helper)

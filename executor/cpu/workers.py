@@ -28,8 +28,7 @@ from ..nest.tables import (
 )
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
 from ..work.place import END, KEPT, POSITION, ROWS, Place
-from . import address, kernel
-from . import neighbourhood_tables as neighbourhood
+from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
 from .look_ahead import rows_ahead, table_of
 from .neighbourhood_tables import Neighbourhood
@@ -50,7 +49,7 @@ WORKERS = "workers"  # what memory is for
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
 
-def split(view: Adjacency) -> I64:
+def split_positions(view: Adjacency) -> I64:
     """For each row the position of its first neighbour that is not below the row's own vid,
     i64[rows]; computed once for each view."""
     return _splits.of(view)
@@ -132,7 +131,7 @@ class Worker:
             *self._caches(),
         )
         self.kept += arrays
-        in_bits = self._local(neighbourhood.find(prepared) if local else None)
+        in_bits = self._local(neighbourhood_tables.find(prepared) if local else None)
         self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
@@ -272,29 +271,29 @@ class Worker:
             at += size
         return own, states
 
-    def _local(self, found: Neighbourhood | None) -> int:
+    def _local(self, local: Neighbourhood | None) -> int:
         """The address of the table of what is counted in bits, 0 where nothing is."""
         self.local: I64 | None = None
-        if found is None:
+        if local is None:
             return 0
-        most, words = self.prepared.vids, words_of(self.prepared, found)
-        room = room_of(self.prepared, found, self.room)
-        places = min(most + 1, room // len(found.relations) + 1)
-        rows, sets = self._placed(room, np.int64), np.empty(found.sets * words + 1, np.int64)
-        made = np.zeros(places * len(found.relations), np.uint8)
+        most, words = self.prepared.vids, words_of(self.prepared, local)
+        room = room_of(self.prepared, local, self.room)
+        places = min(most + 1, room // len(local.relations) + 1)
+        rows, sets = self._placed(room, np.int64), np.empty(local.sets * words + 1, np.int64)
+        made = np.zeros(places * len(local.relations), np.uint8)
         place, vids = self._placed(most, np.uint32), np.empty(places, np.uint32)
-        counts = np.zeros(found.sets, np.int64)
-        levels = found.levels.copy()
+        counts = np.zeros(local.sets, np.int64)
+        levels = local.levels.copy()
         self.local = table = np.zeros(address.N_GRAPH, np.int64)
-        tables = (found.relations, found.operations, levels, found.ends, found.starts, found.skip)
+        tables = (local.relations, local.operations, levels, local.ends, local.starts, local.skip)
         arrays = (*tables, rows, made, place, vids, sets, counts)
         self.kept += (*arrays, table)
         at = [_address(x) for x in arrays]
         relations, operations, loops, ends, starts, skip, *scratch = at
         table[: address.G_ON] = (
-            *(found.frame, found.view, found.order, found.first, len(levels) - 1, found.loops),
-            *(relations, len(found.relations), operations, loops, ends, len(found.ends)),
-            *(starts, len(found.starts), *scratch[4:], skip),
+            *(local.frame, local.view, local.order, local.first, len(levels) - 1, local.loops),
+            *(relations, len(local.relations), operations, loops, ends, len(local.ends)),
+            *(starts, len(local.starts), *scratch[4:], skip),
         )
         table[address.G_ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
         return _address(table)
@@ -308,10 +307,10 @@ class Worker:
             self.caches[:, address.K_RUN] += 1
             self.caches[:, address.K_ASKED : address.K_TOTAL] = 0
 
-    def unsee(self, found: U32) -> None:
+    def unsee(self, values: U32) -> None:
         """Forget the distinct values that were found, u32[n], which are all; where they are few, one by one."""
-        if _WIPED * len(found) < len(self.seen):
-            self.seen[found >> np.uint32(3)] = 0
+        if _WIPED * len(values) < len(self.seen):
+            self.seen[values >> np.uint32(3)] = 0
         else:
             self.seen.fill(0)
 
@@ -402,6 +401,7 @@ class Worker:
 
     @property
     def rows(self) -> int:
+        """Rows in its output buffer."""
         return int(self.control[address.ROWS])
 
     def taken(self) -> Embeddings:
@@ -440,16 +440,16 @@ def slots_within(prepared: Prepared, most: int) -> int:
     return min(MOST_SLOTS, 1 << max(most // max(each, 1), 1).bit_length() - 1)
 
 
-def words_of(prepared: Prepared, found: Neighbourhood) -> int:
+def words_of(prepared: Prepared, neighbourhood: Neighbourhood) -> int:
     """Words of the longest set of positions that is ever counted in bits: one row for each position fits `ROOM`."""
-    longest = min(prepared.views[found.view].max_degree, math.isqrt(64 * ROOM))
+    longest = min(prepared.views[neighbourhood.view].max_degree, math.isqrt(64 * ROOM))
     return longest // 64 + 1
 
 
-def room_of(prepared: Prepared, found: Neighbourhood, most: int) -> int:
+def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     """i64 for the rows of bits of one worker: as many as are ever used, at most so many."""
-    rows = len(found.relations) * (prepared.vids + 1)
-    return min(most, rows * words_of(prepared, found)) + 1
+    rows = len(neighbourhood.relations) * (prepared.vids + 1)
+    return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
 def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
@@ -461,7 +461,7 @@ def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> in
     vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
     own = 8 * slots * int(_slot_widths(prepared).sum())
     own += 4 * prepared.tables.buffer + prepared.vids * vids
-    found = neighbourhood.find(prepared)
+    found = neighbourhood_tables.find(prepared)
     if found is None:
         return own
     most = room_of(prepared, found, ROOM if room is None else room)
@@ -469,11 +469,13 @@ def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> in
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
+    """The row of a view in the kernel's table of views, N_VIEW integers: addresses of its arrays and of the edge
+    ids, 0 without them; its first interval; address of the splits of its rows where the plan has restrictions."""
     has = len(view.first) > 0
     return [
         *_lists_of(view),
         0 if eids is None else _address(eids),
         *((int(view.first[0]), int(view.length[0]), int(view.row[0])) if has else (0, 0, 0)),
-        _address(split(view)) if restricted and has else 0,
+        _address(split_positions(view)) if restricted and has else 0,
         0,  # all of it lies in one memory
     ]

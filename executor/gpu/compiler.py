@@ -54,7 +54,9 @@ class Function(Protocol):
 
     def __call__(
         self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
-    ) -> None: ...
+    ) -> None:
+        """Launch the kernel on the current stream. shared_mem : dynamic shared memory of a block, in bytes."""
+        ...
 
 
 class Call:
@@ -76,7 +78,7 @@ class Call:
         )
 
 
-def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]:
+def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes, str]:
     """The machine code of a source for "sm_90", and what the compiler says.
 
     Raises
@@ -115,11 +117,11 @@ def _environment(attempt: int) -> dict[str, str]:
 
 
 def machine_code(source: str, architecture: str) -> bytes:
-    """The machine code of a source, from the cache or compiled now. Raises as `compiled`."""
+    """The machine code of a source, from the cache or compiled now. Raises as `compile_source`."""
     entry = cache.entry(render.ENTRY, f"{architecture}\n{source}".encode())
     code = cache.read(entry)
     if code is None:
-        code, _ = compiled(source, architecture)
+        code, _ = compile_source(source, architecture)
         cache.write(entry, code)
     return code
 
@@ -127,11 +129,13 @@ def machine_code(source: str, architecture: str) -> bytes:
 class Module(Protocol):
     """Kernels of one source on a device."""
 
-    def get_function(self, name: str) -> Function: ...
+    def get_function(self, name: str) -> Function:
+        """The kernel of that name."""
+        ...
 
 
-def loaded(source: str, ordinal: int) -> Module:
-    """The kernels of a source, on device `ordinal`, which must be the current one. Raises as `compiled`."""
+def load_kernels(source: str, ordinal: int) -> Module:
+    """The kernels of a source, on device `ordinal`, which must be the current one. Raises as `compile_source`."""
     import cupy
 
     module = cupy.cuda.function.Module()
@@ -150,7 +154,7 @@ class _Generic:
 
     def __init__(self) -> None:
         self.function = cached(self._function)
-        self._module = cached(lambda ordinal, cold: loaded(render.source(cold=cold), ordinal))
+        self._module = cached(lambda ordinal, cold: load_kernels(render.source(cold=cold), ordinal))
 
     def _function(self, ordinal: int, name: str, cold: bool) -> Function:
         with usage.compiling():

@@ -38,7 +38,7 @@ class _Driver:
 _driver = _Driver()
 
 
-def begun() -> bool:
+def was_queried() -> bool:
     """Whether this process has looked for a GPU before."""
     return _driver.begun and not _driver.lost
 
@@ -193,6 +193,7 @@ class Presence:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's queries: none of them runs in the child."""
         self._running, self._placing = Counter(), {}
 
     @contextmanager

@@ -200,31 +200,33 @@ def columns(
         return gathered.columns()
 
 
-def described(prepared: Prepared, ordinal: int, gpu_memory: int | None) -> list[str]:
+def describe_residency(prepared: Prepared, ordinal: int, gpu_memory: int | None) -> list[str]:
     """What of the graph would lie on a device, and what is read from the host: lines for EXPLAIN."""
     with device.on(ordinal):
         stage = Stage(prepared, Share(ordinal), NO_COLUMNS)
         stage.shape(device.shared_bytes(ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR)
-        return residency.described(prepared, stage.graph_room(room_on(ordinal, gpu_memory)))
+        return residency.describe_residency(
+            prepared, stage.graph_room(room_on(ordinal, gpu_memory))
+        )
 
 
-def room_on(ordinal: int, asked: int | None) -> Room:
-    """The account of a query on a device. asked : bytes, None for a share of what is free or can be let go.
+def room_on(ordinal: int, requested: int | None) -> Room:
+    """The account of a query on a device. requested : bytes, None for a share of what is free or can be let go.
 
     Raises
     ------
     QueryError : more than the device has.
     """
-    if asked is None:
+    if requested is None:
         available = memory.available(ordinal)
         return Room(available - available // residency.SPARED)
     total = device.total_bytes(ordinal)
-    if asked > total:
+    if requested > total:
         raise QueryError(
-            f"gpu_memory= is {asked:,} bytes; GPU {ordinal} has {total:,}.",
+            f"gpu_memory= is {requested:,} bytes; GPU {ordinal} has {total:,}.",
             "Give less, or leave it out for a share of what is free.",
         )
-    return Room(asked, asked)
+    return Room(requested, requested)
 
 
 def _on_each(
@@ -258,14 +260,14 @@ def _on_each(
         return made, spent
 
     # threads of their own: those of the other pool hand over the rows that these wait for
-    begun = [_threads.get().submit(usage.carried(run), k) for k in range(1, len(devices))]
+    begun = [_threads.get().submit(usage.carry_usage(run), k) for k in range(1, len(devices))]
     try:
         found = [run(0), *(waiting.result(future) for future in begun)]
     except BaseException:  # Ctrl-C as well
         watch.stopped.set()
         for future in begun:
             if not future.cancel():
-                waiting.ended(future)
+                waiting.wait_for_future(future)
         raise
     watch.kernel_seconds += max(seconds for _, seconds in found)
     watch.check()
@@ -283,12 +285,12 @@ def _runs(prepared: Prepared) -> bool:
 def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     """Launch until the stage is done or the run stops, and send its rows on their way; whether it is done, and seconds
     in kernels."""
-    told = memory.LOCKED.take(0)
+    counters = memory.LOCKED.take(0)
     done, fresh, found, spent = False, True, 0, 0.0
     out = None if sink is None else sink.room()
     while watch.going():
         allowed = max(min(LAUNCH_NANOSECONDS, LONGEST_LAUNCH - stage.late), LEAST_LAUNCH)
-        done, overflowed, seconds = stage.launch(out, told, STEPS, allowed, fresh=fresh)
+        done, overflowed, seconds = stage.launch(out, counters, STEPS, allowed, fresh=fresh)
         stage.late = max(stage.late, round(1e9 * seconds) - allowed)
         fresh = False
         spent += seconds
@@ -308,7 +310,7 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
                 out = sink.room()
         if done or enough:
             break
-    memory.LOCKED.give(told)
+    memory.LOCKED.give(counters)
     with watch.lock:
         watch.moved_bytes += stage.streamed_bytes
     stage.streamed_bytes = 0

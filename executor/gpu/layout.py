@@ -173,6 +173,8 @@ class OperationField(IntEnum):
 
 
 class StartField(IntEnum):
+    """A set that a local part begins with: SET has the vids LO to HI that are in bitset BITS (-1: all)."""
+
     SET = 0
     LO = 1
     HI = 2
@@ -180,6 +182,8 @@ class StartField(IntEnum):
 
 
 class Leaf(IntEnum):
+    """The last level of a local part, which is counted and not looped over."""
+
     SET = 0
     RELATION = 1
     DIFFERS = 2

@@ -36,7 +36,7 @@ def room(views: Sequence[Adjacency], account: Room, ordinal: int) -> int:
     return most
 
 
-def placed(
+def place_matrices(
     views: Mapping[int, tuple[Adjacency, list[int]]], most: int, ordinal: int
 ) -> dict[int, DeviceArray]:
     """The matrices of some views with their rows in the view table, u32 each, on device `ordinal`, which must be the
@@ -45,13 +45,13 @@ def placed(
     first = next(iter(views.values()))
     try:
         for k, other in views.items():
-            found[k] = _made(first, other, most, ordinal)
+            found[k] = _make_matrices(first, other, most, ordinal)
     except MemoryError:
         return {}
     return found
 
 
-def _made(
+def _make_matrices(
     view: tuple[Adjacency, list[int]], other: tuple[Adjacency, list[int]], most: int, ordinal: int
 ) -> DeviceArray:
     """The matrices of a view's neighbourhoods, of the edges of another."""

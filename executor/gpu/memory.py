@@ -40,7 +40,9 @@ class Buffer(Protocol):
 
     def __add__(self, offset: int) -> Buffer: ...
 
-    def memset_async(self, value: int, size: int) -> None: ...
+    def memset_async(self, value: int, size: int) -> None:
+        """Set `size` bytes to a value, on the current stream."""
+        ...
 
 
 class DeviceArray(Protocol):
@@ -111,9 +113,13 @@ def settle() -> None:
 class Event(Protocol):
     """What is used of a `cupy.cuda.Event`."""
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        """Wait until the device has reached the event."""
+        ...
 
-    def record(self, stream: object = None) -> None: ...
+    def record(self, stream: object = None) -> None:
+        """Put the event into a stream, by default the current one."""
+        ...
 
 
 class Copies:
@@ -188,6 +194,7 @@ class LockedBlocks:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's blocks without freeing them: a child has no CUDA context."""
         forks.leak(self._waiting)
         self._waiting, self.bytes = {}, 0
 
@@ -220,6 +227,7 @@ class Clock:
         self._begin.record()
 
     def stop(self) -> None:
+        """Record the end; does not wait for it."""
         self._end.record()
 
     def seconds(self) -> float:
@@ -252,6 +260,7 @@ class Residents:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's copies without freeing them: a child has no CUDA context."""
         forks.leak(self._copies)
         self._copies = {}
 
@@ -274,6 +283,7 @@ class Residents:
             return known.copy
 
     def has(self, array: HostArray, ordinal: int, what: str = "") -> bool:
+        """Whether device `ordinal` holds a copy of the array. what : the name of one of several copies."""
         known = self._copies.get((ordinal, id(array), what))
         return known is not None and known.source() is array
 
@@ -318,6 +328,7 @@ class Kept:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's stages without freeing them: a child has no CUDA context."""
         for one in list(self._lists.values()):
             forks.leak(one.stage)
         self.forget()
@@ -388,6 +399,7 @@ class Arenas:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's blocks without freeing them: a child has no CUDA context."""
         forks.leak(self._waiting)
         self._waiting = {}
 

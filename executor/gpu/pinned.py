@@ -53,6 +53,7 @@ class LockedCopies:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Forget the parent's copies without freeing them: a child has no CUDA context."""
         forks.leak(self._known)
         self._known, self.bytes = {}, 0
 

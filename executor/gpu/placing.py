@@ -67,7 +67,7 @@ class Placed:
         ------
         OutOfBudget : page-locked memory for the rest passes the query's host memory.
         """
-        self.split = residency.split(self.prepared, most)
+        self.split = residency.split_views(self.prepared, most)
         self._room.take(self.split.resident, "its graph")
         rows = [self._view_row(k) for k in range(len(self.prepared.views))]
         return np.array(rows, np.int64).reshape(-1, len(ViewField))

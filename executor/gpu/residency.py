@@ -49,13 +49,13 @@ class Room:
     """The account of a query on one device.
 
     limit : bytes that it may hold there. used : bytes accounted for.
-    asked : what the caller gave as `gpu_memory`, None for a share of what is free.
+    requested : what the caller gave as `gpu_memory`, None for a share of what is free.
     """
 
-    __slots__ = ("asked", "limit", "used")
+    __slots__ = ("limit", "requested", "used")
 
-    def __init__(self, limit: int, asked: int | None = None) -> None:
-        self.limit, self.asked, self.used = limit, asked, 0
+    def __init__(self, limit: int, requested: int | None = None) -> None:
+        self.limit, self.requested, self.used = limit, requested, 0
 
     @property
     def left(self) -> int:
@@ -70,7 +70,7 @@ class Room:
         OutOfBudget : they pass the limit.
         """
         if self.used + size > self.limit:
-            limit = "its gpu_memory" if self.asked is not None else "the GPU's free memory"
+            limit = "its gpu_memory" if self.requested is not None else "the GPU's free memory"
             raise OutOfBudget(
                 f"The query needs {self.used + size:,} bytes of GPU memory with {what}, "
                 f"over {limit} of {self.limit:,}.",
@@ -79,19 +79,19 @@ class Room:
         self.used += size
 
 
-def checked(asked: int) -> int:
+def check_gpu_memory(requested: int) -> int:
     """A `gpu_memory` that a caller gave.
 
     Raises
     ------
     QueryError : it is less than `LEAST`.
     """
-    if asked < LEAST:
+    if requested < LEAST:
         raise QueryError(
-            f"gpu_memory= is {asked:,} bytes; a query on a GPU needs at least {LEAST:,} (64 MiB).",
+            f"gpu_memory= is {requested:,} bytes; a query on a GPU needs at least {LEAST:,} (64 MiB).",
             'Give more, or use device="cpu".',
         )
-    return asked
+    return requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ class Extent:
 
     @property
     def rows(self) -> int:
+        """Number of rows that are resident."""
         return self.last - self.first
 
 
@@ -121,11 +122,11 @@ def view_bytes(view: Adjacency, *, split: bool) -> int:
     return small + view.neighbours.nbytes + row_bytes(split=split) * (view.rows + 1)
 
 
-def extent_bytes(view: Adjacency, found: Extent, *, split: bool) -> int:
+def extent_bytes(view: Adjacency, extent: Extent, *, split: bool) -> int:
     """Bytes of device memory that an extent takes."""
-    offsets = view.rows + 1 if found.all_offsets else found.rows + 1
-    size = 4 * (found.end - found.start) + (8 * found.rows if split else 0)
-    return size + 8 * offsets if found.rows or found.all_offsets else 0
+    offsets = view.rows + 1 if extent.all_offsets else extent.rows + 1
+    size = 4 * (extent.end - extent.start) + (8 * extent.rows if split else 0)
+    return size + 8 * offsets if extent.rows or extent.all_offsets else 0
 
 
 def extent(view: Adjacency, room: int, value: F64 | None, *, split: bool) -> Extent:
@@ -187,7 +188,7 @@ class Split:
         return any(found is not None for found in self.extents)
 
 
-def split(prepared: Prepared, room: int) -> Split:
+def split_views(prepared: Prepared, room: int) -> Split:
     """The resident rows of a stage's views, with `room` bytes in device memory for them: everything, or of each view a
     part by its size."""
     room, views, restricted = min(room, MOST), prepared.views, prepared.restricted
@@ -348,9 +349,9 @@ def _readers(prepared: Prepared, k: int) -> set[int]:
     return found
 
 
-def described(prepared: Prepared, room: int) -> list[str]:
+def describe_residency(prepared: Prepared, room: int) -> list[str]:
     """What is resident and what is streamed, in lines for EXPLAIN."""
-    found = split(prepared, room)
+    found = split_views(prepared, room)
     sides = " (lower sides)" if found.lower else ""
     if not found.cold:
         return [f"GPU memory: {found.resident:,} bytes of the graph{sides}, all of it resident"]

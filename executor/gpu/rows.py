@@ -169,7 +169,7 @@ class Drain:
         self._helpers = [helper for helper in self._helpers if not helper.done()]
         # one part can wait for this thread: to call a helper for it takes longer
         for _ in range(min(self._threads - 1 - len(self._helpers), ready - 1)):
-            self._helpers.append(helpers_of_all().submit(usage.carried(self._help)))
+            self._helpers.append(helpers_of_all().submit(usage.carry_usage(self._help)))
 
     def _pieces(self, out: Out, rows: int, block: Block) -> Iterator[tuple[int, int, int]]:
         """What is to be copied of a buffer: its columns, which lie without gaps in the block."""
@@ -334,11 +334,11 @@ def looked_up(vids: U32, picks: Sequence[Pick], room: Room, ordinal: int) -> lis
     return found
 
 
-def look_up(vids: int, rows: int, pick: Pick, ordinal: int, found: DeviceArray) -> None:
+def look_up(vids: int, rows: int, pick: Pick, ordinal: int, out: DeviceArray) -> None:
     """Write the user's id of each vid, u32[rows] at an address of the current device, into i64[rows]."""
     if pick.ids is None:
         raise InternalError("A column of vertices has no ids.", "Please report it.")
     ids = memory.RESIDENTS.copy_of(pick.ids, ordinal)
     grid = min(-(-rows // layout.BLOCK_THREADS), _GRID)
-    arguments = (np.int64(vids), np.int64(rows), ids, found)
+    arguments = (np.int64(vids), np.int64(rows), ids, out)
     compiler.generic(ordinal, render.LOOK_UP)((grid,), (layout.BLOCK_THREADS,), arguments)

@@ -55,7 +55,7 @@ class Kernel:
 
         try:
             with cupy.cuda.Device(ordinal):
-                self.function = compiler.loaded(source, ordinal).get_function(render.ENTRY)
+                self.function = compiler.load_kernels(source, ordinal).get_function(render.ENTRY)
         except (DeviceError, RuntimeError) as error:
             _log.warning("A GPU kernel of its own could not be made for a query; %s", error)
         finally:

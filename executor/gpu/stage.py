@@ -77,7 +77,7 @@ class Stage:
     tallied : whether counts are added up for each vertex of the first loop, in `tallies`, u64[vids] on the device.
     accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
     cold : whether some rows of its graph are read from page-locked memory of the host.
-    asked, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
+    requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
     moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
@@ -97,7 +97,7 @@ class Stage:
         self.cold = False
         self.turns: list[placing.Turn] = []
         self._turn, self._turned, self._before = 0, False, 0
-        self.asked: int | None = None
+        self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
         self.race = special.Race(prepared.runs, (share, wanted, tallied))
@@ -179,7 +179,7 @@ class Stage:
         each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR
         self.shape(each - RESERVED)
         before = budget.used, room.used
-        self.asked = room.asked
+        self.requested = room.requested
         self.own = placing.Own(budget, room)
         self.graph = placing.Placed(prepared, self.ordinal, budget, room)
         most = self.graph_room(room)
@@ -230,7 +230,7 @@ class Stage:
         one placed anew would have."""
         if self.accounted[1] > room.left or self.most != residency.MOST:
             return False
-        return not self.cold or self.asked == room.asked
+        return not self.cold or self.requested == room.requested
 
     def graph_room(self, room: Room) -> int:
         """Bytes of an account that the views may take: what is left when work units and warps have their shares."""
@@ -255,7 +255,7 @@ class Stage:
         arrays = placing.lasting(self.prepared)
         there = {id(a): a.nbytes for a in arrays if memory.RESIDENTS.has(a, self.ordinal)}
         known = sum(there.values())
-        missing = max(residency.split(self.prepared, most).resident - known, 0)
+        missing = max(residency.split_views(self.prepared, most).resident - known, 0)
         free = memory.evict(missing + own + warps, self.ordinal, frozenset(there))
         return max(free - own - min(warps, free // 4), 0) + known
 
@@ -304,7 +304,7 @@ class Stage:
         if self.bits is None or not self.matrix_room:
             return
         views = {k: (self.prepared.views[k], self.view_rows[k].tolist()) for k in self.bits.views}
-        found = matrices.placed(views, self.matrix_room, self.ordinal)
+        found = matrices.place_matrices(views, self.matrix_room, self.ordinal)
         self.matrix_room = 0
         self.kept += found.values()
         addresses = np.zeros(len(self.prepared.views), np.int64)
@@ -360,14 +360,14 @@ class Stage:
     # ---- running ---------------------------------------------------------------------------------
 
     def launch(
-        self, out: Out | None, told: Block, steps: int, nanoseconds: int, *, fresh: bool
+        self, out: Out | None, block: Block, steps: int, nanoseconds: int, *, fresh: bool
     ) -> tuple[bool, bool, float]:
         """Run for one launch, from the beginning where it is `fresh`: (whether every warp has ended, whether a count
         was too large, seconds on the device).
 
         Parameters
         ----------
-        out : where rows go, after those that lie there; None where none are written. told : for the counters.
+        out : where rows go, after those that lie there; None where none are written. block : for the counters.
         """
         begins = fresh
         if fresh:
@@ -394,10 +394,10 @@ class Stage:
         clock = memory.Clock()
         self.call.launch(function, blocks, self.shared)
         clock.stop()
-        arguments = (self.header, np.int64(told.address))
+        arguments = (self.header, np.int64(block.address))
         compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
         memory.settle()
-        counters = told.array((layout.HEADER_WORDS,), np.uint64)
+        counters = block.array((layout.HEADER_WORDS,), np.uint64)
         if out is not None:
             self.rows = min(int(counters[Header.ROWS]), out.capacity)
         low, high = (

@@ -57,7 +57,7 @@ class Warps:
         """
         free = memory.evict(self.bytes, self._ordinal) + memory.ARENAS.bytes(self._ordinal)
         most = free // 2  # the rest is for what other queries and the pool's rounding need
-        most = min(most, room.left // 2 if room.asked is None else room.left)
+        most = min(most, room.left // 2 if room.requested is None else room.left)
         each, wanted = self.bytes, min(self.resident, units)
         self.far = each > most
         if self.far:

@@ -22,7 +22,7 @@ _ONE = np.ones(1, np.int64)
 _FEW = 64  # members that are put into a bitset one by one
 
 
-class Given:
+class Bindings:
     """Other candidates of some query vertices and edges, in place of those that the plan has for them, and other bounds
     of comparisons.
 
@@ -46,13 +46,13 @@ class Given:
         """The stage with these candidates; it shares the waiting workers. `graph` keeps the stage alive."""
         made = self.stages.get(id(stage))
         if made is None:
-            made = self.stages[id(stage)] = restaged(stage, self, graph)
+            made = self.stages[id(stage)] = rebind_stage(stage, self, graph)
         return made
 
 
-def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
+def rebind_stage(stage: Prepared, bindings: Bindings, graph: GraphSource) -> Prepared:
     """The prepared stage with what depends on the candidates and bounds made anew."""
-    vertices, edges = given.vertices, given.edges
+    vertices, edges = bindings.vertices, bindings.edges
     plan, first = stage.plan, stage.tables.vertex_columns[0]
     roots, weights, work, units = stage.roots, stage.weights, stage.work, stage.units
     if first in vertices:
@@ -77,9 +77,9 @@ def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
         elif -1 - k in edges:
             bits[place] = bitset_of(edges[-1 - k], graph.edge_count)
     bounds = stage.bounds
-    if given.bounds:
+    if bindings.bounds:
         bounds = bounds.copy()
-        for number, (least, most) in given.bounds.items():
+        for number, (least, most) in bindings.bounds.items():
             bounds[number] = least, most
     return Prepared(  # not `replace`, which takes as long as all the rest
         plan,

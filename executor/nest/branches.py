@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from gdb.records import dataclass, quick, replace
 
-from .level_order import renumbered
+from .level_order import renumber_level
 from .nest import LoopNest, Node
 from .optional_parts import trees
 
@@ -170,7 +170,7 @@ def _renumbered(
     order of the loops that they are in."""
     at = {old: new for new, old in enumerate(around)}
     at |= {k: k for k in range(nest.loops, len(nest.levels))}
-    levels = [renumbered(nest.levels[old], at) for old in at]
+    levels = [renumber_level(nest.levels[old], at) for old in at]
     placed = sorted(inside, key=lambda nodes: at[inside[nodes]])
     lies_in = [at[inside[nodes]] for nodes in placed for _ in nodes]
     tail = in_order(nest, placed)

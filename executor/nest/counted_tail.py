@@ -13,7 +13,7 @@ from collections import Counter
 
 from gdb.records import dataclass, replace
 
-from .level_order import reordered
+from .level_order import reorder_nest
 from .nest import EdgeLevel, Formula, Kind, LoopNest, Node, Operand, Order, VertexLevel
 from .optional_parts import are_whole
 
@@ -98,7 +98,7 @@ def _sunk(
         lower = min(readers, default=start)
         if lower >= start and not (apart and readers) and not isinstance(nest.levels[k], EdgeLevel):
             order = [*range(k), *range(k + 1, start), k, *range(start, len(nest.levels))]
-            moved = reordered(nest, order)
+            moved = reorder_nest(nest, order)
             longer = _grown(moved, start - 1, back, trees=trees)
             if longer is not None:
                 nest, found, start = moved, longer, start - 1
@@ -107,7 +107,7 @@ def _sunk(
     return found
 
 
-def entangled(
+def entangled_levels(
     nest: LoopNest, back: tuple[int, ...], wanted: int
 ) -> frozenset[tuple[int, int]] | None:
     """What keeps the last `wanted` levels from being a tail: pairs of levels that have to differ, the

@@ -9,7 +9,7 @@ from gdb.records import replace
 from .nest import Check, EdgeLevel, Level, LoopNest, Member, PairsApart, WithinBounds
 
 
-def renumbered(level: Level, at: dict[int, int]) -> Level:
+def renumber_level(level: Level, at: dict[int, int]) -> Level:
     """A level that reads each level by its new number."""
 
     def all_of(levels: Iterable[int]) -> tuple[int, ...]:
@@ -41,10 +41,10 @@ def renumbered(level: Level, at: dict[int, int]) -> Level:
     )
 
 
-def reordered(nest: LoopNest, order: Sequence[int]) -> LoopNest:
+def reorder_nest(nest: LoopNest, order: Sequence[int]) -> LoopNest:
     """A nest without sets and tail with its levels in another order, in which none reads a later one."""
     at = {old: new for new, old in enumerate(order)}
-    return replace(nest, levels=tuple(renumbered(nest.levels[old], at) for old in order))
+    return replace(nest, levels=tuple(renumber_level(nest.levels[old], at) for old in order))
 
 
 def _check_renumbered(check: Check, at: dict[int, int]) -> Check:

@@ -49,6 +49,8 @@ class Kind(IntEnum):
 
 
 class Op(IntEnum):
+    """The operations on two sorted sets: what is in both; what is in the left one only."""
+
     INTERSECT = 0
     DIFFERENCE = 1
 
@@ -214,6 +216,7 @@ class EdgeLevel:
     part: int = 0
 
     def reads(self) -> set[int]:
+        """The levels that it reads: its ends, edges that it is compared with, and those of its checks and windows."""
         ends = {self.source} if self.target < 0 else {self.source, self.target}
         return ends | {*self.differs, *self.above} | levels_of((*self.checks, *self.windows))
 
@@ -315,6 +318,7 @@ class LoopNest:
 
     @property
     def loops(self) -> int:
+        """Number of levels that are looped over; the rest is the tail."""
         if not self.tail:
             return len(self.levels)
         return min([n.levels[0] for n in self.tail])
@@ -368,7 +372,7 @@ class _Lowering:
             self.parts.append(number)
             self.part(inner, len(self.parts))
 
-    def _phase(self, phase: Phase, number: int, held: list[tuple[Check, int]]) -> None:
+    def _phase(self, phase: Phase, number: int, checks: list[tuple[Check, int]]) -> None:
         at, plan = self.at, self.plan
         match phase:
             case Scan(vertex=v, rules=rules):
@@ -381,17 +385,17 @@ class _Lowering:
             case Eliminate(view=w, arcs=arcs):
                 for arc in arcs:
                     check = Member(w, at[arc.source], at[arc.target], 1, UNBOUNDED)
-                    held.append((check, max(check.source, check.target)))
+                    checks.append((check, max(check.source, check.target)))
             case Between(view=w, source=s, target=t, count=n):
-                held.append((Member(w, at[s], at[t], n, n), max(at[s], at[t])))
+                checks.append((Member(w, at[s], at[t], n, n), max(at[s], at[t])))
             case Apart(a=a, b=b, c=c, d=d, either_way=e):
                 deepest = max(at[a], at[b], at[c], at[d])
-                held.append((PairsApart(at[a], at[b], at[c], at[d], e), deepest))
+                checks.append((PairsApart(at[a], at[b], at[c], at[d], e), deepest))
             case Compare():
                 left = (self.edge_at if phase.left_is_edge else at)[phase.left]
                 right = (self.edge_at if phase.right_is_edge else at)[phase.right]
                 within = WithinBounds(left, right, self.compared, phase.inside)
-                held.append((within, max(left, right)))
+                checks.append((within, max(left, right)))
                 self.compared += 1
             case BindEdge():
                 self.edge_at[phase.edge] = len(self.levels)

@@ -77,7 +77,9 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     return replace(nest, levels=tuple(_rebased(x, slot) for x in levels), sets=sets)
 
 
-def _materialised(nest: LoopNest, k: int, made: list[SetOp], early: bool, around: int) -> Level:
+def _materialised(
+    nest: LoopNest, k: int, operations: list[SetOp], early: bool, around: int
+) -> Level:
     level = nest.levels[k]
     if isinstance(level, EdgeLevel) or not (level.sources or level.anti):
         return level
@@ -87,24 +89,26 @@ def _materialised(nest: LoopNest, k: int, made: list[SetOp], early: bool, around
     chain.sort(key=lambda pair: pair[1].b)
     left = rows[0]
     for op, right in chain:
-        depth = max(left.b if left.kind is Kind.ROW else made[left.a].depth, right.b)
+        depth = max(left.b if left.kind is Kind.ROW else operations[left.a].depth, right.b)
         depth = depth if early else around
         below = tuple(b for b in level.cut.below if b <= depth)
         above = tuple(b for b in level.cut.above if b <= depth)
         cut = replace(level.cut, below=below, above=above)
         optional = is_optional(nest, k, depth)
-        left = _emit(made, SetOp(len(made), depth, left, op, right, cut, optional), early)
+        left = _emit(
+            operations, SetOp(len(operations), depth, left, op, right, cut, optional), early
+        )
     return replace(level, base=left, sources=(), anti=())
 
 
-def _emit(made: list[SetOp], op: SetOp, share: bool) -> Operand:
+def _emit(operations: list[SetOp], op: SetOp, share: bool) -> Operand:
     if share:
-        for other in made:
+        for other in operations:
             same = (op.depth, op.left, op.right) == (other.depth, other.left, other.right)
             same = same and op.optional == other.optional
             if same and (op.op, op.cut) == (other.op, other.cut):
                 return Operand(Kind.SET, other.slot)
-    made.append(op)
+    operations.append(op)
     return Operand(Kind.SET, op.slot)
 
 
@@ -149,7 +153,7 @@ def improve(
     """
     nest = verify(nest)
     if orders is not None and not nest.parts and "windows" not in switched_off:
-        from .windows import windows
+        from .windows import windows  # here: only plans that compare edges need it
 
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:

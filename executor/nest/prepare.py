@@ -14,23 +14,22 @@ from gdb.imports import deferred
 from gdb.records import dataclass, field, replace
 from gdb.storage.disk.arrays import filed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
-from gdb.storage.graph.degree_order import ranked
+from gdb.storage.graph.degree_order import ranked_graph
 
 from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from ..plan.source import GraphSource
 from ..work.scheduler import units
-from . import counted_tail as nest_tail
-from . import passes as nest_passes
+from . import counted_tail, passes
 from .encoding import encode
 from .nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from .tables import Tables, bitset
 
 if TYPE_CHECKING:
-    from . import value_order as ordering
-    from .bindings import Given
+    from . import value_order
+    from .bindings import Bindings
     from .value_order import Ordered
 else:
-    ordering = deferred("gdb.executor.nest.value_order")
+    value_order = deferred("gdb.executor.nest.value_order")
 
 
 CANDIDATES = "candidates"  # what memory is for
@@ -114,9 +113,9 @@ def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
     return tuple(specs), back
 
 
-def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
+def numbered_graph(plan: Plan, graph: GraphSource) -> GraphSource:
     """The graph in the numbering that the plan needs."""
-    return ranked(graph) if plan.ranked else graph
+    return ranked_graph(graph) if plan.ranked else graph
 
 
 def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopNest:
@@ -125,14 +124,12 @@ def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopN
     specs, back = both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
-        known = ordering.orders(plan.compares, specs, back, _ends(specs, graph), graph)
-    return nest_passes.improve(
-        nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known
-    )
+        known = value_order.orders(plan.compares, specs, back, _ends(specs, graph), graph)
+    return passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known)
 
 
 def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
-    of = numbered(plan, graph)
+    of = numbered_graph(plan, graph)
     return lower(plan, lambda view: _last(plan.views[view], of))
 
 
@@ -146,11 +143,11 @@ def _last(spec: ViewSpec, graph: GraphSource) -> int:
     return _end(graph.adjacency(spec.types, spec.direction.flipped))
 
 
-def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
+def entangled_vertices(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
     """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
     be counted without loops; None where they cannot for another reason."""
-    nest = nest_passes.fuse(_lowered(plan, graph))
-    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail)
+    nest = passes.fuse(_lowered(plan, graph))
+    found = counted_tail.entangled_levels(nest, both_ways(plan)[1], plan.tail)
     if found is None:
         return None
     vertex = [x.vertex if isinstance(x, VertexLevel) else -1 for x in nest.levels]
@@ -163,7 +160,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     files). windows : as for `loop_nest`."""
     verify(plan)
     nest = loop_nest(plan, graph, windows=windows)
-    graph = numbered(plan, graph)
+    graph = numbered_graph(plan, graph)
     specs = both_ways(plan)[0] if nest.has_trees or nest.has_windows else plan.views
     views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
     bound = {x.view for x in nest.levels if isinstance(x, EdgeLevel)}
@@ -186,7 +183,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     lists = tuple(
         members[v]
         if v >= 0
-        else ordering.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
+        else value_order.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
@@ -201,7 +198,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         sides,
         np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
         tuple(
-            ordering.ordered(views[w], _known(eids[w]), sides[n][side])
+            value_order.order_rows(views[w], _known(eids[w]), sides[n][side])
             for w, n, side in tables.orders
         ),
         read=(*(array for view in views for array in view.arrays), *eids),
@@ -286,7 +283,7 @@ def _cuts(part: Level | SetOp | Node) -> bool:
 
 
 def stage(
-    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
+    plan: Plan, graph: GraphSource, bindings: Bindings | None = None, *, windows: bool = False
 ) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
     candidates where they are given. windows : rows may be read in the order of a value."""
@@ -297,7 +294,7 @@ def stage(
     prepared = known[1]
     assert isinstance(prepared, Prepared)
     usage.read(*prepared.read)
-    return prepared if given is None else given.stage(prepared, graph)
+    return prepared if bindings is None else bindings.stage(prepared, graph)
 
 
 def between(prepared: Prepared, start: int, end: int) -> Prepared:

@@ -39,6 +39,7 @@ class Ordered:
 
     @property
     def bytes(self) -> int:
+        """Bytes of the ordered values and edge ids, without `source`."""
         return self.values.nbytes + self.eids.nbytes
 
 
@@ -54,7 +55,7 @@ class _Kept:
 _of_views = MadeOnce(_Kept)
 
 
-def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
+def order_rows(view: Adjacency, eids: I64, values: I64) -> Ordered:
     """The rows of a view by values of their edges, i64 by edge id; equal questions share one answer.
 
     Cost: sorting all edges of the view, about 0.3 microseconds for each.

@@ -43,7 +43,7 @@ def verify(nest: LoopNest) -> LoopNest:
         raise _invalid(nest, "an optional part is no loop and no tree")
     for k, node in enumerate(nest.tail):
         if not (node.parent == -1 or node.parent > k):
-            raise _invalid(nest, f"tail node {k} stands after its parent")
+            raise _invalid(nest, f"tail node {k} comes after its parent")
     return nest
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from gdb.records import dataclass, replace
 
-from .level_order import renumbered
+from .level_order import renumber_level
 from .nest import (
     UNBOUNDED,
     Check,
@@ -201,7 +201,7 @@ def _walked(levels: list[Level], k: int, way: _Way) -> list[Level]:
 def _in_order(levels: list[Level], order: list[int]) -> list[Level]:
     """Some of the levels in another order; what one tests of a later one, the later one tests."""
     at = {old: new for new, old in enumerate(order)}
-    found = [renumbered(levels[old], at) for old in order]
+    found = [renumber_level(levels[old], at) for old in order]
     for k, level in enumerate(found):
         if isinstance(level, EdgeLevel):
             found[k] = replace(

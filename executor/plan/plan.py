@@ -71,6 +71,7 @@ class Rules:
     differs: tuple[int, ...] = ()
 
     def reads(self) -> frozenset[int]:
+        """The query vertices that it compares with; they must be bound before."""
         return frozenset((*self.below, *self.above, *self.differs))
 
 

@@ -14,13 +14,19 @@ class GraphSource(Protocol):
     """A snapshot, as executors see it."""
 
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """Number of vids, removed vertices included: vids are 0 to vertex_count - 1."""
+        ...
 
     @property
-    def edge_count(self) -> int: ...
+    def edge_count(self) -> int:
+        """Number of edge ids, over all types."""
+        ...
 
     @property
-    def edge_types(self) -> Sequence[NamedType]: ...
+    def edge_types(self) -> Sequence[NamedType]:
+        """The edge types, in the order of their edge ids."""
+        ...
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         """Neighbour lists of the given types (() = all); the same object for the same question."""

@@ -39,15 +39,23 @@ class Array(ArrowStream, Protocol):
     """The part of `nanoarrow.Array` that gdb uses: one or more chunks of one type."""
 
     @property
-    def schema(self) -> object: ...
+    def schema(self) -> object:
+        """The type, as nanoarrow describes it."""
+        ...
 
     def __len__(self) -> int: ...
 
-    def iter_chunks(self) -> Iterator[Array]: ...
+    def iter_chunks(self) -> Iterator[Array]:
+        """Its chunks, each as an array of one chunk."""
+        ...
 
-    def child(self, index: int) -> Array: ...
+    def child(self, index: int) -> Array:
+        """Field `index` of a struct."""
+        ...
 
-    def to_pylist(self) -> list[Value]: ...
+    def to_pylist(self) -> list[Value]:
+        """All values as Python objects, None for null."""
+        ...
 
 
 # ---- making arrays --------------------------------------------------------------------------------
@@ -121,7 +129,7 @@ def pieces(table: Array, size: int) -> Iterator[Array]:
             yield struct_array(fields, some, stop - start)
 
 
-def filed(array: Array, shelf: Shelf) -> Array:
+def move_to_files(array: Array, shelf: Shelf) -> Array:
     """A table with its values in temporary files. What refers to a part of something larger, as rows of a column of the
     store do, stays as it is: that is mapped, or held anyway."""
     return chunks_array([_array(_filed(na.c_array(chunk), shelf)) for chunk in array.iter_chunks()])

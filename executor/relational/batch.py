@@ -35,7 +35,7 @@ class Batch:
         column = self._columns[index]
         if isinstance(column, Slice):
             return cast("list[Value]", column.to_list())
-        from . import arrow
+        from . import arrow  # here: it imports nanoarrow
 
         return arrow.to_list(column)
 
@@ -45,7 +45,7 @@ class Batch:
         if isinstance(column, Slice):
             taken = column.taken()
             return cast("I64", taken.values), taken.valid
-        from . import arrow
+        from . import arrow  # here: it imports nanoarrow
 
         return arrow.int64_values(column)
 
@@ -59,7 +59,7 @@ class Batch:
     def array(self) -> Array:
         """The batch in Arrow."""
         if self._array is None:
-            from . import arrow
+            from . import arrow  # here: it imports nanoarrow
 
             columns = [
                 arrow.column_array(column) if isinstance(column, Slice) else column
@@ -93,6 +93,6 @@ class Batch:
 def _part(column: Gathered, begin: int, end: int) -> Gathered:
     if isinstance(column, Slice):
         return Slice(column.column, column.begin + begin, column.begin + end)
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.part(column, begin, end)

@@ -175,7 +175,7 @@ class _Wholes:
 
     def __init__(self, _: Snapshot) -> None:
         self.columns: dict[tuple[str | None, Kind], Column] = {}
-        self.asked: dict[tuple[str | None, Kind], int] = {}
+        self.looked_up: dict[tuple[str | None, Kind], int] = {}
         self.lock = waiting.Lock()
 
 
@@ -183,7 +183,7 @@ _wholes = MadeOnce(_Wholes)
 _WORTH = 4  # a column is laid out by vid once a fourth of its values was read
 
 
-def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
+def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, count: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
     read to make it worth while, and where it is made of texts or lists and not all vertices are of one group."""
     if kind in TEXT_KINDS or kind in ITEM_OF:
@@ -194,8 +194,8 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
     with wholes.lock:
         place = key, kind
         if place not in wholes.columns:
-            wholes.asked[place] = wholes.asked.get(place, 0) + asked
-            if _WORTH * wholes.asked[place] < snapshot.vertex_count:
+            wholes.looked_up[place] = wholes.looked_up.get(place, 0) + count
+            if _WORTH * wholes.looked_up[place] < snapshot.vertex_count:
                 return None
             make = partial(_laid_out, snapshot, key, kind)
             wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)

@@ -36,12 +36,12 @@ class PythonFunction:
 _DEFINED: dict[str, PythonFunction] = {}
 
 
-def defined(function: PythonFunction) -> None:
+def define_function(function: PythonFunction) -> None:
     """Let SQL mention a function. Two of one name are one."""
     _DEFINED.setdefault(function.name, function)
 
 
-def mentioned(sql: str) -> frozenset[str]:
+def called_functions(sql: str) -> frozenset[str]:
     """The names of the functions that a text calls."""
     return frozenset(found[:-1].lower() for found in _CALL.findall(sql))
 

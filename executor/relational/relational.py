@@ -151,11 +151,11 @@ class Session:
             self._connection.register(name, data)
             self._views.add(name)
             return
-        self._connection.register(_given(name), data)
+        self._connection.register(_source_name(name), data)
         try:
             self.run(_taking(name), {})
         finally:
-            self._connection.unregister(_given(name))
+            self._connection.unregister(_source_name(name))
 
     def drop(self, name: str) -> None:
         """Forget a table."""
@@ -173,7 +173,7 @@ class Session:
         """The sum of a column of whole numbers."""
         return self._number(_summing(name, column))
 
-    def held(self) -> int:
+    def memory_in_use(self) -> int:
         """Bytes that this DuckDB holds; where it is that of the process, with those of queries at the same time."""
         return self._number(_holding())
 
@@ -209,14 +209,14 @@ class Session:
 # The names are those that the builder of a chain makes up, in each anew: the texts are kept.
 
 
-def _given(name: str) -> str:
+def _source_name(name: str) -> str:
     """The name of what a table is to be made of."""
     return f"{name}_given"
 
 
 @lru_cache(_KEPT)
 def _taking(name: str) -> str:
-    return written(created(name, everything(_given(name))))
+    return written(created(name, everything(_source_name(name))))
 
 
 @lru_cache(_KEPT)
@@ -292,7 +292,7 @@ class _Functions:
 
     def need(self, sql: str) -> None:
         """Make known what a text calls."""
-        missing = python_functions.mentioned(sql) - self._known
+        missing = python_functions.called_functions(sql) - self._known
         if missing:
             with self._lock:
                 missing -= self._known
@@ -372,8 +372,8 @@ def _wanted(kind: str) -> str | None:
 @lru_cache(_KEPT)
 def _projection(names: tuple[str, ...], kinds: tuple[str, ...]) -> str:
     """What `project` takes: expressions with commas between them."""
-    given = zip(names, map(_wanted, kinds), strict=True)
-    return listed([n if to is None else aliased(cast(n, to), n) for n, to in given])
+    casts = zip(names, map(_wanted, kinds), strict=True)
+    return listed([n if to is None else aliased(cast(n, to), n) for n, to in casts])
 
 
 def _stoppable(

@@ -138,9 +138,9 @@ class Tail:
         return None if self.numbered is None else self.columns[0].index
 
     def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
-        """The text of the SELECT, and the parameters that it mentions. numbered : it is that of `numbered`."""
-        asked = self.numbered() if numbered and self.numbered is not None else self.sql
-        text = str(asked)
+        """The text of the SELECT, and the parameters that it mentions. numbered : see `with_multiplicities`."""
+        query = self.numbered() if numbered and self.numbered is not None else self.sql
+        text = str(query)
         named = sorted(set(_PARAMETER.findall(text))) if self.parameters else []
         return text, {name: self.parameters[name] for name in named}
 
@@ -171,7 +171,7 @@ class TailResult:
         """The answer as a struct array."""
         if not isinstance(self.answer, int):
             return self.answer
-        from . import arrow
+        from . import arrow  # here: it imports nanoarrow
 
         count = arrow.int64_array(np.array([self.answer], np.int64))
         return arrow.struct_array(["o0"], [count], 1)
@@ -191,16 +191,16 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
         batches.append(Batch([columns[k] for k in tail.direct], len(run)))
     if len(batches) == 1:
         return batches[0]
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.chunks_array([batch.array for batch in batches])
 
 
-def filed(some: Array, shelf: Shelf) -> Array:
+def filed_part(some: Array, shelf: Shelf) -> Array:
     """What `part` made, with its values in temporary files."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
-    return arrow.filed(some, shelf)
+    return arrow.move_to_files(some, shelf)
 
 
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
@@ -243,17 +243,17 @@ def finish(
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)
-    relation = united(parts)
+    relation = unite_parts(parts)
     if tail.direct is not None:
         return TailResult(tail.outputs, with_durations(relation, tail.outputs))
     if tail.tally is not None:
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
-    from .relational import query
+    from .relational import query  # here: it imports DuckDB
 
     counted = numbers is not None and tail.numbered is not None
     sql, parameters = tail.statement(numbered=counted)
     if numbers is not None and counted:
-        relation = numbered(tail.columns, relation, numbers)
+        relation = with_multiplicities(tail.columns, relation, numbers)
     table = query(
         {"embeddings": relation},
         sql,
@@ -265,18 +265,18 @@ def finish(
     return TailResult(tail.outputs, with_durations(table, tail.outputs))
 
 
-def united(parts: Sequence[Array]) -> Array:
+def unite_parts(parts: Sequence[Array]) -> Array:
     """The parts of one relation as one."""
     if len(parts) == 1:  # a few rows are never converted to Arrow
         return parts[0]
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
 
 
-def numbered(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
+def with_multiplicities(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
     """The relation `embeddings` with how many each of its rows represents, i64[rows]."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     children = [arrow.child(relation, k) for k in range(len(columns))]
     names = [*(ref.name for ref in columns), NUMBER]
@@ -290,7 +290,7 @@ def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
             break
     else:
         return table
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.as_durations(table, [output.durations for output in outputs])
 
@@ -298,7 +298,7 @@ def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
 def _tallied(parts: Sequence[Array], outputs: tuple[bool, ...], numbers: I64 | None) -> Array:
     """Each value of the only column of `parts`, null among them, and how often it occurs, or what its `numbers`
     add up to."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     columns = [arrow.int64_values(arrow.child(some, 0)) for some in parts]
     known = [values if valid is None else values[valid] for values, valid in columns]
@@ -336,7 +336,7 @@ def _counted(values: I64) -> tuple[I64, I64]:
 
 def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snapshot) -> Array:
     """The relation `embeddings`: one row per embedding, one field per column reference."""
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     gathered = [_gather_one(ref, embeddings, snapshot) for ref in columns]
     children = [arrow.column_array(c) if isinstance(c, Slice) else c for c in gathered]
@@ -379,6 +379,6 @@ def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> G
 
 
 def _nulls(length: int) -> Array:
-    from . import arrow
+    from . import arrow  # here: it imports nanoarrow
 
     return arrow.null_array(length)

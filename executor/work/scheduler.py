@@ -54,7 +54,9 @@ def helpers_of_all() -> ThreadPoolExecutor:
 class Cancelling(Protocol):
     """What says that a run was cancelled: an event, or for a task of another process the stop of its query."""
 
-    def is_set(self) -> bool: ...
+    def is_set(self) -> bool:
+        """Whether the run is to stop."""
+        ...
 
 
 class Flag:
@@ -66,9 +68,11 @@ class Flag:
         self._set = False
 
     def set(self) -> None:
+        """Make it true; it never becomes false again."""
         self._set = True
 
     def is_set(self) -> bool:
+        """Whether `set` was called."""
         return self._set
 
 

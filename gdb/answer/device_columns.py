@@ -12,7 +12,9 @@ class DeviceColumn(Protocol):
     """An array in the memory of a GPU: i64[rows]. In fact a `cupy.ndarray`; this is what others may rely on."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """(rows,)"""
+        ...
 
     @property
     def __cuda_array_interface__(self) -> Mapping[str, object]: ...

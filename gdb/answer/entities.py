@@ -146,10 +146,12 @@ class Path(Sequence[Relationship]):
 
     @property
     def start(self) -> Node:
+        """The first node."""
         return self.nodes[0]
 
     @property
     def end(self) -> Node:
+        """The last node; the first where the path has no relationship."""
         return self.nodes[-1]
 
     def __repr__(self) -> str:
@@ -284,6 +286,7 @@ def _values(column: Slice | None) -> list[PropertyValue | None]:
     """The values of a column as Python has them."""
     values = [] if column is None else column.to_list()
     if column is not None and column.kind == "any":
+        # here: only temporal values need it
         from gdb.base.values.temporal_python import (
             to_python,  # who has none of these needs no own times
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 
 
-def exported(outputs: Sequence[Output], table: Array, snapshot: Snapshot | None) -> Array:
+def export_answer(outputs: Sequence[Output], table: Array, snapshot: Snapshot | None) -> Array:
     """The answer with its names and entities; columns of plain values are shared, not copied.
 
     A node is struct(id, labels, properties), a relationship struct(type, start, end, properties);

@@ -19,7 +19,7 @@ _ROWS = 3000  # of a result that is looked through for nodes and relationships
 _RIGHT, _LEFT = ' style="text-align: right"', ' style="text-align: left"'
 
 
-def shown(result: Result) -> str:
+def html_of(result: Result) -> str:
     """The first rows of a result, the types of their values, how many rows it has, and its warnings."""
     below = [*map(table.warning, result.warnings)]
     if not result.columns:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import networkx
 
 
-def graph_of(found: Elements) -> networkx.MultiDiGraph | networkx.MultiGraph:
+def graph_of(elements: Elements) -> networkx.MultiDiGraph | networkx.MultiGraph:
     """See `Result.networkx`."""
     import networkx
 
-    relationships = found.relationships.values()
+    relationships = elements.relationships.values()
     undirected = bool(relationships) and not any(one.directed for one in relationships)
     graph = networkx.MultiGraph() if undirected else networkx.MultiDiGraph()
-    for name, node in found.nodes.items():
+    for name, node in elements.nodes.items():
         graph.add_node(name)  # not as keyword arguments: a property may have any name
         graph.nodes[name].update(node.properties, labels=[*node.labels])
     for one in relationships:

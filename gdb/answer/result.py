@@ -15,6 +15,7 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
+from gdb.storage.columns.model import Column
 
 if TYPE_CHECKING:
     import networkx
@@ -55,7 +56,6 @@ class Result:
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
         from gdb.executor.relational import arrow
-        from gdb.storage.columns.model import Column
 
         text = arrow.column_array(Column.from_list(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
@@ -170,9 +170,9 @@ class Result:
 
     def __repr__(self) -> str:
         """The first rows as a table, with the types of their values, and how many there are."""
-        from gdb.answer.table import shown
+        from gdb.answer.table import table_text  # here: only a shell or a notebook prints
 
-        return shown(self)
+        return table_text(self)
 
     def draw(self, path: str | os.PathLike[str] | None = None) -> Drawing | Any:
         """A drawing of all nodes and relationships in the answer, also of those in paths, lists and maps.
@@ -200,15 +200,15 @@ class Result:
         <gdb.Drawing of 2 nodes and 1 relationship>
         """
         from gdb.answer.answer_elements import elements_of
-        from gdb.answer.drawing.drawing import drawn
+        from gdb.answer.drawing.drawing import draw_graph
 
-        return drawn(elements_of(self), path)
+        return draw_graph(elements_of(self), path)
 
     def _repr_html_(self) -> str:
         """The same for notebooks, with a drawing of the nodes and relationships beneath it, where these are few."""
-        from gdb.answer.html import shown
+        from gdb.answer.html import html_of
 
-        return shown(self)
+        return html_of(self)
 
     # ---- Arrow and data frames ---------------------------------------------------------------------
 

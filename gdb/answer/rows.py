@@ -112,12 +112,14 @@ class ColumnAnswer:
 
     @property
     def names(self) -> list[str]:
+        """The names of the columns, in order."""
         return [output.name for output in self._answer.outputs]
 
     def __len__(self) -> int:
         return len(self._answer)
 
     def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
+        """The columns as Python objects, batch by batch of DuckDB's; a count is one row."""
         if isinstance(self._answer.answer, int):
             yield [[self._answer.answer]]
             return
@@ -128,20 +130,25 @@ class ColumnAnswer:
             ]
 
     def records(self, size: int | None = None) -> Iterator[Iterable[tuple[Any, ...]]]:
+        """The same as tuples, one for each row."""
         for columns in self.chunks(size):
             yield zip(*columns, strict=True)
 
     def exported(self) -> Array:
-        from gdb.answer.export import exported
+        """The columns as one Arrow array; entities become structs of their id, labels and properties."""
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
 
-        return exported(self._answer.outputs, self._answer.table, self._snapshot)
+        return export_answer(self._answer.outputs, self._answer.table, self._snapshot)
 
     def batches(self, size: int) -> Iterator[Array]:
-        from gdb.answer.export import exported
+        """The same as `exported`, at most `size` rows at a time."""
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
         from gdb.executor.relational import arrow
 
         for chunk in self._answer.table.iter_chunks():
-            yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
+            yield from arrow.pieces(
+                export_answer(self._answer.outputs, chunk, self._snapshot), size
+            )
 
     def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
         if output.kind == "value" or self._snapshot is None:
@@ -179,27 +186,32 @@ class RowAnswer:
 
     @property
     def names(self) -> list[str]:
+        """The names of the columns, in order."""
         return list(self._names)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
+        """The rows turned into columns, at most `size` rows at a time; all at once for None."""
         for records in self.records(size):
             yield [[*column] for column in zip(*records, strict=True)]
 
     def records(self, size: int | None = None) -> Iterator[Sequence[Values]]:
+        """The rows themselves, at most `size` at a time."""
         step = size or max(len(self._rows), 1)
         for start in range(0, len(self._rows), step):
             yield self._rows[start : start + step] if size else self._rows
 
     def exported(self) -> Array:
-        from gdb.answer.cells import table_of
+        """The columns as one Arrow array, their types inferred from the values."""
+        from gdb.answer.cells import table_of  # here: it imports nanoarrow
 
         return table_of(self._names, self._columns(), len(self._rows))
 
     def batches(self, size: int) -> Iterator[Array]:
-        from gdb.answer.cells import batches_of
+        """The same as `exported`, at most `size` rows at a time, all with the same types."""
+        from gdb.answer.cells import batches_of  # here: it imports nanoarrow
 
         return batches_of(self._names, self._columns(), len(self._rows), size)
 

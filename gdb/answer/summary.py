@@ -75,6 +75,7 @@ class Summary:
 
     @property
     def total_seconds(self) -> float:
+        """Seconds of all steps together."""
         return sum(self.seconds.values())
 
     def __str__(self) -> str:
@@ -101,8 +102,8 @@ def sentence(effects: Effects) -> str:
     by_verb: dict[str, list[str]] = {}
     for verb, count in _counts(effects):
         by_verb.setdefault(verb, []).append(count)
-    told = ", ".join(f"{verb} {' and '.join(counts)}" for verb, counts in by_verb.items())
-    return f"{told[:1].upper()}{told[1:]}." if told else "Nothing changed."
+    changes = ", ".join(f"{verb} {' and '.join(counts)}" for verb, counts in by_verb.items())
+    return f"{changes[:1].upper()}{changes[1:]}." if changes else "Nothing changed."
 
 
 def _counts(effects: Effects) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ _LEAST = 6  # a column is not cut below this many places
 _GAP = "  "
 
 
-def shown(result: Result) -> str:
+def table_text(result: Result) -> str:
     """The first rows of a result, the types of their values, and how many rows it has."""
     if not result.columns:
         return str(result.summary)
@@ -40,6 +40,7 @@ def footer(result: Result, count: int) -> str:
 
 
 def warning(text: str) -> str:
+    """A warning as it is printed below an answer."""
     return f"warning: {text}"
 
 
@@ -138,7 +139,7 @@ def fitted(natural: Sequence[int], width: int) -> list[int]:
 
 
 def cell(value: object) -> str:
-    """A value as one line of text, as Cypher writes it; only strings stand without quotes."""
+    """A value as one line of text, as Cypher writes it; only strings have no quotes."""
     return printable(value if isinstance(value, str) else literal(value))
 
 
@@ -181,6 +182,7 @@ def _line(
 
 
 def is_numeric(values: Sequence[object]) -> bool:
+    """Whether all values are numbers or null, and one is a number: such a column is aligned to the right."""
     kinds = {type(value) for value in values} - {type(None)}
     return bool(kinds) and kinds <= {int, float}
 

@@ -99,8 +99,8 @@ def given_relationships(
     needed: bool = False,
 ) -> ChangeRows:
     """Relationships by both ends of each, and values; `starts` may be a table of all of these."""
-    given, roles = {"the starts": starts, "the ends": ends}, ("START_ID", "END_ID")
-    return _rows(given, properties, roles, values=values, needed=needed)[0]
+    ends_of, roles = {"the starts": starts, "the ends": ends}, ("START_ID", "END_ID")
+    return _rows(ends_of, properties, roles, values=values, needed=needed)[0]
 
 
 def name_of(text: str) -> str:
@@ -136,7 +136,7 @@ def _valid(text: str) -> str:
 
 
 def _rows(
-    given: Mapping[str, Ids | None],
+    by_name: Mapping[str, Ids | None],
     properties: Properties,
     roles: tuple[str, ...],
     *,
@@ -144,7 +144,7 @@ def _rows(
     needed: bool,
 ) -> tuple[ChangeRows, list[Field]]:
     """The rows, and of a table the fields of its ids."""
-    (name, first), *others = given.items()
+    (name, first), *others = by_name.items()
     try:
         opened = _opened(first)
     except Unfit as problem:
@@ -213,7 +213,7 @@ def _of_column(name: str) -> str:
 
 def _fields(table: Arrow, name: str, roles: tuple[str, ...], *, values: bool) -> list[Field]:
     """What the columns of a table are, by their names, as for an import."""
-    from gdb.storage.importer.header import assume_roles, parse_header
+    from gdb.storage.importer.header import assume_roles, parse_header  # here: only headers need it
 
     edges = len(roles) > 1
     try:
@@ -256,6 +256,7 @@ def _declared(what: str, column: Column, kind: Kind | None) -> Column:
         case "int64[]", "duration[]":
             return Column("duration[]", column.values, column.offsets, column.valid)
         case "string", "any":
+            # here: only columns of any type need it
             from gdb.storage.columns.any_values import misread
 
             for row, why in misread(column.to_list()).items():
@@ -284,12 +285,12 @@ def _as_ids(what: str, column: Column) -> Column:
     return column
 
 
-def _column(what: str, given: object) -> Column:
+def _column(what: str, source: object) -> Column:
     """Values of one parameter, which errors call `what`."""
     try:
-        if isinstance(given, list):
-            return _of_list(given)
-        match _opened(given):
+        if isinstance(source, list):
+            return _of_list(source)
+        match _opened(source):
             case Arrow() as arrow if arrow.is_table:
                 raise Unfit("a table or struct, where one column is wanted", "Give a column of it.")
             case Arrow() as arrow:
@@ -306,39 +307,39 @@ def _column(what: str, given: object) -> Column:
         raise _refused(what, problem) from problem.__cause__
     except ImportFailed as error:  # of a list's values
         raise ChangeRefused(f"{what}: {error.reason}", error.cure) from None
-    raise TypeProblem(f"{what}: a list or an array is wanted, not {given.__class__.__name__}.")
+    raise TypeProblem(f"{what}: a list or an array is wanted, not {source.__class__.__name__}.")
 
 
 def _refused(what: str, problem: Unfit) -> ChangeRefused:
     if problem.row is None:
         return ChangeRefused(f"{what}: {problem.reason}", problem.cure)
     value = problem.value if len(problem.value) <= 80 else problem.value[:77] + "..."
-    told = f"the value {value} (row {problem.row})" if value else f"row {problem.row}"
-    return ChangeRefused(f"{what}: {told} {problem.reason}", problem.cure)
+    where = f"the value {value} (row {problem.row})" if value else f"row {problem.row}"
+    return ChangeRefused(f"{what}: {where} {problem.reason}", problem.cure)
 
 
-def _opened(given: object) -> object:
+def _opened(values: object) -> object:
     """What hands out arrays, as Arrow's or NumPy's; all else as it is."""
-    if isinstance(given, (list, np.ndarray, Arrow)):
-        return given
-    if is_arrow(given):
+    if isinstance(values, (list, np.ndarray, Arrow)):
+        return values
+    if is_arrow(values):
         try:
-            return Arrow(given)
+            return Arrow(values)
         except ImportError as error:  # pandas makes its arrays by pyarrow
-            if not hasattr(given, "columns") and hasattr(given, "__array__"):
-                return _as_array(given)
+            if not hasattr(values, "columns") and hasattr(values, "__array__"):
+                return _as_array(values)
             reason = f"what cannot be read as Arrow ({error})"
             raise Unfit(reason, "Install what is missing.") from error
-    if not isinstance(given, Sequence) and hasattr(given, "__array__"):
-        return _as_array(given)
-    return given
+    if not isinstance(values, Sequence) and hasattr(values, "__array__"):
+        return _as_array(values)
+    return values
 
 
-def _as_array(given: object) -> npt.NDArray[np.generic]:
-    dtype = getattr(given, "dtype", None)
+def _as_array(values: object) -> npt.NDArray[np.generic]:
+    dtype = getattr(values, "dtype", None)
     try:
         # of a type that is not NumPy's the values are taken as they are: a null would become NaN
-        return np.asarray(given) if isinstance(dtype, np.dtype) else np.asarray(given, object)
+        return np.asarray(values) if isinstance(dtype, np.dtype) else np.asarray(values, object)
     except MemoryError:
         raise
     except Exception as error:  # whatever the library raises that makes it
@@ -348,10 +349,10 @@ def _as_array(given: object) -> npt.NDArray[np.generic]:
 # ---- Python's values -----------------------------------------------------------------------------
 
 
-def _of_list(given: Sequence[object]) -> Column:
-    if not _types(given) <= _PLAIN:
-        given = [_plain(value, row) for row, value in enumerate(given)]
-    return Column.from_list(cast("Sequence[PropertyValue]", given))  # which refuses what is none
+def _of_list(values: Sequence[object]) -> Column:
+    if not _types(values) <= _PLAIN:
+        values = [_plain(value, row) for row, value in enumerate(values)]
+    return Column.from_list(cast("Sequence[PropertyValue]", values))  # which refuses what is none
 
 
 def _types(values: Sequence[object]) -> set[type]:

@@ -122,6 +122,7 @@ class Database(Queries):
         gpu_memory: int | str | None = None,
         storage_options: Mapping[str, object] | None = None,
     ) -> None:
+        # here: opening a store costs its modules, `import gdb` does not
         from gdb.storage.write.store import Store
 
         own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
@@ -142,10 +143,12 @@ class Database(Queries):
 
     @property
     def read_only(self) -> bool:
+        """Whether writes raise ReadOnlyError."""
         return self._read_only
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called; other methods then raise ClosedError."""
         return self._work.closed
 
     def __repr__(self) -> str:
@@ -160,6 +163,7 @@ class Database(Queries):
         self._work.close()
         self._statements.clear()
         if self._load_failed and not self._store.closed:
+            # here: only after an import that failed
             from gdb.storage.write.failed_import import unmake
 
             unmake(self._store)
@@ -291,7 +295,7 @@ class Database(Queries):
         stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        told = None if progress is None else ProgressCallback(progress)
+        callback = None if progress is None else ProgressCallback(progress)
 
         def work(bar: Progress | None) -> LoadReport:
             return load(
@@ -301,13 +305,13 @@ class Database(Queries):
                 edges=edges,
                 options=said,
                 import_root=self._import_root,
-                progress=told if bar is None else partial(_step_of, bar),
+                progress=callback if bar is None else partial(_step_of, bar),
                 cancel=stop,
             )
 
         outcome = Outcome("import", "what it read is stored")
-        with _raised_by(told):
-            return self._long(work, outcome, stop, quiet=told is not None)
+        with _raised_by(callback):
+            return self._long(work, outcome, stop, quiet=callback is not None)
 
     @contextmanager
     def importing(self) -> Iterator[None]:
@@ -370,7 +374,7 @@ class Database(Queries):
     @contextmanager
     def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
-        from gdb.storage.write.transaction import Changes
+        from gdb.storage.write.transaction import Changes  # here: readers never need it
 
         if self._read_only:
             raise self._store.read_only_error(", and this query writes")
@@ -388,7 +392,7 @@ class Database(Queries):
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
-        from gdb.storage.write.commit import commit
+        from gdb.storage.write.commit import commit  # here: readers never need it
         from gdb.storage.write.compaction import Compactor
 
         if self._compactor is None:
@@ -409,9 +413,9 @@ class Database(Queries):
         ------
         ReadOnlyError, StoreLocked, ClosedError : the store takes no writes; raised when the block begins.
         """
-        from gdb.api.transaction import Transaction
+        from gdb.api.transaction import Transaction  # here: readers never need it
 
-        statements = Statements(self._statements.texts)
+        statements = Statements(self._statements.cache)
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer
@@ -481,13 +485,13 @@ class _all_or_nothing:  # used in `with`, as a function would be
 
 
 @contextmanager
-def _raised_by(told: ProgressCallback[LoadProgress] | None) -> Iterator[None]:
+def _raised_by(callback: ProgressCallback[LoadProgress] | None) -> Iterator[None]:
     """Raise what the caller's own function has raised, as it is."""
     try:
         yield
     except Cancelled:
-        if told is not None and told.raised is not None:
-            raise told.raised from None
+        if callback is not None and callback.raised is not None:
+            raise callback.raised from None
         raise
 
 

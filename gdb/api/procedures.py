@@ -27,7 +27,7 @@ def built_in(text: str, help: str) -> Callable[[Callable[[Snapshot], _Rows]], No
     return register
 
 
-def registered(
+def with_procedure(
     known: Mapping[str, Procedure], text: str, function: Callable[..., Iterable[object]], help: str
 ) -> dict[str, Procedure]:
     """The procedures and one more; see `Database.register_procedure`."""
@@ -89,7 +89,7 @@ def _relationship_properties(graph: Snapshot) -> Iterator[Sequence[object]]:
     "What answers, and its version.",
 )
 def _components(graph: Snapshot) -> _Rows:
-    version = import_module("gdb").__version__  # by name: gdb itself stands above this room
+    version = import_module("gdb").__version__  # by name: gdb itself is above this room
     return [("gdb", [version], "embedded")]
 
 
@@ -108,7 +108,7 @@ def _with_list(known: Mapping[str, Procedure]) -> dict[str, Procedure]:
     text = "dbms.procedures() :: (name :: STRING, signature :: STRING, description :: STRING)"
     every = dict(known)
 
-    def rows(graph: Snapshot, given: Sequence[object]) -> _Rows:
+    def rows(graph: Snapshot, arguments: Sequence[object]) -> _Rows:
         return [(name, str(one.signature), one.help) for name, one in sorted(every.items())]
 
     own = Procedure(signature(text), rows, "The procedures that there are.")

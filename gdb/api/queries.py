@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb.api.boundary import boundary, warn
-from gdb.api.procedures import ALWAYS, registered
+from gdb.api.procedures import ALWAYS, with_procedure
 from gdb.api.running_work import Work, never_changes, no_load
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.base.budget import UNBOUNDED
@@ -70,7 +70,7 @@ class Queries(Closing):
     if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
 
         def __getattr__(self, name: str) -> object:
-            from gdb.api.foreign_names import no_attribute
+            from gdb.api.foreign_names import no_attribute  # here: only wrong names come here
 
             raise no_attribute(self, name)
 
@@ -188,14 +188,14 @@ class Queries(Closing):
         ...     sum(row.x for row in stream)
         6
         """
-        from gdb.run.stream import Pipe, Stream, streamed
+        from gdb.run.stream import Pipe, Stream, stream_query
 
         request = self._request(
             text, parameters, device, memory, timeout, match, threads, on, gpu_memory
         )
         snapshot = self._work.do(self._snapshot)
-        run = partial(streamed, request, snapshot, self._statements, self._change)
-        at_once = not parameters and self._statements.texts.has_shape(text)
+        run = partial(stream_query, request, snapshot, self._statements, self._change)
+        at_once = not parameters and self._statements.cache.has_shape(text)
         answers = held_back if at_once else run_interruptibly  # Ctrl-C: Stream does that itself
         stream = Stream(
             Pipe(request.cancel),
@@ -228,8 +228,8 @@ class Queries(Closing):
         """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
         `__cuda_array_interface__` or DLPack.
 
-        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
-        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
+        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node
+        are allowed. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
         relationships (as `Relationship.id`).
 
         Parameters
@@ -274,12 +274,12 @@ class Queries(Closing):
         on: object = None,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
-        from gdb.run.pipeline import explained
+        from gdb.run.pipeline import explain_query
 
         request = self._request(
             text, parameters, device, memory, timeout, match, threads, on, gpu_memory
         )
-        return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
+        return self._work.do(lambda: explain_query(request, self._snapshot()), request.cancel)
 
     @boundary
     def register_procedure(
@@ -309,7 +309,7 @@ class Queries(Closing):
         >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()
         [(2,), (3,)]
         """
-        self._procedures = registered(self._procedures, signature, function, help)
+        self._procedures = with_procedure(self._procedures, signature, function, help)
 
     def procedures(self) -> list[str]:
         """The signatures of all procedures, by name."""
@@ -328,7 +328,7 @@ class Queries(Closing):
         gpu_memory: int | str | None = None,
     ) -> Request:
         options.query_text(text)
-        from gdb.run.request import Request
+        from gdb.run.request import Request  # here: connecting does not need it
 
         return Request(
             text,
@@ -387,11 +387,11 @@ class Queries(Closing):
         CorruptStore : something is wrong; the message names the first fault and its file, `faults` has all of them.
         Cancelled : Ctrl-C, `interrupt` or `close`.
         """
-        from gdb.run.progress import shown
+        from gdb.run.progress import terminal_progress
         from gdb.storage.disk.steps import Steps
 
         cancel = Cancel()
-        with shown(sys.stderr) as progress:
+        with terminal_progress(sys.stderr) as progress:
             steps = Steps("check", progress, cancel)
             return self._work.do(lambda: self._snapshot().check(steps), cancel, run_beside)
 
@@ -466,7 +466,7 @@ class Queries(Closing):
         )
 
     def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
-        from gdb.storage.disk.steps import Steps
+        from gdb.storage.disk.steps import Steps  # here: only copies need it
 
         cancel = Cancel()
         return self._long(
@@ -484,10 +484,10 @@ class Queries(Closing):
         quiet: bool = False,
     ) -> T:
         """Do work that writes something, and show how far it is, unless quiet."""
-        from gdb.run.progress import shown
+        from gdb.run.progress import terminal_progress  # here: only long work shows progress
 
         try:
-            with shown(None if quiet else sys.stderr) as progress:
+            with terminal_progress(None if quiet else sys.stderr) as progress:
 
                 def kept() -> T:
                     value = work(progress)

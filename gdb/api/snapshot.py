@@ -1,4 +1,4 @@
-"""A snapshot that a program holds: one version of the graph, asked as often as wanted (design.md §1)."""
+"""A snapshot that a program holds: one version of the graph, queried as often as wanted (design.md §1)."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ class HeldSnapshot(Queries):
 
     @property
     def closed(self) -> bool:
+        """Whether the snapshot or its Database was closed."""
         return self._held is None or self._work.closed
 
     def close(self) -> None:

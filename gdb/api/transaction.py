@@ -76,7 +76,7 @@ class Transaction:
             self._stack, self._changes, self._inherited = ExitStack(), None, True
 
     def __enter__(self) -> Transaction:
-        from gdb.storage.write.transaction import Changes
+        from gdb.storage.write.transaction import Changes  # here: readers never need it
 
         if self._thread:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")
@@ -177,19 +177,22 @@ class Transaction:
         ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels,
             or a value is none that it can hold.
         """
-        with self._changing(lambda: given_nodes(ids, properties, new=True)) as (changes, given):
-            if len(given):
+        with self._changing(lambda: given_nodes(ids, properties, new=True)) as (changes, columns):
+            if len(columns):
                 changes.add_vertices(
-                    _names(labels), space_of(id_space), given.ids[0], given.properties
+                    _names(labels), space_of(id_space), columns.ids[0], columns.properties
                 )
 
     @boundary
     def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
         """Set properties of nodes; None removes one. `ids` may be a table, as for `add_nodes`, whose column of ids
         only names the nodes. Raises as `add_nodes`, and where a node does not exist."""
-        with self._changing(lambda: given_nodes(ids, properties, needed=True)) as (changes, given):
+        with self._changing(lambda: given_nodes(ids, properties, needed=True)) as (
+            changes,
+            columns,
+        ):
             changes.set_vertices(
-                changes.find(_wanted(given.ids[0]), space_of(id_space)), given.properties
+                changes.find(_wanted(columns.ids[0]), space_of(id_space)), columns.properties
             )
 
     @boundary
@@ -211,8 +214,8 @@ class Transaction:
         ------
         ChangeRefused : a node is not there; a property is of another type under the new labels.
         """
-        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, given):
-            vids = changes.find(_wanted(given.ids[0]), space_of(id_space))
+        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, columns):
+            vids = changes.find(_wanted(columns.ids[0]), space_of(id_space))
             changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
 
     @boundary
@@ -223,8 +226,8 @@ class Transaction:
         ------
         ChangeRefused : a node is not there, or has relationships and `detach` is not given.
         """
-        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, given):
-            vids = changes.find(_wanted(given.ids[0]), space_of(id_space))
+        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, columns):
+            vids = changes.find(_wanted(columns.ids[0]), space_of(id_space))
             changes.remove_vertices(vids, detach=detach)
 
     # ---- relationships -----------------------------------------------------------------------------
@@ -254,13 +257,13 @@ class Transaction:
         """
         with self._changing(lambda: given_relationships(starts, ends, properties)) as (
             changes,
-            given,
+            columns,
         ):
-            sources, targets = _ends(changes, given.ids, id_space)
+            sources, targets = _ends(changes, columns.ids, id_space)
             name = name_of(type)
             if directed is None:
                 directed = changes.directed(name) is not False
-            changes.add_edges(name, directed, sources, targets, given.properties)
+            changes.add_edges(name, directed, sources, targets, columns.properties)
 
     @boundary
     def set_relationships(
@@ -276,10 +279,10 @@ class Transaction:
         one table of all."""
         with self._changing(lambda: given_relationships(starts, ends, properties, needed=True)) as (
             changes,
-            given,
+            columns,
         ):
             return changes.set_edges(
-                name_of(type), *_ends(changes, given.ids, id_space), given.properties
+                name_of(type), *_ends(changes, columns.ids, id_space), columns.properties
             )
 
     @boundary
@@ -295,9 +298,9 @@ class Transaction:
         only its columns of both ends are read."""
         with self._changing(lambda: given_relationships(starts, ends, values=False)) as (
             changes,
-            given,
+            columns,
         ):
-            return changes.remove_edges(name_of(type), *_ends(changes, given.ids, id_space))
+            return changes.remove_edges(name_of(type), *_ends(changes, columns.ids, id_space))
 
     @contextmanager
     def _changing(self, give: Callable[[], ChangeRows]) -> Iterator[tuple[Changes, ChangeRows]]:
@@ -307,10 +310,10 @@ class Transaction:
         before = changes.delta
         try:
             with faults(foreign=True):
-                given = give()
+                columns = give()
             with faults():
                 changes.base.look()
-                yield changes, given
+                yield changes, columns
         except BaseException:
             changes.delta = before
             raise

@@ -68,7 +68,8 @@ class Allowance:
         if self.deadline is not None and time.monotonic() > self.deadline:
             # who set the timeout names it: `gdb.run.request.Clock`
             raise QueryTimeout(
-                "the query ran longer than its timeout.", "Give a larger timeout=, or ask for less."
+                "the query ran longer than its timeout.",
+                "Raise timeout=, or make the query do less.",
             )
 
     def tick(self, steps: int = 1) -> None:

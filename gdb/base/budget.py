@@ -98,7 +98,7 @@ class Budget:
             need = self.limit - (self.left or 0) + size
             raise OutOfBudget(
                 f"The query needs {need:,} bytes for {what}, over its budget of {self.limit:,}.",
-                "Raise memory=, add a LIMIT, or ask for count(*).",
+                "Raise memory=, add a LIMIT, or return count(*).",
             )
 
     def fits(self, size: int, what: str = "") -> bool:

@@ -37,9 +37,13 @@ _log = logging.getLogger("gdb")
 class ReentrantLock(Protocol):
     """A reentrant lock."""
 
-    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool: ...
+    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool:
+        """As `threading.RLock.acquire`. timeout : seconds."""
+        ...
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """As `threading.RLock.release`."""
+        ...
 
     def forked(self) -> None:
         """Called in the child: be free where a thread has it that is gone."""

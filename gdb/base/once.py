@@ -34,6 +34,7 @@ class PerProcess(Generic[T]):
         return value
 
     def forked(self) -> None:
+        """Forget the parent's value without destroying it."""
         if self._value is not None:
             forks.leak(self._value)
             self._value = None

@@ -48,7 +48,7 @@ def user_cache() -> str:
 
 
 @contextmanager
-def opened(base: str, *names: str) -> Iterator[tuple[int, bool]]:
+def open_private(base: str, *names: str) -> Iterator[tuple[int, bool]]:
     """The folder `base`/names, made where it is missing, with mode 0700; a descriptor of it, and whether others could
     have written to it until now. Its mode is 0700 from here on.
 
@@ -82,7 +82,7 @@ def opened(base: str, *names: str) -> Iterator[tuple[int, bool]]:
 
 
 def own_file(folder: int, name: str) -> None:
-    """Make a file in a folder of `opened`, where it is missing, that no other user may read or write.
+    """Make a file in a folder of `open_private`, where it is missing, that no other user may read or write.
 
     Raises
     ------

@@ -73,10 +73,10 @@ def column_of(name: str, of: str | None = None) -> exp.Column:
     return exp.Column(this=name_of(name), table=name_of(of))
 
 
-def part_of(given: Part) -> exp.Expr:
+def part_of(part: Part) -> exp.Expr:
     # a name alone is written in half the time of a Column
     """An expression of SQL; a name becomes a column."""
-    return name_of(given) if isinstance(given, str) else given
+    return name_of(part) if isinstance(part, str) else part
 
 
 def parameter_of(name: str = "") -> exp.Expr:
@@ -85,7 +85,7 @@ def parameter_of(name: str = "") -> exp.Expr:
 
 
 def value_of(value: Value) -> exp.Expr:
-    """A value as it stands: a list as [...], a mapping as {'key': ...}."""
+    """A value as a literal: a list as [...], a mapping as {'key': ...}."""
     match value:
         case None:
             return exp.Null()
@@ -138,9 +138,9 @@ def _atoms() -> tuple[type[exp.Expr], ...]:
     )
 
 
-def operand(given: Part) -> exp.Expr:
-    """In parentheses, unless it stands by itself."""
-    sql = part_of(given)
+def operand(part: Part) -> exp.Expr:
+    """In parentheses, unless it needs none."""
+    sql = part_of(part)
     alone = isinstance(sql, _atoms()) and not isinstance(
         sql, exp.Connector
     )  # AND is a Func to sqlglot
@@ -148,7 +148,7 @@ def operand(given: Part) -> exp.Expr:
 
 
 def call(function: str, *arguments: Part) -> exp.Expr:
-    """function(arguments...), as it stands."""
+    """function(arguments...), unchanged."""
     return exp.Anonymous(this=function, expressions=[part_of(one) for one in arguments])
 
 
@@ -206,9 +206,9 @@ def unequal(left: Part, right: Part) -> exp.Expr:
     return binary(exp.NEQ, left, right)
 
 
-def between(given: Part, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+def between(part: Part, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     """Whether low <= it <= high."""
-    return exp.Between(this=operand(given), low=operand(low), high=operand(high))
+    return exp.Between(this=operand(part), low=operand(low), high=operand(high))
 
 
 def pasted(*texts: Part) -> exp.Expr:
@@ -253,26 +253,26 @@ def way(sql: Part, *, descending: bool = False, nulls_first: bool = False) -> ex
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-def rows_of(given: Rows) -> exp.Expr:
+def rows_of(rows: Rows) -> exp.Expr:
     """The tree as an operand of FROM."""
-    if isinstance(given, str):
-        return exp.Table(this=name_of(given))
-    if isinstance(given, (exp.Table, exp.Paren, exp.Subquery)):
-        return given
-    if isinstance(given, exp.Func):
-        return exp.Table(this=given)
+    if isinstance(rows, str):
+        return exp.Table(this=name_of(rows))
+    if isinstance(rows, (exp.Table, exp.Paren, exp.Subquery)):
+        return rows
+    if isinstance(rows, exp.Func):
+        return exp.Table(this=rows)
     # What is deep inside is written now, as the generator recurses.
-    depth = 1 + max((one.meta_get(_DEPTH, 0) for one in _inside(given)), default=0)
+    depth = 1 + max((one.meta_get(_DEPTH, 0) for one in _inside(rows)), default=0)
     if depth > _DEEPEST:
-        return exp.Paren(this=exp.Var(this=written(given)))
-    found = exp.Paren(this=given)  # which is written in less time than a Subquery
+        return exp.Paren(this=exp.Var(this=written(rows)))
+    found = exp.Paren(this=rows)  # which is written in less time than a Subquery
     found.meta[_DEPTH] = depth
     return found
 
 
-def _extended(given: Rows, arg: str, value: object) -> exp.Expr:
+def _extended(source: Rows, arg: str, value: object) -> exp.Expr:
     """Rows with an alias, or with joins."""
-    rows = rows_of(given)
+    rows = rows_of(source)
     if isinstance(rows, exp.Paren):
         depth, rows = rows.meta_get(_DEPTH, 0), exp.Subquery(this=rows.this)
         rows.meta[_DEPTH] = depth
@@ -286,15 +286,15 @@ def _inside(query: exp.Expr) -> list[exp.Expr]:
     return [place.this for place in places if place is not None]
 
 
-def named_rows(given: Rows, name: str, columns: Sequence[str] = ()) -> exp.Expr:
+def named_rows(rows: Rows, name: str, columns: Sequence[str] = ()) -> exp.Expr:
     """... AS name(columns)"""
     names = [name_of(column) for column in columns]
-    return _extended(given, "alias", exp.TableAlias(this=name_of(name), columns=names))
+    return _extended(rows, "alias", exp.TableAlias(this=name_of(name), columns=names))
 
 
-def left_joined(given: Rows, others: Sequence[tuple[Rows, exp.Expr]]) -> exp.Expr:
+def left_joined(source: Rows, others: Sequence[tuple[Rows, exp.Expr]]) -> exp.Expr:
     """Rows, and what is LEFT JOINed to them: each with its condition."""
-    rows = rows_of(given)
+    rows = rows_of(source)
     if not others:
         return rows
     made = [exp.Join(this=rows_of(other), side="LEFT", on=on) for other, on in others]
@@ -354,15 +354,15 @@ def united(first: exp.Query, second: exp.Query, *, every: bool) -> exp.Query:
     return exp.Union(this=first, expression=second, distinct=not every)
 
 
-def read_by(function: str, *given: exp.Expr, **options: Value | exp.Expr) -> exp.Expr:
-    """Rows that a function of DuckDB reads: function(given, option=value)."""
+def read_by(function: str, *arguments: exp.Expr, **options: Value | exp.Expr) -> exp.Expr:
+    """Rows that a function of DuckDB reads: function(arguments, option=value)."""
     named = [
         exp.EQ(
             this=exp.Var(this=key), expression=one if isinstance(one, exp.Expr) else value_of(one)
         )
         for key, one in options.items()
     ]
-    return exp.Anonymous(this=function, expressions=[*given, *named])
+    return exp.Anonymous(this=function, expressions=[*arguments, *named])
 
 
 def described(query: exp.Expr) -> exp.Expr:

@@ -1,6 +1,6 @@
 """Resource usage of the query that runs in this thread: the lower layers record it here, `Result.summary` reports it.
 
-A helper's thread notes for the query that called it (`carried`). Where no query runs, nothing is noted.
+A helper's thread notes for the query that called it (`carry_usage`). Where no query runs, nothing is noted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class Sized(Protocol):
     """An array."""
 
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        ...
 
 
 _NBYTES: Callable[[Sized], int] = attrgetter("nbytes")
@@ -131,7 +133,7 @@ def unread(function: Callable[P, T]) -> Callable[P, T]:
     return quiet
 
 
-def carried(function: Callable[P, T]) -> Callable[P, T]:
+def carry_usage(function: Callable[P, T]) -> Callable[P, T]:
     """The function, to be called by a helper's thread for the query of this one."""
     usage = _here.usage
     if usage is None:

@@ -6,7 +6,7 @@ from functools import cache
 
 
 @cache
-def installed() -> str:
+def installed_version() -> str:
     """The version that is installed; "0+unknown" of a source tree that is not."""
     from importlib import metadata
 

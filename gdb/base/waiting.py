@@ -56,6 +56,8 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # final in its stub alone
         return self.acquire(False) or self.take()
 
     def forked(self) -> None:
+        """Release the lock in the child. Held by another thread of the parent, it is made anew and `torn`: what it
+        guards may be half changed."""
         self.torn = not self.acquire(False)
         if self.torn:
             self._at_fork_reinit()  # type: ignore[attr-defined]  # as `threading` does with its own
@@ -118,7 +120,7 @@ def first_of(futures: Collection[Future[T]], longest: float) -> set[Future[T]]:
     return wait(futures, min(longest, STEP), FIRST_COMPLETED).done
 
 
-def ended(future: Future[T]) -> None:
+def wait_for_future(future: Future[T]) -> None:
     """Wait until a future has ended, however it did."""
     while True:
         try:
@@ -128,7 +130,7 @@ def ended(future: Future[T]) -> None:
         return
 
 
-def joined(thread: threading.Thread) -> None:
+def join_thread(thread: threading.Thread) -> None:
     """Wait for the end of a thread."""
     while thread.is_alive():
         thread.join(STEP)
@@ -159,10 +161,11 @@ class Pool(ThreadPoolExecutor):
                 future.cancel()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As ThreadPoolExecutor.shutdown, but a Ctrl-C reaches the wait for the threads."""
         super().shutdown(wait=False, cancel_futures=cancel_futures)
         if wait:
             for thread in list(self._threads):
-                joined(thread)
+                join_thread(thread)
 
     def __exit__(
         self,
@@ -193,7 +196,7 @@ def aside(size: int, work: Callable[[], T]) -> T:
     """
     if size < LEAST or threading.current_thread() is not threading.main_thread():
         return work()
-    return beside(usage.carried(work), "gdb-aside")
+    return beside(usage.carry_usage(work), "gdb-aside")
 
 
 _wary = 0  # how many quick calls are made beside the main thread before one is tried in place again
@@ -254,11 +257,11 @@ def flock(file: int, kind: int, check: Callable[[], object] = lambda: None) -> N
 
 def run(
     command: Sequence[str],
-    given: bytes,
+    input_bytes: bytes,
     longest: float,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end and give its outputs; `given` is its input, `environment` (default: this process's).
+    """Run a command to its end and give its outputs; with `input_bytes` as input.
 
     Raises
     ------
@@ -272,7 +275,7 @@ def run(
     with (
         tempfile.TemporaryFile() as file
     ):  # a pipe's rest would be lost: `communicate` forgets it after a timeout
-        file.write(given)
+        file.write(input_bytes)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait
         with subprocess.Popen(
@@ -294,7 +297,7 @@ def run(
                 raise
 
 
-def left(process: subprocess.Popen[str]) -> int:
+def wait_for_program(process: subprocess.Popen[str]) -> int:
     """Wait until the user has left a program that has the terminal; its exit code. A Ctrl-C meanwhile is the
     program's."""
     while True:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gdb.base.sql import call, cast, chosen, exp, is_null, negated
 from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
-from gdb.functions.python_definitions import called
+from gdb.functions.python_definitions import call_python
 from gdb.functions.sql_pieces import all_of, compared, number, or_nothing
 from gdb.functions.types import (
     FLOAT,
@@ -29,10 +29,10 @@ from gdb.functions.types import (
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
-    from gdb.base.values import aggregates as of
+    from gdb.base.values import aggregates
     from gdb.base.values.kinds import Value
 else:
-    of = deferred("gdb.base.values.aggregates")
+    aggregates = deferred("gdb.base.values.aggregates")
 
 _FLOATS = Type(TypeName.LIST, TypeName.FLOAT)
 
@@ -100,7 +100,7 @@ def _exact(whole: int | None, parts: int | None, rest: list[float] | None) -> fl
     scaled, unit = ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
     if not rest:
         return scaled / unit  # of two integers: rounded once
-    return of.total([*rest, *of.floats_of(scaled, unit)])
+    return aggregates.total([*rest, *aggregates.floats_of(scaled, unit)])
 
 
 def _exact_sum(whole: int | None, parts: int | None, rest: list[float] | None) -> float:
@@ -151,7 +151,7 @@ def _sum(value: Typed, distinct: bool) -> Typed | None:
     if value.kind is not TypeName.FLOAT:
         return None
     parts = _parts(value.sql, distinct)
-    return Typed(called("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
+    return Typed(call_python("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
 
 
 def _mean_of_integers(total: int, count: int) -> float:
@@ -167,13 +167,15 @@ def _average(value: Typed, distinct: bool) -> Typed | None:
     count = _aggregated("count", value.sql.copy(), distinct)
     if value.kind is TypeName.FLOAT:
         takes, parts = (*_TAKES, "BIGINT"), [*_parts(value.sql, distinct), count]
-        return Typed(called("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT)
+        return Typed(
+            call_python("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT
+        )
     total = cast(_aggregated("sum", value.sql.copy(), distinct), "HUGEINT")
     small = compared(exp.LTE, call("abs", total.copy()), number(_HALF))
     both = cast(total.copy(), "DOUBLE"), call("nullif", cast(count.copy(), "DOUBLE"), number(0.0))
     mean = exp.Div(this=both[0], expression=both[1])
-    given = ("HUGEINT", "BIGINT")
-    large = called("mean_of_integers", _mean_of_integers, given, "DOUBLE", (total, count))
+    types = ("HUGEINT", "BIGINT")
+    large = call_python("mean_of_integers", _mean_of_integers, types, "DOUBLE", (total, count))
     return Typed(chosen((small, mean), default=large), FLOAT)
 
 
@@ -182,7 +184,7 @@ def _average(value: Typed, distinct: bool) -> Typed | None:
 
 def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
     def of_list(values: list[Value]) -> Value:
-        gathering = of.Deviation(name, less)
+        gathering = aggregates.Deviation(name, less)
         for value in values:
             gathering.add(value)
         return gathering.result()
@@ -194,7 +196,9 @@ def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
             return None
         type_ = Type(TypeName.LIST, value.kind)
         given = call("coalesce", _listed(value, distinct), or_nothing(type_))
-        sql = called(f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,))
+        sql = call_python(
+            f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,)
+        )
         return Typed(sql, FLOAT)
 
     return make
@@ -204,7 +208,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
     """The percentile is known before the query runs: that of the first row, which columns do not have."""
 
     def of_list(values: list[Value], percentile: Value, rows: int) -> Value:
-        gathering = of.Percentile(name, between)
+        gathering = aggregates.Percentile(name, between)
         for value in values or ([None] if rows else []):
             gathering.add(value, percentile)
         return gathering.result()
@@ -219,7 +223,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
         takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
         arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
         full = f"{name}_{value.kind.name}_{percentile.kind.name}"
-        return Typed(called(full, of_list, takes, sql_type(result), arguments), result)
+        return Typed(call_python(full, of_list, takes, sql_type(result), arguments), result)
 
     return make
 
@@ -228,7 +232,7 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
     where = "between two where it lies there" if between else "one of those that there are"
     return aggregate(
         f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile(name, between),
+        lambda: aggregates.Percentile(name, between),
         f"the value at a percentile from 0 to 1, {where}",
         _percentile(name, between),
         listed=True,
@@ -238,49 +242,51 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
-        lambda: of.Count(),
+        lambda: aggregates.Count(),
         "how many are not null; of * the number of rows",
         _count,
     ),
-    aggregate("collect(value :: ANY) :: LIST", lambda: of.Collect(), "a list of them", _collect),
+    aggregate(
+        "collect(value :: ANY) :: LIST", lambda: aggregates.Collect(), "a list of them", _collect
+    ),
     aggregate(
         "sum(value :: NUMBER | DURATION) :: ANY",
-        lambda: of.Sum(),
+        lambda: aggregates.Sum(),
         "their sum, rounded once; 0 of none",
         _sum,
         repeated=True,
     ),
     aggregate(
         "avg(value :: NUMBER | DURATION) :: ANY",
-        lambda: of.Average(),
+        lambda: aggregates.Average(),
         "their mean, a float; null of none",
         _average,
         repeated=True,
     ),
     aggregate(
         "min(value :: ANY) :: ANY",
-        lambda: of.Extreme(largest=False),
+        lambda: aggregates.Extreme(largest=False),
         "the first in the order of ORDER BY",
         _extreme("min"),
         repeats=False,
     ),
     aggregate(
         "max(value :: ANY) :: ANY",
-        lambda: of.Extreme(largest=True),
+        lambda: aggregates.Extreme(largest=True),
         "the last in the order of ORDER BY",
         _extreme("max"),
         repeats=False,
     ),
     aggregate(
         "stDev(value :: NUMBER) :: FLOAT",
-        lambda: of.Deviation("stDev", 1),
+        lambda: aggregates.Deviation("stDev", 1),
         "the standard deviation of a sample",
         _deviation("stDev", 1),
         listed=True,
     ),
     aggregate(
         "stDevP(value :: NUMBER) :: FLOAT",
-        lambda: of.Deviation("stDevP", 0),
+        lambda: aggregates.Deviation("stDevP", 0),
         "the standard deviation of a population",
         _deviation("stDevP", 0),
         listed=True,

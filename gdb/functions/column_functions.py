@@ -10,7 +10,7 @@ from gdb.functions.python_definitions import of_row
 from gdb.functions.types import NULL, Typed
 
 
-def applied(row: Function, arguments: Sequence[Typed]) -> Typed | None:
+def apply_function(row: Function, arguments: Sequence[Typed]) -> Typed | None:
     """A function of some arguments; None where it is not for columns of these types.
 
     Where the SQL holds for some values alone, the others are given to Python, row by row.
@@ -25,15 +25,17 @@ def applied(row: Function, arguments: Sequence[Typed]) -> Typed | None:
     return _guarded(row, arguments, made)
 
 
-def _guarded(row: Function, arguments: Sequence[Typed], made: Guarded) -> Typed | None:
-    other = of_row(row, _again(arguments), made.value.type)
+def _guarded(row: Function, arguments: Sequence[Typed], guarded: Guarded) -> Typed | None:
+    other = of_row(row, _again(arguments), guarded.value.type)
     if other is None:
         return None
-    sql = chosen((made.test, made.value.sql), default=other.sql)  # which is null of null
-    return Typed(sql, made.value.type)
+    sql = chosen((guarded.test, guarded.value.sql), default=other.sql)  # which is null of null
+    return Typed(sql, guarded.value.type)
 
 
-def gathered(row: AggregateFunction, arguments: Sequence[Typed], distinct: bool) -> Typed | None:
+def apply_aggregate(
+    row: AggregateFunction, arguments: Sequence[Typed], distinct: bool
+) -> Typed | None:
     """An aggregate of some arguments; None where it is not for columns of these types."""
     if row.sql is None or len(arguments) < row.signature.least:
         return None

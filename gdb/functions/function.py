@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.functions import static_kinds as kinds
+from gdb.functions import static_kinds
 from gdb.functions.static_kinds import Kind, Known
 from gdb.records import dataclass
 
@@ -39,18 +39,18 @@ GatheredSql: TypeAlias = "Callable[..., Typed | None]"
 """SQL of an aggregate: of its argument, whether each value counts once, and further arguments."""
 
 _KINDS: dict[str, Known] = {
-    "ANY": kinds.VALUE,
-    "BOOLEAN": kinds.BOOLEAN,
-    "DURATION": kinds.DURATION,
-    "FLOAT": kinds.FLOAT,
-    "INTEGER": kinds.INTEGER,
-    "LIST": kinds.LIST,
-    "MAP": kinds.MAP,
-    "NODE": kinds.NODE,
-    "PATH": kinds.PATH,
-    "RELATIONSHIP": kinds.RELATIONSHIP,
-    "STRING": kinds.STRING,
-    "TEMPORAL": kinds.TEMPORAL,
+    "ANY": static_kinds.VALUE,
+    "BOOLEAN": static_kinds.BOOLEAN,
+    "DURATION": static_kinds.DURATION,
+    "FLOAT": static_kinds.FLOAT,
+    "INTEGER": static_kinds.INTEGER,
+    "LIST": static_kinds.LIST,
+    "MAP": static_kinds.MAP,
+    "NODE": static_kinds.NODE,
+    "PATH": static_kinds.PATH,
+    "RELATIONSHIP": static_kinds.RELATIONSHIP,
+    "STRING": static_kinds.STRING,
+    "TEMPORAL": static_kinds.TEMPORAL,
 }
 _SIGNATURE = re.compile(r"([\w.]+)\((.*)\) :: (.+)")
 _LIST = re.compile(r"LIST<(.+)>")
@@ -105,14 +105,14 @@ def _parameter(text: str) -> FunctionParameter:
 
 
 def _one_of(text: str) -> tuple[Known, ...]:
-    return (kinds.INTEGER, kinds.FLOAT) if text == "NUMBER" else (_known(text),)
+    return (static_kinds.INTEGER, static_kinds.FLOAT) if text == "NUMBER" else (_known(text),)
 
 
 def _known(text: str) -> Known:
     inner = _LIST.fullmatch(text)
     if inner is not None:
-        return kinds.list_of(_known(inner[1]))
-    return kinds.VALUE if text == "NUMBER" else _KINDS[text]
+        return static_kinds.list_of(_known(inner[1]))
+    return static_kinds.VALUE if text == "NUMBER" else _KINDS[text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,7 @@ class Function(_Row):
 
     @property
     def most(self) -> int | None:
+        """The largest number of arguments, None for any number."""
         return self.signature.most
 
     @property
@@ -204,10 +205,12 @@ class AggregateFunction(_Row):
 
     @property
     def takes(self) -> tuple[Kind, ...]:
+        """Empty: an aggregate checks its arguments when it runs."""
         return ()
 
     def over(self, distinct: bool) -> Gathering:
         """A new one for a group; with `distinct` each value counts once."""
+        # here: columns need no aggregates in Python
         from gdb.base.values.aggregates import DistinctValues
 
         gathering = self.begin()

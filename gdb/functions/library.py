@@ -37,14 +37,18 @@ class FunctionRows(Mapping[str, Row]):
 
     @overload
     def get(self, name: str, /) -> Row | None: ...
+
     @overload
     def get(self, name: str, default: Row | T, /) -> Row | T: ...
+
     def get(self, name: str, default: object = None, /) -> object:
+        """The row of that name in lower case, else `default`."""
         return self._by_name.get(name, default)
 
 
 def sections() -> tuple[tuple[str, tuple[Function, ...]], ...]:
     """The functions as the handbook has them."""
+    # here: see the class: rows are imported on first look-up
     from gdb.functions import of_elements, of_numbers, of_strings, of_times, of_values
 
     return (
@@ -61,9 +65,9 @@ def _functions() -> Iterator[Function]:
 
 
 def _aggregates() -> tuple[AggregateFunction, ...]:
-    from gdb.functions import aggregate_functions as aggregates
+    from gdb.functions import aggregate_functions  # here: as the sections
 
-    return aggregates.ROWS
+    return aggregate_functions.ROWS
 
 
 FUNCTIONS: Mapping[str, Function] = FunctionRows(_functions)

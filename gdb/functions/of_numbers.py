@@ -14,7 +14,7 @@ from gdb.base.sql import call, cast, chosen, exp, operand
 from gdb.base.values import numbers
 from gdb.base.values.arithmetic import power, remainder
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
-from gdb.functions.sql_arithmetic import Operator, calculated
+from gdb.functions.sql_arithmetic import Operator, calculate
 from gdb.functions.sql_pieces import all_of, compared, number
 from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Typed, TypeName, null_or_false
 
@@ -98,7 +98,7 @@ def _atan2(y: Typed, x: Typed) -> Made:
 def _calculated(operator: Operator) -> ToSql:
     def make(left: Typed, right: Typed) -> Made:
         both = left.kind in NUMBERS and right.kind in NUMBERS
-        return calculated(operator, left, right) if both else None
+        return calculate(operator, left, right) if both else None
 
     return make
 

@@ -78,25 +78,25 @@ def _substring(text: Typed, start: Typed, length: Typed | None = None) -> Made:
         return None
     sizes = [one.sql for one in bounds]
     begin = exp.Add(this=operand(start.sql.copy()), expression=number(1))
-    given = [] if length is None else [length.sql.copy()]
-    cut = null_where([text.sql, *sizes], call("substring", text.sql.copy(), begin, *given))
+    lengths = [] if length is None else [length.sql.copy()]
+    cut = null_where([text.sql, *sizes], call("substring", text.sql.copy(), begin, *lengths))
     return Guarded(all_of(_natural(*sizes), _small(*sizes)), Typed(cut, STRING))
 
 
 def _replace(text: Typed, search: Typed, by: Typed) -> Made:
     if {text.kind, search.kind, by.kind} != {TypeName.STRING}:
         return None
-    given = compared(exp.NEQ, search.sql, string(""))
+    guard = compared(exp.NEQ, search.sql, string(""))
     made = Typed(call("replace", text.sql, search.sql, by.sql), STRING)
-    return Guarded(given, made)
+    return Guarded(guard, made)
 
 
 def _split(text: Typed, by: Typed) -> Made:
     if {text.kind, by.kind} != {TypeName.STRING}:
         return None
-    given = compared(exp.NEQ, by.sql, string(""))
+    guard = compared(exp.NEQ, by.sql, string(""))
     parts = null_where([text.sql, by.sql], call("string_split", text.sql.copy(), by.sql.copy()))
-    return Guarded(given, Typed(parts, Type(TypeName.LIST, TypeName.STRING)))
+    return Guarded(guard, Typed(parts, Type(TypeName.LIST, TypeName.STRING)))
 
 
 def _length(value: Typed) -> Made:

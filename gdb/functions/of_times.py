@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gdb.base.values import temporal_functions as of
+from gdb.base.values import temporal_functions
 from gdb.base.values.temporal_between import between, in_days, in_months, in_seconds
 from gdb.base.values.temporal_make import KINDS, TemporalType, make_duration
 from gdb.functions.function import Function, function
@@ -29,18 +29,18 @@ def _of_kind(kind: TemporalType) -> Iterator[Function]:
     name, shown = kind.name, _SHOWN[kind.name]
     yield function(
         f"{name}(value? :: ANY) :: TEMPORAL",
-        of.constructor(kind),
+        temporal_functions.constructor(kind),
         f"{shown}: of a text, a map of its parts, another time, or of the present",
     )
-    for clock, read in of.CLOCKS.items():
+    for clock, read in temporal_functions.CLOCKS.items():
         yield function(
             f"{name}.{clock}(zone? :: STRING) :: TEMPORAL",
-            of.clock(kind, read),
+            temporal_functions.clock(kind, read),
             f"the present as {shown}, by the clock of the {clock}",
         )
     yield function(
         f"{name}.truncate(unit :: STRING, value? :: TEMPORAL, parts? :: MAP) :: TEMPORAL",
-        of.truncation(kind),
+        temporal_functions.truncation(kind),
         f"the begin of the unit as {shown}, with some parts changed",
     )
 
@@ -49,12 +49,12 @@ ROWS = (
     *(row for kind in KINDS for row in _of_kind(kind)),
     function(
         "datetime.fromepoch(seconds :: INTEGER, nanoseconds? :: INTEGER) :: TEMPORAL",
-        of.from_epoch,
+        temporal_functions.from_epoch,
         "so long after 1970-01-01",
     ),
     function(
         "datetime.fromepochmillis(milliseconds :: INTEGER) :: TEMPORAL",
-        of.from_epoch_millis,
+        temporal_functions.from_epoch_millis,
         "so long after 1970-01-01",
     ),
     function(
@@ -63,7 +63,7 @@ ROWS = (
     *(
         function(
             f"duration.{name}(from :: TEMPORAL, to :: TEMPORAL) :: DURATION",
-            *(of.distance(measure), f"from one time to another, {unit}"),
+            *(temporal_functions.distance(measure), f"from one time to another, {unit}"),
         )
         for name, measure, unit in _DISTANCES
     ),

@@ -36,14 +36,14 @@ from gdb.functions.types import (
 
 
 def _coalesce(*values: Typed) -> Made:
-    given = [value for value in values if not value.is_null]
-    if not given:
+    candidates = [value for value in values if not value.is_null]
+    if not candidates:
         return Typed(exp.Null(), NULL)
-    if strict_kind(values) is None or len({value.type for value in given}) > 1:
+    if strict_kind(values) is None or len({value.type for value in candidates}) > 1:
         return None  # a column has one type
-    if not (given[0].kind in SCALARS or given[0].kind is TypeName.LIST):
+    if not (candidates[0].kind in SCALARS or candidates[0].kind is TypeName.LIST):
         return None
-    return Typed(call("coalesce", *(value.sql for value in given)), given[0].type)
+    return Typed(call("coalesce", *(value.sql for value in candidates)), candidates[0].type)
 
 
 def _exists(value: Typed) -> Made:
@@ -158,12 +158,12 @@ def _is_empty(value: Typed) -> Made:
 
 
 def _range(start: Typed, stop: Typed, step: Typed | None = None) -> Made:
-    given = [start, stop] if step is None else [start, stop, step]
-    if any(part.kind is not TypeName.INTEGER for part in given):
+    parts = [start, stop] if step is None else [start, stop, step]
+    if any(part.kind is not TypeName.INTEGER for part in parts):
         return None
-    made = call("generate_series", *(part.sql.copy() for part in given))
+    made = call("generate_series", *(part.sql.copy() for part in parts))
     found = Typed(
-        null_where([part.sql for part in given], made), Type(TypeName.LIST, TypeName.INTEGER)
+        null_where([part.sql for part in parts], made), Type(TypeName.LIST, TypeName.INTEGER)
     )
     # a step of 0 is an error, and so is a list that is too long
     stride = number(1) if step is None else step.sql

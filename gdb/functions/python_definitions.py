@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, exp
-from gdb.executor.relational.python_functions import PythonFunction, defined
-from gdb.functions import static_kinds as kinds
+from gdb.executor.relational.python_functions import PythonFunction, define_function
+from gdb.functions import static_kinds
 from gdb.functions.function import Function
 from gdb.functions.static_kinds import Known
 from gdb.functions.types import (
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 _CODES = {TypeName.INTEGER: "i", TypeName.FLOAT: "f", TypeName.BOOLEAN: "b", TypeName.STRING: "s"}
 """The kinds that are the same in Python and in DuckDB."""
 _RESULTS: dict[Known, Type] = {
-    kinds.INTEGER: INTEGER,
-    kinds.FLOAT: FLOAT,
-    kinds.BOOLEAN: BOOLEAN,
-    kinds.STRING: STRING,
+    static_kinds.INTEGER: INTEGER,
+    static_kinds.FLOAT: FLOAT,
+    static_kinds.BOOLEAN: BOOLEAN,
+    static_kinds.STRING: STRING,
     **{
-        kinds.list_of(item): Type(TypeName.LIST, kind)
+        static_kinds.list_of(item): Type(TypeName.LIST, kind)
         for item, kind in (
-            (kinds.INTEGER, TypeName.INTEGER),
-            (kinds.FLOAT, TypeName.FLOAT),
-            (kinds.BOOLEAN, TypeName.BOOLEAN),
-            (kinds.STRING, TypeName.STRING),
+            (static_kinds.INTEGER, TypeName.INTEGER),
+            (static_kinds.FLOAT, TypeName.FLOAT),
+            (static_kinds.BOOLEAN, TypeName.BOOLEAN),
+            (static_kinds.STRING, TypeName.STRING),
         )
     },
 }
 
 
-def called(
+def call_python(
     name: str,
     apply: Callable[..., Value],
     takes: Sequence[str],
@@ -58,7 +58,7 @@ def called(
     """A call of a Python function from SQL. name : no other function has it. takes, gives : types of DuckDB. nulls :
     it is called for null as well."""
     full = f"py_{name.replace('.', '_').lower()}"
-    defined(PythonFunction(full, apply, tuple(takes), gives, nulls))
+    define_function(PythonFunction(full, apply, tuple(takes), gives, nulls))
     return call(full, *arguments)
 
 
@@ -77,7 +77,7 @@ def of_row(row: Function, arguments: Sequence[Typed], result: Type | None = None
         return None
     name = f"{row.name}_{'_'.join(code or '' for code in codes)}"
     takes = [sql_type(argument.type) for argument in arguments]
-    sql = called(name, row.apply, takes, sql_type(type_), [one.sql for one in arguments])
+    sql = call_python(name, row.apply, takes, sql_type(type_), [one.sql for one in arguments])
     return Typed(sql, type_)
 
 

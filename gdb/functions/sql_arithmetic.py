@@ -12,7 +12,7 @@ Operator = OneOf["+", "-", "*", "/", "%", "^"]
 _NODES: dict[str, str] = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "%": "Mod"}
 
 
-def calculated(operator: Operator, left: Typed, right: Typed) -> Typed:
+def calculate(operator: Operator, left: Typed, right: Typed) -> Typed:
     """left operator right of two numbers, or null. What DuckDB makes an error of (an overflow, an integer divided by
     zero) is one."""
     if left.is_null or right.is_null:

@@ -19,6 +19,7 @@ def number(value: int | float) -> exp.Expr:
 
 
 def string(value: str) -> exp.Expr:
+    """A string literal, quoted by sqlglot."""
     return exp.Literal.string(value)
 
 
@@ -33,6 +34,7 @@ def compared(node: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Exp
 
 
 def all_of(*tests: exp.Expr) -> exp.Expr:
+    """The conjunction of the tests."""
     return joined(exp.And, tests)
 
 

@@ -76,6 +76,7 @@ NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 
 
 def list_of(item: Known) -> Known:
+    """The type of lists with items of that type."""
     return Known(Kind.LIST, item)
 
 

@@ -9,6 +9,7 @@ from gdb.language.syntax import Call, Expression, walk
 
 
 def is_aggregate(expression: Expression) -> TypeGuard[Call]:
+    """Whether an expression is itself a call of an aggregate; those inside it do not matter."""
     return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
 
 

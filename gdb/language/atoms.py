@@ -91,6 +91,7 @@ class AtomReader(ABC):
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
+        """Read one operand and leave the cursor behind it. SyntaxProblem where none begins here."""
         cursor = self.cursor
         token, start = cursor.tokens[cursor.at], cursor.at
         match token.kind:
@@ -172,7 +173,7 @@ class AtomReader(ABC):
             if key.text in seen:
                 break
             seen.add(key.text)
-        message = f"the key '{key.text}' stands twice in this map."
+        message = f"the key '{key.text}' occurs twice in this map."
         return self.cursor.error(key.place, message, "Leave one of them out.")
 
     # ---- patterns --------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class AtomReader(ABC):
         return to or tokens[number + 2].is_sign("(", "{")
 
     def _touch(self, number: int) -> bool:
-        """Whether nothing stands between a token and the next."""
+        """Whether nothing is between a token and the next."""
         return self.cursor.ends[number] == self.cursor.starts[number + 1]
 
     # ---- lists -----------------------------------------------------------------------------------
@@ -457,13 +458,13 @@ class AtomReader(ABC):
             return None
         if side:
             cursor.take()
-        given = () if cursor.is_word("FROM") else (self.read(),)
+        characters = () if cursor.is_word("FROM") else (self.read(),)
         if not cursor.accept_word("FROM"):
             raise cursor.unexpected("FROM", ["FROM"], "Write trim(BOTH 'x' FROM text).")
         text = self.read()
         cursor.expect_sign(")", f"to close {function.text}()")
         name = Name(_SIDES[side or "BOTH"], function.place)
-        return Call(name, (text, *given), cursor.since(start))
+        return Call(name, (text, *characters), cursor.since(start))
 
     def _has_from(self) -> bool:
         """Whether the parenthesis that was opened last contains FROM, outside of those inside it."""

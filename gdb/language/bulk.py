@@ -24,7 +24,7 @@ from gdb.errors import QueryError
 from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
 from gdb.language.pattern_syntax import PathPattern
-from gdb.language.shapes import LITERAL, Constant, constant, filled
+from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
 from gdb.language.syntax import Expression, ListLiteral, Literal, Name, Place, Variable
 from gdb.language.tokens import unescaped
 from gdb.records import dataclass
@@ -127,9 +127,9 @@ class _BulkReader:
             if self.pulse is not None and not len(self.rows) % _BETWEEN_PULSES:
                 self.pulse()
 
-    def _take(self, shape: _Shape, found: re.Match[str]) -> bool:
+    def _take(self, shape: _Shape, match: re.Match[str]) -> bool:
         """Keep a pattern; whether it means what its shape does."""
-        groups, nodes = found.groups(), self.nodes
+        groups, nodes = match.groups(), self.nodes
         names = tuple([groups[k] for k in shape.names])
         for k in shape.known:
             if names[k] not in nodes:
@@ -255,7 +255,7 @@ def _shape(text: str, slots: _Slots, number: int) -> _Shape | None:
 
 def _path(slots: _Slots, text: str) -> PathPattern | None:
     """The pattern with variables in the places of names and literals; None where it is another with these put back."""
-    from gdb.language.checks import check
+    from gdb.language.checks import check  # here: only long texts of literals come here
 
     written, made = _created(text), _created(slots.made)
     if written is None or made is None or check(written[0], ()):  # a warning shows what is written
@@ -270,12 +270,12 @@ def _path(slots: _Slots, text: str) -> PathPattern | None:
             return Name(slots.names[int(part.text[1:])], part.place)
         return None
 
-    return made[1] if filled(made[1], back) == written[1] else None
+    return made[1] if replace_parts(made[1], back) == written[1] else None
 
 
 def _created(text: str) -> tuple[Query, PathPattern] | None:
     """A query that creates one pattern, and the pattern."""
-    from gdb.language.parser import parse
+    from gdb.language.parser import parse  # here: only long texts of literals come here
 
     query = parse(f"CREATE {text}", tables=False)
     match query.parts:

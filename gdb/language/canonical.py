@@ -2,7 +2,7 @@
 
 It shows which query vertices are alike (`QueryVertex.predicate`), which conditions an automorphism keeps
 (`QueryGraph.symmetric_under`), and which columns an ORDER BY means. Parameters appear by value; the operands of =, <>,
-AND, OR and XOR in sorted order; comparisons turned so that constants stand to the right, and else > and >= become
+AND, OR and XOR in sorted order; comparisons turned so that constants are on the right, and else > and >= become
 < and <=. It says nothing of the rest of algebra: `a.x + 1`
 and `1 + a.x` are two texts.
 """
@@ -135,21 +135,22 @@ class _CanonicalWriter:
                 return f"{{{inner}}}"
             case Index(subject=subject, index=index):
                 return f"{self._operand(subject)}[{self.text(index)}]"
-            case _:  # the binder refuses what stands here
+            case _:  # the binder refuses what is here
+                # here: only comparisons of two elements need it
                 from gdb.language.expression_text import expression_text
 
                 return expression_text(expression)
 
     def _comparison(self, comparison: Comparison) -> str:
-        """Constants stand to the right; else < and <= keep their sides, and = sorts them."""
+        """Constants are on the right; else < and <= keep their sides, and = sorts them."""
         left, right = self._operand(comparison.left), self._operand(comparison.right)
         operator = comparison.operator
-        given = not elements(comparison.left), not elements(comparison.right)
-        if given[0] == given[1]:
+        constants = not elements(comparison.left), not elements(comparison.right)
+        if constants[0] == constants[1]:
             symmetric = operator in (Comparator.EQUAL, Comparator.UNEQUAL)
             turn = right < left if symmetric else operator.startswith(">")
         else:
-            turn = given[0]
+            turn = constants[0]
         if turn:
             left, right, operator = right, left, _TURNED.get(operator, operator)
         return f"{left} {operator} {right}"

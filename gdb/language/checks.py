@@ -28,9 +28,9 @@ from gdb.language import checks_patterns
 from gdb.language.checks_expressions import check_patterns, condition, known
 from gdb.language.checks_frame import Frame, QueryFacts
 from gdb.language.checks_projection import (
+    check_return,
     one_column,
     passed_on,
-    returned,
     same_columns,
 )
 from gdb.language.clauses import (
@@ -118,14 +118,14 @@ def _read(
     pulse: Callable[[], object] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
-    outside = Frame(told, {})
+    facts = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
+    outside = Frame(facts, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)
     except RecursionError:
         cure = "Leave out parentheses, or split it."
         raise LimitExceeded("the query is nested too deeply.", cure) from None
-    return tuple(told.warnings), tuple(found)
+    return tuple(facts.warnings), tuple(found)
 
 
 # ---- queries -------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _sides(
     start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
     """
     if len(set(query.all)) > 1:
-        message = "UNION and UNION ALL stand in one query."
+        message = "UNION and UNION ALL are mixed in one query."
         cure = "Put one of them into CALL { ... }."
         place = query.parts[1][0].place
         raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
@@ -167,16 +167,16 @@ def _clauses(
 ) -> dict[str, Known]:
     """Check one side; its columns."""
     for k, clause in enumerate(clauses):
-        if frame.told.pulse is not None:
-            frame.told.pulse()
+        if frame.facts.pulse is not None:
+            frame.facts.pulse()
         if record is not None:
             record.append(frame.visible())
         last = k == len(clauses) - 1
         if isinstance(clause, Return) and not last:
             raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
         if isinstance(clause, Return):
-            return returned(clause, frame)
-        if isinstance(clause, CallProcedure) and clause is frame.told.alone:
+            return check_return(clause, frame)
+        if isinstance(clause, CallProcedure) and clause is frame.facts.alone:
             return checks_procedures.procedure(clause, frame)
         frame = _clause(clause, frame)
     end = clauses[-1]
@@ -231,7 +231,7 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
         case Foreach():
             _foreach(clause, frame)
         case Return():
-            returned(clause, frame)
+            check_return(clause, frame)
     return frame
 
 
@@ -248,7 +248,7 @@ def _foreach(clause: Foreach, frame: Frame) -> None:
     inner = frame.inner({clause.variable.text: items})
     for part in clause.clauses:
         if not isinstance(part, WRITING):
-            raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
+            raise _misplaced(part, frame, "only clauses that write are allowed inside FOREACH.")
         inner = _clause(part, inner)
 
 
@@ -271,12 +271,12 @@ def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
     taken = frame.visible()
     if [name.text for name in imports] != ["*"]:
         taken = {name.text: frame.need(name.text, name.place) for name in imports}
-    given = Frame(frame.told, taken)
-    return _sides(query, frame, lambda _: given.inner())
+    imported = Frame(frame.facts, taken)
+    return _sides(query, frame, lambda _: imported.inner())
 
 
 def _importing(frame: Frame, clause: Clause) -> Frame:
-    return Frame(frame.told, frame.visible() if takes(clause) else {})
+    return Frame(frame.facts, frame.visible() if takes(clause) else {})
 
 
 def takes(clause: Clause) -> bool:

@@ -30,7 +30,7 @@ def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
 
 
-def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
+def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Known:
     """Check a call whose arguments were checked, and return what is known of its value.
 
     Raises
@@ -42,22 +42,21 @@ def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
     _check_star(expression, row, frame)
     if not expression.star:
         _check_number(expression, row, frame)
-    if row.takes and not given[0].may_be(row.takes):
+    if row.takes and not arguments[0].may_be(row.takes):
         raise frame.misfit(
             expression.arguments[0].place,
-            f"{row.name}() takes {' or '.join(row.takes)}, and this is {given[0]}.",
+            f"{row.name}() takes {' or '.join(row.takes)}, and this is {arguments[0]}.",
         )
     return row.signature.result
 
 
 def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
+    """The error for an aggregate in a wrong place. nested : inside another one."""
     if nested:
-        message = "an aggregate stands inside another."
+        message = "an aggregate is nested in another."
         cure = "Compute the inner one in a WITH before."
         return frame.problem(SyntaxProblem, expression.place, "NestedAggregation", message, cure)
-    message = (
-        "an aggregate stands only in the items of RETURN and WITH, and in the ORDER BY behind them."
-    )
+    message = "an aggregate is allowed only in the items of RETURN and WITH, and in their ORDER BY."
     cure = "Compute it in a WITH before."
     return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
 

@@ -23,16 +23,16 @@ from gdb.functions.static_kinds import (
     common,
     list_of,
 )
-from gdb.language import checks_patterns as patterns
+from gdb.language import checks_patterns
 from gdb.language.aggregation import is_aggregate
 from gdb.language.checks_calls import called, check_call, refuse_aggregate
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_operators import (
     arithmetic,
     boolean,
+    check_labelled,
+    check_listed,
     index,
-    labelled,
-    listed,
     negative,
     warn_of_null,
     with_keys,
@@ -77,11 +77,11 @@ from gdb.language.value_types import IsNormalized, IsTyped
 
 
 class Aggregates(Enum):
-    """Whether an aggregate may stand here."""
+    """Whether an aggregate is allowed here."""
 
     NOWHERE = auto()
     HERE = auto()
-    INSIDE = auto()  # an aggregate stands around
+    INSIDE = auto()  # inside an aggregate
 
 
 def known(
@@ -93,7 +93,7 @@ def known(
     ------
     NameProblem : a variable, parameter or function that is not there.
     TypeProblem : an operand or argument of a kind that cannot be meant.
-    SyntaxProblem : an aggregate or a pattern where none may stand.
+    SyntaxProblem : an aggregate or a pattern where none is allowed.
     """
     match expression:
         case Literal():
@@ -130,26 +130,26 @@ def known(
             return negative(known(operand, frame, aggregates), operand, frame)
         case In(item=item, list=of):
             known(item, frame, aggregates)
-            listed(known(of, frame, aggregates), of, frame)
+            check_listed(known(of, frame, aggregates), of, frame)
             return BOOLEAN
         case Index() | Slice():
             return _element(expression, frame, aggregates)
         case HasLabels(subject=subject):
-            labelled(known(subject, frame, aggregates), subject, frame)
+            check_labelled(known(subject, frame, aggregates), subject, frame)
             return BOOLEAN
         case HasNamed(subject=subject, names=names):
-            labelled(known(subject, frame, aggregates), subject, frame)
+            check_labelled(known(subject, frame, aggregates), subject, frame)
             check_names(names, frame, aggregates)
             return BOOLEAN
         case Case():
             return _case(expression, frame, aggregates)
         case PatternTest(pattern=pattern, place=place):
-            if not frame.told.text[place.start : place.end].lower().startswith("exists"):
+            if not frame.facts.text[place.start : place.end].lower().startswith("exists"):
                 raise _pattern_as_value(expression, frame)
             _test(pattern, frame)
             return BOOLEAN
         case Subquery():
-            return frame.told.subquery(expression, frame)
+            return frame.facts.subquery(expression, frame)
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
             return _with_variable(expression, frame, aggregates)
         case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
@@ -168,7 +168,7 @@ def known(
 def condition(
     expression: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
 ) -> Known:
-    """Check an expression that must be true or false; here a pattern may stand."""
+    """Check an expression that must be true or false; a pattern is allowed here."""
     match expression:
         case PatternTest(pattern=pattern):
             _test(pattern, frame)
@@ -184,13 +184,13 @@ def condition(
 
 def check_patterns(paths: Sequence[PathPattern], frame: Frame) -> None:
     """Check what is written inside the nodes and relationships of patterns whose names are bound."""
-    for part in patterns.parts(paths):
+    for part in checks_patterns.parts(paths):
         check_values(part, frame)
 
 
 def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     """Check the properties of a node or relationship, and its WHERE."""
-    for value in patterns.values(part):
+    for value in checks_patterns.values(part):
         known(value, frame)
     for names in part.named:
         check_names(names, frame)
@@ -231,31 +231,31 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
         SyntaxProblem,
         expression.place,
         "UnexpectedSyntax",
-        "a pattern stands here as a value.",
+        "a pattern is used here as a value.",
         "Write exists(...) or COUNT { ... }, or [(a)-->(b) | b] for what it finds.",
     )
 
 
 def _test(pattern: PathPattern, frame: Frame) -> None:
-    inner = patterns.test(pattern, frame)
-    patterns.refuse_parameters([pattern], frame)
+    inner = checks_patterns.test(pattern, frame)
+    checks_patterns.refuse_parameters([pattern], frame)
     check_patterns([pattern], inner)
 
 
 def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
     if not is_aggregate(expression):
         called(expression, frame)
-        given = [known(argument, frame, aggregates) for argument in expression.arguments]
-        return check_call(expression, given, frame)
+        arguments = [known(argument, frame, aggregates) for argument in expression.arguments]
+        return check_call(expression, arguments, frame)
     if aggregates is not Aggregates.HERE:
         raise refuse_aggregate(expression, frame, nested=aggregates is Aggregates.INSIDE)
-    given = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]
+    arguments = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]
     for argument in expression.arguments:
         _refuse_random(argument, frame)
-    result = check_call(expression, given, frame)
+    result = check_call(expression, arguments, frame)
     if expression.function.text.lower() == "collect":
-        return list_of(given[0])
-    return given[0] if expression.function.text.lower() in ("min", "max") else result
+        return list_of(arguments[0])
+    return arguments[0] if expression.function.text.lower() in ("min", "max") else result
 
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
@@ -303,7 +303,7 @@ def _with_variable(
     match expression:
         case PatternComprehension(pattern=pattern, where=where, result=result):
             inner = frame.inner()
-            patterns.bind([pattern], inner)
+            checks_patterns.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:
                 condition(where, inner, each)
@@ -327,5 +327,5 @@ def _with_variable(
 
 def _items(of: Expression, frame: Frame, aggregates: Aggregates) -> Known:
     several = known(of, frame, aggregates)
-    listed(several, of, frame)
+    check_listed(several, of, frame)
     return several.items

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
 from gdb.functions.static_kinds import Kind, Known
 from gdb.language.hidden_names import is_hidden
-from gdb.language.report import located, problem
+from gdb.language.report import located_message, problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Name, Parameter, Place
 from gdb.records import dataclass, field
@@ -47,24 +47,24 @@ class Frame:
     """The variables of one place. names : those that WITH may drop, in the order in which they came.
 
     around : the scope around a subquery or a comprehension: it stays visible whatever WITH does.
-    asked : where the caller needs it, gathers the names that were looked up here.
+    looked_up : where the caller needs it, gathers the names that were looked up here.
     dropped : names that a WITH before did not pass on.
     """
 
-    told: QueryFacts
+    facts: QueryFacts
     names: dict[str, Known]
     around: Frame | None = None
-    asked: set[str] | None = None
+    looked_up: set[str] | None = None
     dropped: frozenset[str] = frozenset()
 
     def inner(self, names: dict[str, Known] | None = None) -> Frame:
         """A frame inside this one, which sees it."""
-        return Frame(self.told, {} if names is None else names, self)
+        return Frame(self.facts, {} if names is None else names, self)
 
     def after(self, names: dict[str, Known]) -> Frame:
         """The frame behind a WITH that passes on these names."""
         gone = (self.dropped | self.names.keys()) - names.keys()
-        return Frame(self.told, names, self.around, dropped=frozenset(gone))
+        return Frame(self.facts, names, self.around, dropped=frozenset(gone))
 
     def chain(self) -> Iterator[Frame]:
         """This frame, and those around it from the inside to the outside."""
@@ -76,8 +76,8 @@ class Frame:
     def find(self, name: str) -> Known | None:
         """What is known of a variable; None where there is none."""
         for frame in self.chain():
-            if frame.asked is not None:
-                frame.asked.add(name)
+            if frame.looked_up is not None:
+                frame.looked_up.add(name)
             if name in frame.names:
                 return frame.names[name]
         return None
@@ -103,16 +103,16 @@ class Frame:
 
     def parameter(self, parameter: Parameter) -> None:
         """Refuse a parameter that has no value."""
-        given = self.told.parameters
-        if given is not None and parameter.name not in given:
-            cure = did_you_mean(parameter.name, given, "$")
+        parameters = self.facts.parameters
+        if parameters is not None and parameter.name not in parameters:
+            cure = did_you_mean(parameter.name, parameters, "$")
             cure = cure or f'Pass parameters={{"{parameter.name}": ...}}.'
             message = f"the parameter ${parameter.name} has no value."
             raise self.problem(NameProblem, parameter.place, "MissingParameter", message, cure)
 
     def warn(self, place: Place, message: str) -> None:
         """Warn of something that is allowed and surely not meant."""
-        self.told.warnings.append(located(self.told.text, place, message))
+        self.facts.warnings.append(located_message(self.facts.text, place, message))
 
     # ---- errors -----------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Frame:
         self, kind: type[Problem], place: Place, detail: str, message: str, cure: str = ""
     ) -> Problem:
         """An error with its place in the text. detail : the openCypher TCK's name of it."""
-        return problem(kind, self.told.text, place, message, cure, detail=detail)
+        return problem(kind, self.facts.text, place, message, cure, detail=detail)
 
     def undefined(self, name: str, place: Place) -> NameProblem:
         """The error of a variable that is not there."""
@@ -133,7 +133,7 @@ class Frame:
         if not cure and 0 < len(known) <= 8:
             cure = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}."
         message = f"there is no variable '{name}' here."
-        cure = cure or "Name it in a pattern, or pass it on with WITH; a string stands in quotes."
+        cure = cure or "Name it in a pattern, or pass it on with WITH; write a string in quotes."
         return self.problem(NameProblem, place, "UndefinedVariable", message, cure)
 
     def taken(self, name: Name, cure: str = "Give it a name of its own.") -> SyntaxProblem:
@@ -142,7 +142,7 @@ class Frame:
         return self.problem(SyntaxProblem, name.place, "VariableAlreadyBound", message, cure)
 
     def conflict(self, name: Name, wanted: str) -> SyntaxProblem:
-        """The error of a variable that stands where another kind of element must."""
+        """The error of a variable where another kind of element must be."""
         message = f"'{name.text}' is {self.shown(name.text)}, and here it would be {wanted}."
         cure = "Give it a name of its own."
         return self.problem(SyntaxProblem, name.place, "VariableTypeConflict", message, cure)

@@ -1,6 +1,6 @@
 """Grouping checks: the operands allowed beside an aggregate, and the names after a projection that groups its rows.
 
-The items without an aggregate are the keys of the groups. Beside an aggregate only keys may stand that are plain (no
+The items without an aggregate are the keys of the groups. Beside an aggregate only keys are allowed that are plain (no
 operator), what is made of a key, and constants; behind the projection (ORDER BY, WHERE) its columns and its items.
 """
 
@@ -58,10 +58,12 @@ class Projected:
 
     @property
     def grouped(self) -> bool:
+        """Whether several rows may become one: it aggregates, or is DISTINCT."""
         return self.aggregated or self.distinct
 
     @property
     def keys(self) -> frozenset[Expression]:
+        """The grouping keys: the items without an aggregate."""
         return frozenset(item for item in self.items if not has_aggregate(item))
 
 
@@ -103,27 +105,27 @@ def _beside(
         return
     if isinstance(expression, _WITH_PATTERN):
         names = local.union(key.name for key in plain if isinstance(key, Variable))
-        for name in sorted(_asked(expression, names, frame)):
+        for name in sorted(_outer_names(expression, names, frame)):
             raise _ambiguous(name, expression.place, frame)
         return
     for part in children(expression):
         _beside(part, plain, local | brings(expression), frame)
 
 
-def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
+def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
     """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
-    told = replace(frame.told, warnings=[])  # the first check has reported them
-    names, asked = dict.fromkeys(more, VALUE), set[str]()
-    seen = Frame(told, {**frame.names, **names}, frame.around, asked)
+    facts = replace(frame.facts, warnings=[])  # the first check has reported them
+    names, looked = dict.fromkeys(more, VALUE), set[str]()
+    seen = Frame(facts, {**frame.names, **names}, frame.around, looked)
     if isinstance(expression, PatternTest):
         condition(expression, seen)
     else:
         known(expression, seen)
-    return (asked & frame.names.keys()) - names.keys()
+    return (looked & frame.names.keys()) - names.keys()
 
 
 def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
-    message = f"'{name}' stands beside an aggregate, and is no column of its own."
+    message = f"'{name}' is used beside an aggregate, but is no grouping column."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
     return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
 
@@ -131,7 +133,7 @@ def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
 @dataclass(frozen=True, slots=True)
 class _Behind:
     projected: Projected
-    items: frozenset[Expression]  # those that may stand again
+    items: frozenset[Expression]  # those that may occur again
     frame: Frame
 
     def check(self, expression: Expression, local: frozenset[str]) -> None:
@@ -145,7 +147,9 @@ class _Behind:
                     raise self._undefined(part.name, part.place)
             raise refuse_aggregate(expression, self.frame, nested=False)
         elif isinstance(expression, _WITH_PATTERN):
-            for name in sorted(_asked(expression, local.union(self.projected.columns), self.frame)):
+            for name in sorted(
+                _outer_names(expression, local.union(self.projected.columns), self.frame)
+            ):
                 raise self._undefined(name, expression.place)
             return
         for part in children(expression):

@@ -55,15 +55,15 @@ def warn_of_null(expression: Comparison, frame: Frame) -> None:
         )
 
 
-def listed(known: Known, expression: Expression, frame: Frame) -> None:
+def check_listed(known: Known, expression: Expression, frame: Frame) -> None:
     """Refuse a right operand of IN that is surely no list."""
     if not known.may_be((Kind.LIST,)):
         raise frame.misfit(
-            expression.place, f"behind IN stands a list, and this is {known}.", "Write it in [ ]."
+            expression.place, f"IN takes a list, and this is {known}.", "Write it in [ ]."
         )
 
 
-def labelled(known: Known, subject: Expression, frame: Frame) -> None:
+def check_labelled(known: Known, subject: Expression, frame: Frame) -> None:
     """Refuse labels of what is surely no node and no relationship."""
     if not known.may_be(ELEMENTS):
         raise frame.misfit(subject.place, f"only nodes have labels, and this is {known}.")
@@ -87,7 +87,7 @@ def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) 
 def negative(known: Known, operand: Expression, frame: Frame) -> Known:
     """The type of -operand. Refuses what is surely no number and no duration."""
     if not known.may_be((*NUMBERS, Kind.DURATION)):
-        raise frame.misfit(operand.place, f"- stands before a number, and this is {known}.")
+        raise frame.misfit(operand.place, f"- takes a number, and this is {known}.")
     return known
 
 

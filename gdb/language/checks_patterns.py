@@ -44,7 +44,7 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
 
 
 def test(pattern: PathPattern, frame: Frame) -> Frame:
-    """Check a pattern that stands as a condition: it may name only what is there. The frame inside of it.
+    """Check a pattern as a condition: it may name only what is there. The frame inside of it.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
     """Refuse a parameter instead of a written map: what is matched would not be known before the query runs."""
     for part in parts(patterns):
         if isinstance(part.given, Parameter):
-            message = f"${part.given.name} stands where a map of properties must be written out."
+            message = f"${part.given.name} is used where a map of properties must be written out."
             cure = "Write {key: $value}, one parameter for each property."
             raise frame.problem(
                 SyntaxProblem, part.given.place, "InvalidParameterUse", message, cure
@@ -73,6 +73,7 @@ def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
 
 
 def parts(patterns: Sequence[PathPattern]) -> Iterator[NodePattern | RelationshipPattern]:
+    """All node and relationship patterns of some paths; of each path first the nodes."""
     for path in patterns:
         yield from path.nodes
         yield from path.relationships
@@ -104,7 +105,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
     _warn_type(relationship, frame)
     one = relationship.length is None
     if name.text in twice:
-        message = f"the relationship '{name.text}' stands in the pattern twice."
+        message = f"the relationship '{name.text}' occurs twice in the pattern."
         cure = "Give the second one a name of its own; relationships differ anyway."
         raise frame.problem(
             SyntaxProblem, name.place, "RelationshipUniquenessViolation", message, cure
@@ -145,7 +146,7 @@ def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
     name = relationship.variable
     if name is None or relationship.types or relationship.given or relationship.properties:
         return
-    text = frame.told.text
+    text = frame.facts.text
     written = text[name.place.start : name.place.end]
     if len(name.text) < 2 or written != name.text or not name.text.isupper():
         return

@@ -20,15 +20,15 @@ def procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
     NameProblem : there is no such procedure, parameter or output. SyntaxProblem : it takes another number of arguments,
         gives rows and has no YIELD, or a name is taken. TypeProblem : an argument is of a kind that it never takes.
     """
-    given = [known(argument, frame) for argument in clause.arguments or ()]
-    procedures = frame.told.procedures
+    arguments = [known(argument, frame) for argument in clause.arguments or ()]
+    procedures = frame.facts.procedures
     signature = None
     if procedures is not None:
         found = procedures.get(clause.name.text)
         if found is None:
             raise _unknown(clause, frame)
         signature = found.signature
-        _check_arguments(clause, signature, given, frame)
+        _check_arguments(clause, signature, arguments, frame)
     brought = _brought(clause, signature, frame)
     frame.names.update(brought)
     if clause.where is not None:
@@ -38,13 +38,13 @@ def procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
 
 def gives_rows(clause: CallProcedure, frame: Frame) -> bool:
     """Whether the procedure gives anything, as far as is known."""
-    found = (frame.told.procedures or {}).get(clause.name.text)
+    found = (frame.facts.procedures or {}).get(clause.name.text)
     return found is not None and bool(found.signature.outputs)
 
 
 def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
     name = clause.name.text
-    cure = did_you_mean(name, frame.told.procedures or ())
+    cure = did_you_mean(name, frame.facts.procedures or ())
     return frame.problem(
         NameProblem,
         clause.name.place,
@@ -55,11 +55,11 @@ def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
 
 
 def _check_arguments(
-    clause: CallProcedure, signature: ProcedureSignature, given: list[Known], frame: Frame
+    clause: CallProcedure, signature: ProcedureSignature, kinds: list[Known], frame: Frame
 ) -> None:
     fields = signature.arguments
     if clause.arguments is None:
-        if frame.told.alone is not clause:
+        if frame.facts.alone is not clause:
             raise frame.problem(
                 SyntaxProblem,
                 clause.place,
@@ -70,17 +70,17 @@ def _check_arguments(
         for field in fields:
             frame.parameter(Parameter(field.name, clause.place))
         return
-    if len(given) != len(fields):
+    if len(kinds) != len(fields):
         values = "value" if len(fields) == 1 else "values"
         raise frame.problem(
             SyntaxProblem,
             clause.place,
             "InvalidNumberOfArguments",
-            f"{signature.name}() takes {len(fields)} {values}, not {len(given)}.",
+            f"{signature.name}() takes {len(fields)} {values}, not {len(kinds)}.",
             f"It is {signature}.",
         )
     arguments: tuple[Expression, ...] = clause.arguments
-    for field, argument, value in zip(fields, arguments, given, strict=True):
+    for field, argument, value in zip(fields, arguments, kinds, strict=True):
         if field.type.kinds and not value.may_be(field.type.kinds):
             message = f"{signature.name}() takes {field}, and this is {value}."
             raise frame.misfit(argument.place, message)
@@ -92,7 +92,7 @@ def _brought(
     outputs = {} if signature is None else {f.name: f.type.known for f in signature.outputs}
     found: dict[str, Known] = {}
     if clause.yields is None:
-        if clause.everything or frame.told.alone is clause:
+        if clause.everything or frame.facts.alone is clause:
             found = outputs
         elif outputs:
             raise frame.problem(

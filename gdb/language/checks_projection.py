@@ -35,12 +35,12 @@ else:
 _OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
 
 
-def returned(clause: Return, frame: Frame) -> dict[str, Known]:
+def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
     """Check a RETURN; its columns.
 
     Raises
     ------
-    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
+    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none is allowed.
     NameProblem, TypeProblem : see `checks_expressions.known`.
     """
     if clause.everything and all(map(is_hidden, frame.names)):

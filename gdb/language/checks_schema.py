@@ -29,7 +29,7 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.scope import has_labels
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -105,7 +105,7 @@ def warnings_of(
     for side in query.parts:
         reader.side(side, {})
     found = sorted(reader.found, key=lambda one: one[0].start)
-    return tuple(dict.fromkeys(located(query.text, *one) for one in found))
+    return tuple(dict.fromkeys(located_message(query.text, *one) for one in found))
 
 
 class _SchemaReader:
@@ -115,7 +115,7 @@ class _SchemaReader:
         self.labels = set(snapshot.labels)
         self.types = {type_.name for type_ in snapshot.edge_types}
         self.made = _MadeNames()
-        self.told: set[tuple[str, str]] = set()  # labels, types and properties that were warned of
+        self.warned = set[tuple[str, str]]()  # labels, types and properties that were warned of
 
     def warn(self, place: Place, message: str) -> None:
         self.found.append((place, message))
@@ -363,7 +363,7 @@ class _SchemaReader:
     def _tested(self, place: Place, left: Expression, kind: Type | None, operator: str) -> None:
         if kind is None or kind.kind in (TypeName.STRING, TypeName.NULL):
             return
-        from gdb.language.unlike_types import written
+        from gdb.language.unlike_types import written  # here: only a warning needs it
 
         what = written(left, self.text)
         self.warn(
@@ -382,7 +382,7 @@ class _SchemaReader:
         others = [one for one in kinds if one is not None]
         if any(one.kind is TypeName.NULL or alike(kind.kind, one.kind, True) for one in others):
             return
-        from gdb.language.unlike_types import unlike
+        from gdb.language.unlike_types import unlike  # here: only a warning needs it
 
         first = Comparison(Comparator.EQUAL, item, items[0], place)
         self.warn(place, unlike(first, kind, others[0], self.text))
@@ -393,9 +393,9 @@ class _SchemaReader:
             case Literal(value=value):
                 return type_of(value)
             case Parameter(name=name) if name in self.parameters:
-                given = self.parameters[name]
-                known = given is None or isinstance(given, (bool, int, float, str))
-                return type_of(given) if known else None
+                argument = self.parameters[name]
+                known = argument is None or isinstance(argument, (bool, int, float, str))
+                return type_of(argument) if known else None
             case Negative(operand=Literal(value=value)):
                 return type_of(value)
             case Property(subject=Variable(name=name), key=key) if name in names:
@@ -417,8 +417,8 @@ class _SchemaReader:
         """The properties of each group of nodes, or each type of relationships, that a variable may be."""
         if known.node:
             return [self.snapshot.groups[k].keys for k in self._groups(known)]
-        asked = {name.text for name in known.types}
-        return [t.keys for t in self.snapshot.edge_types if not asked or t.name in asked]
+        types = {name.text for name in known.types}
+        return [t.keys for t in self.snapshot.edge_types if not types or t.name in types]
 
     def _kind_of_key(self, known: _Named, key: str) -> Type | None:
         if self.made.anything or key in self.made.keys:
@@ -438,12 +438,12 @@ class _SchemaReader:
         return Type(TypeName.STRING if kinds == {"string"} else TypeName.INTEGER)
 
     def _key(self, shown: str, known: _Named, key: Name) -> None:
-        if self.made.anything or key.text in self.made.keys or (shown, key.text) in self.told:
+        if self.made.anything or key.text in self.made.keys or (shown, key.text) in self.warned:
             return
         keys = self._keys(known)
         if not keys or any(key.text in part for part in keys):
             return
-        self.told.add((shown, key.text))
+        self.warned.add((shown, key.text))
         names = sorted({name for part in keys for name in part})
         hint = did_you_mean(key.text, names, ".")
         if not hint:
@@ -459,12 +459,12 @@ class _SchemaReader:
         self._unknown(names, self.types, self.made.types, "no relationship has the type")
 
     def _unknown(
-        self, names: Iterable[Name], known: set[str], made: set[str], message: str
+        self, names: Iterable[Name], known: set[str], creates: set[str], message: str
     ) -> None:
         for name in names:
-            if name.text in known or name.text in made or (message, name.text) in self.told:
+            if name.text in known or name.text in creates or (message, name.text) in self.warned:
                 continue
-            self.told.add((message, name.text))
+            self.warned.add((message, name.text))
             hint = did_you_mean(name.text, sorted(known), ":")
             self.warn(name.place, f"{message} :{name.text}. {hint}".rstrip())
 

@@ -36,8 +36,8 @@ def create(patterns: Iterable[PathPattern], frame: Frame) -> None:
     """
     for number, path in enumerate(patterns):
         _refuse_conditions(path, frame)
-        if number % 1024 == 1023 and frame.told.pulse is not None:
-            frame.told.pulse()
+        if number % 1024 == 1023 and frame.facts.pulse is not None:
+            frame.facts.pulse()
         for part in parts([path]):
             check_values(part, frame)
             _bring(part, path, frame)
@@ -76,7 +76,7 @@ def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
     before = frame.find(node.variable.text)
     if before is None:
         frame.names[node.variable.text] = NODE
-    elif alone or not _bare(node, frame.told.text):
+    elif alone or not _bare(node, frame.facts.text):
         cure = "Give it a name of its own, or change the node with SET."
         raise frame.taken(node.variable, cure)
     elif not before.may_be((Kind.NODE,)):
@@ -120,7 +120,7 @@ def _refuse_conditions(path: PathPattern, frame: Frame) -> None:
     for part in parts([path]):
         if part.where is not None:
             message = "what is written takes no WHERE in its pattern."
-            if "WHERE" not in frame.told.text[part.place.start : part.place.end].upper():
+            if "WHERE" not in frame.facts.text[part.place.start : part.place.end].upper():
                 message = "what is written has its labels by name, without ! % and $any."
             raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
 
@@ -154,9 +154,9 @@ def set_items(items: Iterable[SetItem], frame: Frame) -> None:
                 known(value, frame)
             case SetAll(variable=variable, value=value):
                 _element(variable, frame)
-                given = known(value, frame)
-                if not given.may_be((Kind.MAP, *ELEMENTS)):
-                    message = f"the properties are set to a map, and this is {given}."
+                kind = known(value, frame)
+                if not kind.may_be((Kind.MAP, *ELEMENTS)):
+                    message = f"the properties are set to a map, and this is {kind}."
                     raise frame.misfit(value.place, message, "Write {key: value}.")
             case SetLabels(variable=variable, named=named):
                 _labelled(variable, frame)
@@ -165,10 +165,12 @@ def set_items(items: Iterable[SetItem], frame: Frame) -> None:
 
 
 def set_(clause: Set, frame: Frame) -> None:
+    """Check a SET clause, as `set_items`."""
     set_items(clause.items, frame)
 
 
 def remove(clause: Remove, frame: Frame) -> None:
+    """Check REMOVE: labels of nodes, properties of nodes and relationships. Raises as `set_items`."""
     for item in clause.items:
         if isinstance(item, (HasLabels, HasNamed)):
             _labelled(item.subject, frame)
@@ -179,6 +181,12 @@ def remove(clause: Remove, frame: Frame) -> None:
 
 
 def delete(clause: Delete, frame: Frame) -> None:
+    """Check DELETE: its targets are nodes, relationships or paths.
+
+    Raises
+    ------
+    SyntaxProblem : a label or type; the cure names REMOVE.
+    TypeProblem : a value that is never an element."""
     for target in clause.targets:
         value = known(target, frame)
         if isinstance(target, HasLabels):

@@ -66,6 +66,7 @@ class ReturnItem:
 
     @property
     def name(self) -> str:
+        """The name of the column."""
         return self.alias.text if self.alias else self.text
 
 
@@ -120,8 +121,8 @@ class CallSubquery:
 
 @dataclass(frozen=True, slots=True)
 class CallProcedure:
-    """CALL name(arguments) YIELD item AS alias, ... WHERE where; arguments None where no parentheses stand; yields None
-    where no YIELD stands, or with `everything` the sign *."""
+    """CALL name(arguments) YIELD item AS alias, ... WHERE where; arguments None without parentheses; yields None
+    without YIELD, or with `everything` the sign *."""
 
     name: Name
     arguments: tuple[Expression, ...] | None
@@ -288,7 +289,7 @@ class Copy:
     """COPY what FROM source, source, ... OPTIONS options
 
     what : "nodes" of (:name), "relationships" of ()-[:name]->(), or the "graph" that the files themselves define.
-    name : label or type, None where the files name them. directed : of relationships, whether an arrow stands.
+    name : label or type, None where the files name them. directed : of relationships, whether there is an arrow.
     ends : labels of both ends of relationships, None where they are not named.
     """
 
@@ -338,7 +339,7 @@ class Query:
         return None
 
 
-def hoisted(match: Match) -> Match:
+def hoist_conditions(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
     if not any(

@@ -16,7 +16,7 @@ _MADE: dict[str, tuple[Type, tuple[TypeName, ...]]] = {
 """Name -> the value that it makes, and the kinds of its arguments."""
 
 
-def made(name: str, arguments: Sequence[Typed]) -> Typed | None:
+def temporal_of_column(name: str, arguments: Sequence[Typed]) -> Typed | None:
     """date(x), localdatetime(x) or duration(x) of a column; None for anything else."""
     known = _MADE.get(name)
     if known is None or len(arguments) != 1:

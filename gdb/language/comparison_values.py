@@ -242,7 +242,7 @@ def _is_small(values: npt.NDArray[np.generic]) -> bool:
 def _ids(scope: Scope, element: ElementReference) -> _Integers:
     if element.kind == "edge":
         return _Integers(np.arange(scope.snapshot.edge_count, dtype=np.int64), True, True)
-    from gdb.executor.relational.lookup import ids_by_vid
+    from gdb.executor.relational.lookup import ids_by_vid  # here: only comparisons of ids need it
 
     ids = ids_by_vid(scope.snapshot)
     return _Integers(ids, _is_small(ids), False)

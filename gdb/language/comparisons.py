@@ -1,7 +1,7 @@
 """Comparisons and IN with Cypher's three-valued logic, as SQL.
 
 Unlike types: = is false, <> true, and an order null (openCypher 9, "Comparability and equality"). DuckDB calls NaN
-equal to itself and larger than every number, Cypher neither: a guard stands wherever that would show.
+equal to itself and larger than every number, Cypher neither: there is a guard wherever that would show.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def within_values(
         return null() if missing else Typed(null_or_false(item.sql), BOOLEAN)
     type_ = type_of([*same, None] if missing else same)
     assert type_ is not None
-    given = parameter([*same, None] if missing else same, type_)
-    query = exp.Subquery(this=exp.Select(expressions=[call("unnest", given)]))
+    values_parameter = parameter([*same, None] if missing else same, type_)
+    query = exp.Subquery(this=exp.Select(expressions=[call("unnest", values_parameter)]))
     return Typed(exp.In(this=operand(item.sql), query=query), BOOLEAN)
 
 
@@ -187,14 +187,14 @@ def within(item: Typed, items: Typed) -> exp.Expr:
     return chosen(*branches, (fewer, exp.Null()), default=exp.false())
 
 
-def _listed(item: Typed, items: Typed, held: TypeName) -> exp.Expr:
+def _listed(item: Typed, items: Typed, kind: TypeName) -> exp.Expr:
     """Whether the list contains the item, of a kind like its own: a number as the list's kind of number, where there is
     one that equals it."""
-    if item.kind is TypeName.INTEGER and held is TypeName.FLOAT:
+    if item.kind is TypeName.INTEGER and kind is TypeName.FLOAT:
         near = cast(item.sql.copy(), "DOUBLE")
         same = compared(exp.EQ, cast(near, "HUGEINT"), cast(item.sql.copy(), "HUGEINT"))
         there = call("list_contains", items.sql.copy(), near.copy())
-    elif item.kind is TypeName.FLOAT and held is TypeName.INTEGER:
+    elif item.kind is TypeName.FLOAT and kind is TypeName.INTEGER:
         whole = cast(item.sql.copy(), "BIGINT", attempt=True)
         same = all_of(
             compared(exp.EQ, call("trunc", item.sql.copy()), item.sql),

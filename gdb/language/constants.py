@@ -24,7 +24,7 @@ from gdb.storage.columns.temporal import length_of
 if TYPE_CHECKING:
     from gdb.base.values import arithmetic, temporal_python
     from gdb.base.values.kinds import Value
-    from gdb.executor.relational.relational_tail import Value as Given
+    from gdb.executor.relational.relational_tail import Value as ParameterValue
 else:
     arithmetic = deferred("gdb.base.values.arithmetic")
     temporal_python = deferred("gdb.base.values.temporal_python")
@@ -34,7 +34,7 @@ class NotConstant(Exception):
     """An expression that depends on the row, on the time, or on chance, or that fails, which the row will report."""
 
 
-def constant(expression: Expression, scope: Scope) -> Given:
+def constant(expression: Expression, scope: Scope) -> ParameterValue:
     """The value, as a parameter would have it.
 
     Raises
@@ -42,7 +42,7 @@ def constant(expression: Expression, scope: Scope) -> Given:
     NotConstant : it is none. NameProblem, NotSupported : of a parameter.
     """
     try:
-        return cast("Given", temporal_python.to_python(_value(expression, scope)))
+        return cast("ParameterValue", temporal_python.to_python(_value(expression, scope)))
     except ValueProblem:
         raise NotConstant from None
 
@@ -68,7 +68,7 @@ def _value(expression: Expression, scope: Scope) -> Value:
             raise NotConstant
 
 
-def has_column(value: Given) -> bool:
+def has_column(value: ParameterValue) -> bool:
     """Whether a column of its type can hold a value."""
     if isinstance(value, timedelta):
         return abs(length_of(value)) < 1 << 63

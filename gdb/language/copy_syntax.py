@@ -56,8 +56,8 @@ class CopyStatement(WritingClauses):
         parts = (*pattern.nodes, *pattern.relationships)
         more = pattern.name is not None or pattern.selector is not None or len(parts) > 3
         for part in parts:
-            told = (part.variable, part.given, part.where)
-            bare = told == (None, None, None) and not part.properties
+            details = (part.variable, part.given, part.where)
+            bare = details == (None, None, None) and not part.properties
             if more or not bare or (isinstance(part, RelationshipPattern) and part.length):
                 message = "COPY takes a label or a type, and nothing else of a pattern."
                 raise self.cursor.error(part.place, message, _CURE)

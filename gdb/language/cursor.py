@@ -112,7 +112,7 @@ class TokenCursor:
     # ---- words and signs -------------------------------------------------------------------------
 
     def is_sign(self, *signs: str, ahead: int = 0) -> bool:
-        """Whether one of the signs stands here, or so many tokens ahead."""
+        """Whether one of the signs is here, or so many tokens ahead."""
         return self.peek(ahead).sign in signs
 
     def accept_sign(self, *signs: str) -> bool:

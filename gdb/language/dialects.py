@@ -90,7 +90,7 @@ OPERATORS: Mapping[str, str] = {
     "=>": "Write >= instead.",
     "=<": "Write <= instead.",
 }
-"""Of what stands between operands: what to write instead."""
+"""Of signs between operands: what to write instead."""
 
 _SPATIAL = "gdb has no spatial values: keep coordinates as numbers, and compute with sqrt() and ^."
 _VECTORS = "gdb has no vectors: keep a list of numbers, and compute with reduce()."

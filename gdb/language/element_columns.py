@@ -109,10 +109,12 @@ class EmbeddingColumns:
         return column_of(self.refs[place].name)
 
     def element(self, element: ElementReference) -> Typed:
+        """The element's column of the embeddings table: its vid or edge id."""
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         return Typed(self._column(element, "element"), type_)
 
     def property(self, element: ElementReference, key: Name) -> Typed:
+        """A column of the property, gathered by vid or edge id; null where nothing in the schema has it."""
         type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
@@ -120,25 +122,29 @@ class EmbeddingColumns:
         return Typed(column, type_)
 
     def identity(self, element: ElementReference, place: Place) -> Typed:
+        """A column of the ids: a vertex's user id, or an edge id. `place` is underlined where ids of two kinds meet."""
         type_ = self.scope.id_type(element, place)
         kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: ElementReference) -> Typed:
+        """A column of lists of labels."""
         return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
 
     def type(self, element: ElementReference) -> Typed:
+        """A column of type names."""
         return Typed(self._column(element, "type"), STRING)
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        """AND over the terms, OR over the labels of a term, of tests on the element's labels or type."""
         terms = [[self._has(element, name.text) for name in term] for term in labels]
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 
     def _has(self, element: ElementReference, label: str) -> exp.Expr:
-        asked = self.parameters.add(label, STRING)
+        parameter = self.parameters.add(label, STRING)
         if element.kind == "vertex":
-            return call("list_contains", self.labels(element).sql, asked)
-        return exp.EQ(this=self.type(element).sql, expression=asked)
+            return call("list_contains", self.labels(element).sql, parameter)
+        return exp.EQ(this=self.type(element).sql, expression=parameter)
 
 
 class ElementColumns:
@@ -159,9 +165,11 @@ class ElementColumns:
         self._columns: dict[str, str] = {}  # the inverse
 
     def element(self, element: ElementReference) -> Typed:
+        """Always raises InternalError: conditions on the element itself are not evaluated here."""
         raise InternalError("a condition on one element uses the element itself.")
 
     def property(self, element: ElementReference, key: Name) -> Typed:
+        """The property's column, added to `keys` on first use; null where nothing in the schema has it."""
         type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
@@ -171,13 +179,17 @@ class ElementColumns:
         return Typed(cast(column, sql_type(type_)) if self.casts else column, type_)
 
     def identity(self, element: ElementReference, place: Place) -> Typed:
+        """Always raises InternalError: conditions on ids are look-ups."""
         raise InternalError("a condition on one element uses its id.")
 
     def labels(self, element: ElementReference) -> Typed:
+        """Always raises InternalError: labels are the same for all rows here."""
         raise InternalError("a condition on one element uses its labels.")
 
     def type(self, element: ElementReference) -> Typed:
+        """The edge's one type, as a parameter."""
         return Typed(self.parameters.add(self.names[0], STRING), STRING)
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        """A constant: all rows here have the same labels or type."""
         return Typed(exp.true() if has_labels(self.names, labels) else exp.false(), BOOLEAN)

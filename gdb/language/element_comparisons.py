@@ -2,7 +2,7 @@
 `f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`.
 
 Each is brought into the form `least <= right - left <= most`, or its opposite, over whole numbers by vid or edge id
-(`comparison_values.py`), and bounds, in which alone parameters stand. What calculates with floats, with more than one
+(`comparison_values.py`), and bounds, the only place of parameters. What calculates with floats, with more than one
 property of an element, or might overflow stays in the tail.
 """
 
@@ -41,7 +41,7 @@ from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
-    from gdb.executor.relational.relational_tail import Value as Given
+    from gdb.executor.relational.relational_tail import Value as ParameterValue
 
 _ANY = 1 << 62  # no difference of two values is more, and none less than its negative
 _OPPOSITE = {
@@ -79,14 +79,14 @@ class Compared:
     compare: Compare
     kind: TypeName
 
-    def bounds(self, parameters: Mapping[str, Given]) -> tuple[int, int] | None:
+    def bounds(self, parameters: Mapping[str, ParameterValue]) -> tuple[int, int] | None:
         """Least and most with other values of the parameters, of the same kinds; None where that cannot be compared
         so."""
         form = _form(self.condition, parameters)
         return None if form is None else form.bounds(self.kind)
 
 
-def compared(
+def split_comparisons(
     scope: Scope, conditions: Iterable[Expression]
 ) -> tuple[tuple[Compared, ...], list[Expression]]:
     """The comparisons among some conditions, and the other conditions. Reads both columns of each."""
@@ -131,7 +131,7 @@ def _compared(scope: Scope, condition: Expression) -> Compared | None:
 
 
 def _kind(scope: Scope, side: Side) -> TypeName:
-    """The kind of what stands on one side."""
+    """The kind of one side."""
     if side.key is None:
         return scope.id_type(side.element, side.element.place).kind
     return scope.property_type(side.element, side.key).kind
@@ -247,7 +247,7 @@ def _is_later(side: _Linear) -> bool:
     return len(side.plus) == 1 and not side.minus and not side.turned
 
 
-def _form(condition: Expression, parameters: Mapping[str, Given]) -> _Form | None:
+def _form(condition: Expression, parameters: Mapping[str, ParameterValue]) -> _Form | None:
     negated = isinstance(condition, Not)
     comparison = condition.operand if isinstance(condition, Not) else condition
     if not isinstance(comparison, Comparison):
@@ -266,7 +266,7 @@ def _form(condition: Expression, parameters: Mapping[str, Given]) -> _Form | Non
     return _Form(operator, first, second, left, right, negated)
 
 
-def _linear(expression: Expression, parameters: Mapping[str, Given]) -> _Linear | None:
+def _linear(expression: Expression, parameters: Mapping[str, ParameterValue]) -> _Linear | None:
     """A sum of sides and constants; None for anything else."""
     constant = _constant(expression, parameters)
     if isinstance(constant, (int, float, Duration)) and not isinstance(constant, bool):
@@ -318,7 +318,7 @@ def _bounds(operator: Comparator, than: Fraction | int | float) -> tuple[int, in
 # ---- constants -----------------------------------------------------------------------------------
 
 
-def _constant(expression: Expression, parameters: Mapping[str, Given]) -> Value:
+def _constant(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
     """The value of an expression that mentions no element; None where it is null, fails, or is none of those that are
     known here: what it is then is left to the tail."""
     try:
@@ -327,7 +327,7 @@ def _constant(expression: Expression, parameters: Mapping[str, Given]) -> Value:
         return None
 
 
-def _calculated(expression: Expression, parameters: Mapping[str, Given]) -> Value:
+def _calculated(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
     match expression:
         case Literal(value=value):
             return value
@@ -345,7 +345,7 @@ def _calculated(expression: Expression, parameters: Mapping[str, Given]) -> Valu
         case MapLiteral(entries=entries):
             return {key.text: _calculated(part, parameters) for key, part in entries}
         case Call(function=name, arguments=(argument,)) if name.text.lower() == "duration":
-            given = _calculated(argument, parameters)
-            return None if given is None else make_duration(given)
+            argument_value = _calculated(argument, parameters)
+            return None if argument_value is None else make_duration(argument_value)
         case _:
             return None

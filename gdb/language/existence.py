@@ -84,7 +84,7 @@ class EdgeTest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _EdgePattern:
     """A condition about one relationship as it was written; local : names that nothing has are its own (EXISTS)."""
 
     left: NodePattern
@@ -97,10 +97,10 @@ class _Asked:
 
 def is_edge_test(condition: Expression) -> bool:
     """Whether a condition tests one relationship, and nothing but its types."""
-    return _asked(condition) is not None
+    return _edge_pattern(condition) is not None
 
 
-def _asked(condition: Expression) -> _Asked | None:
+def _edge_pattern(condition: Expression) -> _EdgePattern | None:
     negated = False
     while isinstance(condition, Not):
         negated, condition = not negated, condition.operand
@@ -115,7 +115,7 @@ def _asked(condition: Expression) -> _Asked | None:
     for part in (left, right, one):
         if part.properties or part.given is not None or part.where is not None:
             return None
-    return _Asked(left, one, right, negated, local, condition.place)
+    return _EdgePattern(left, one, right, negated, local, condition.place)
 
 
 def _path(condition: Expression) -> PathPattern | None:
@@ -139,33 +139,33 @@ def edge_test(scope: Scope, condition: Expression, default: MatchMode) -> EdgeTe
     ------
     NotSupported : it tests more than that. NameProblem : nothing has a name in it.
     """
-    asked = _asked(condition)
-    if asked is None:
+    pattern = _edge_pattern(condition)
+    if pattern is None:
         return None
-    variable = asked.relationship.variable
+    variable = pattern.relationship.variable
     known = variable is not None and variable.text in scope.names
-    start, end = (_vertex(scope, node, asked) for node in (asked.left, asked.right))
-    direction, other = asked.relationship.direction, asked.right
+    start, end = (_vertex(scope, node, pattern) for node in (pattern.left, pattern.right))
+    direction, other = pattern.relationship.direction, pattern.right
     if start is None:
-        start, end, other, direction = end, None, asked.left, direction.flipped
-    bound = [node for node in (asked.left, asked.right) if node is not other or end is not None]
+        start, end, other, direction = end, None, pattern.left, direction.flipped
+    bound = [node for node in (pattern.left, pattern.right) if node is not other or end is not None]
     more = any(node.labels for node in bound)
     if start is None or known or more or default.nodes_differ:
         raise problem(
             NotSupported,
             scope.text,
-            asked.place,
+            pattern.place,
             "a pattern inside an expression is not supported yet.",
             "Write it in MATCH, separated by a comma.",
         )
     labels = () if end is not None else other.labels
-    return EdgeTest(start, end, labels, asked.relationship.types, direction, asked.negated)
+    return EdgeTest(start, end, labels, pattern.relationship.types, direction, pattern.negated)
 
 
-def _vertex(scope: Scope, node: NodePattern, asked: _Asked) -> int | None:
+def _vertex(scope: Scope, node: NodePattern, pattern: _EdgePattern) -> int | None:
     """The query vertex that a node is; None where it may be any."""
     name = node.variable
-    if name is None or (asked.local and name.text not in scope.names):
+    if name is None or (pattern.local and name.text not in scope.names):
         return None
     found = scope.lookup(Variable(name.text, name.place))
     return found.index if isinstance(found, ElementReference) and found.kind == "vertex" else None
@@ -175,10 +175,10 @@ def with_edge(snapshot: Snapshot, test: EdgeTest) -> npt.NDArray[np.int64]:
     """The vids for which a test of one vertex is true, i64[k] ascending. Reads the partition's rows, and where it tests
     labels its neighbours."""
     known = {type_.name for type_ in snapshot.edge_types}
-    asked = {name.text for name in test.types}
-    types = tuple(sorted(known & asked))
+    types_of_test = {name.text for name in test.types}
+    types = tuple(sorted(known & types_of_test))
     found = np.zeros(0, np.int64)
-    if types or not asked:
+    if types or not types_of_test:
         adjacency = snapshot.adjacency(() if len(types) == len(known) else types, test.direction)
         found = adjacency.vids().astype(np.int64)
         if test.labels and len(found):

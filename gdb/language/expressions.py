@@ -2,7 +2,7 @@
 string and list tests, + -, * / %, ^, unary minus, property and label).
 
 sqlglot's own expression parser is not used: it reads `a + b ^ 2` as `(a + b) ^ 2`, takes a chain `a < b < c` for
-`(a < b) < c`, and forgets where an operator stood.
+`(a < b) < c`, and forgets the place of an operator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import dialects
 from gdb.language.atoms import AtomReader
 from gdb.language.labels import label_expression
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
@@ -117,7 +117,7 @@ class ExpressionReader(AtomReader):
     def _too_deep(self) -> LimitExceeded:
         message = f"an expression is nested more than {self.deepest} deep."
         return LimitExceeded(
-            located(self.cursor.text, self.cursor.here, message),
+            located_message(self.cursor.text, self.cursor.here, message),
             limits.cure("Leave out parentheses, split the condition with AND", "MAX_DEPTH"),
         )
 
@@ -183,10 +183,10 @@ class ExpressionReader(AtomReader):
             if cursor.peek().word in dialects.OPERATORS:
                 raise self._no_operator(cursor.peek().word, cursor.here)
             place = cursor.last.to(cursor.here)
-            raise cursor.error(place, "NOT stands before the whole test.", "Write NOT a IN b.")
+            raise cursor.error(place, "NOT goes before the whole test.", "Write NOT a IN b.")
         if cursor.accept_word("IN"):
             if cursor.is_sign("(") and cursor.at in cursor.brackets.with_comma:
-                message = "the list behind IN stands in parentheses."
+                message = "the list after IN is in parentheses."
                 raise cursor.error(cursor.here, message, "Write it in brackets: IN [1, 2].")
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))
@@ -227,6 +227,7 @@ class ExpressionReader(AtomReader):
         return IsTyped(left, type_, negated, self.cursor.since(start))
 
     def test_of(self, left: Expression) -> Expression | None:
+        """The comparison or test that follows an operand `left`, as in `CASE x WHEN > 3`; None where none follows."""
         start = self.cursor.at
         match self._infix_level():
             case Level.COMPARISON:
@@ -267,7 +268,7 @@ class ExpressionReader(AtomReader):
         return self._postfix(self.atom(), start)
 
     def operand(self) -> Expression:
-        """What stands between operators, with .key, [index] and :Label behind it."""
+        """An operand between operators, with .key, [index] and :Label behind it."""
         start = self.cursor.at
         return self._postfix(self.atom(), start)
 

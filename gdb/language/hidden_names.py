@@ -7,4 +7,5 @@ HIDDEN = " "
 
 
 def is_hidden(name: str) -> bool:
+    """Whether a name was made by gdb."""
     return name.startswith(HIDDEN)

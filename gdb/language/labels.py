@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.syntax import (
     Call,
     Comparator,
@@ -112,7 +112,7 @@ def label_expression(
     if len(clauses) > _MOST:
         message = f"the expression of labels has more than {_MOST} alternatives."
         raise LimitExceeded(
-            located(cursor.text, place, message), "Write it as conditions in WHERE."
+            located_message(cursor.text, place, message), "Write it as conditions in WHERE."
         )
     plain: list[tuple[Name, ...]] = []
     others: list[tuple[Signed, ...]] = []

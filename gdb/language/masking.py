@@ -65,7 +65,9 @@ Constant: TypeAlias = tuple[Fixed | None, TypeName]
 """None is null."""
 
 
-def masked(scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...]) -> Test | None:
+def mask_test(
+    scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...]
+) -> Test | None:
     """All conditions as one test; None where one of them takes DuckDB.
 
     names : the labels of the vertex (all that the conditions test are in or out alike), or the edge's one type.
@@ -78,7 +80,7 @@ def masked(scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...
 
 
 def _all_of(
-    made: type[Both] | type[Either],
+    junction: type[Both] | type[Either],
     operands: Iterable[Expression],
     scope: Scope,
     names: tuple[str, ...],
@@ -89,7 +91,7 @@ def _all_of(
         if test is None:
             return None
         tests.append(test)
-    return tests[0] if len(tests) == 1 else made(tuple(tests))
+    return tests[0] if len(tests) == 1 else junction(tuple(tests))
 
 
 def _test(expression: Expression, scope: Scope, names: tuple[str, ...]) -> Test | None:
@@ -195,7 +197,7 @@ def _compared(
         return masks.Known(None)
     symbol = _OPERATORS[operator]
     if isinstance(one, Fixed):
-        one, another, symbol = another, one, masks.turned(symbol)
+        one, another, symbol = another, one, masks.swapped(symbol)
     if isinstance(one, Fixed):
         return None  # two constants
     equality = operator in (Comparator.EQUAL, Comparator.UNEQUAL)

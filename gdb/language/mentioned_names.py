@@ -94,6 +94,7 @@ def _of_query(query: Query) -> Iterator[str]:
 
 
 def of_clause(clause: Clause) -> Iterator[str]:
+    """The names that a clause mentions, in its patterns, expressions and subqueries; a name may come more than once."""
     for pattern in _patterns(clause):
         yield from _of_pattern(pattern)
     for expression in expressions(clause):

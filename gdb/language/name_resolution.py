@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from gdb import limits
 from gdb.errors import LimitExceeded
 from gdb.language.rebuild import rebuilt
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -90,13 +90,13 @@ def measure(expression: Expression, text: str) -> None:
         if depth > 2 * deepest:
             message = "an expression has too many operators one after the other."
             raise LimitExceeded(
-                located(text, part.place, message),
+                located_message(text, part.place, message),
                 limits.cure("Split it", "MAX_DEPTH"),
             )
         if size > largest:
             message = f"an expression has more than {largest} parts."
             raise LimitExceeded(
-                located(text, expression.place, message),
+                located_message(text, expression.place, message),
                 limits.cure("Pass long lists as a $parameter", "MAX_EXPRESSION_SIZE"),
             )
         inner = children(part)

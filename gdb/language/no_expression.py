@@ -21,7 +21,7 @@ def no_expression(cursor: TokenCursor) -> SyntaxProblem:
         return cursor.error(place, message, dialects.OPERATORS[operator])
     cure = ""
     if token.sign == "*":
-        cure = "* stands alone, or in count(*)."
+        cure = "* is written alone, or in count(*)."
     elif token.sign in _PARAMETERS:
         cure = "A parameter is written $name."
     elif before == ",":

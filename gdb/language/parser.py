@@ -81,7 +81,7 @@ def parse(text: str, pulse: Callable[[], object] | None = None, *, tables: bool 
 
 def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
     """What a long text begins with, where that is a graph of literals."""
-    from gdb.language.bulk import bulk
+    from gdb.language.bulk import bulk  # here: only long texts of literals need it
 
     check_length(text)
     return bulk(text, pulse)
@@ -116,7 +116,7 @@ class _Parser(CopyStatement):
         if (explain and profile) or (profile and cursor.is_word("EXPLAIN")):
             raise cursor.error(
                 cursor.here,
-                "EXPLAIN and PROFILE stand together.",
+                "EXPLAIN and PROFILE are combined.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
         if cursor.peek().kind is TokenKind.END and self.begun is None:
@@ -138,7 +138,9 @@ class _Parser(CopyStatement):
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
             if copying is not None:
                 words = ["OPTIONS", *OPERATOR_WORDS]
-                raise cursor.unexpected("a comma, OPTIONS or the end", words, "COPY stands alone.")
+                raise cursor.unexpected(
+                    "a comma, OPTIONS or the end", words, "COPY is a query of its own."
+                )
             raise self._unexpected(parts[-1])
         return Query(cursor.text, parts, all_, explain, profile, copying)
 
@@ -185,7 +187,7 @@ class _Parser(CopyStatement):
                 cursor.accept_word("DISTINCT")
             if all_[-1] != all_[0]:
                 raise cursor.error(
-                    union, "UNION and UNION ALL stand in one query.", "Use one of them."
+                    union, "UNION and UNION ALL are mixed in one query.", "Use one of them."
                 )
             parts.append(self._clauses(must_return))
         if len(parts) > 1 and len(self.nexts) > before:
@@ -327,12 +329,12 @@ class _Parser(CopyStatement):
                 )
             cure = "Columns are separated by commas; AS names one."
             if cursor.tokens[cursor.at - 1].word == "DISTINCT":
-                cure = "DISTINCT stands once, behind RETURN: it is of whole rows."
+                cure = "DISTINCT is written once, after RETURN: it applies to whole rows."
                 return cursor.unexpected("the end of the query", cure=cure)
             return cursor.unexpected("the end of the query", _words_after(last), cure)
         cure = _ENDS_WITH_RETURN if token.kind is TokenKind.END else ""
         if token.word in ("ORDER", "LIMIT", "SKIP", "OFFSET"):
-            cure = f"{token.word} stands behind RETURN or WITH and their columns."
+            cure = f"{token.word} goes after RETURN or WITH and their columns."
         if token.sign == ";":
             cure = "A semicolon ends the query: leave it out here."
         if isinstance(last, Match) and cursor.tokens[cursor.at - 1].is_sign(")"):

@@ -46,7 +46,7 @@ class RelationshipPattern:
     """-[variable:TYPE*1..3 {key: value} WHERE where]->; `direction` as seen from the node to the left. No length is one
     relationship; with a length the variable is a list.
 
-    named : of one that is created, the type of `:$(expression)`. repeated : a pattern in parentheses that stands here
+    named : of one that is created, the type of `:$(expression)`. repeated : a pattern in parentheses that is repeated
         `length` times, ((x)-->(y) WHERE where){1,3}; nothing else is said then.
     """
 

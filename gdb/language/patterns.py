@@ -67,7 +67,7 @@ _ANY_LABELS = LabelExpression((), (), Place(0, 0))
 @quick
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """What stands between [ and ]."""
+    """The part between [ and ]."""
 
     variable: Name | None = None
     types: tuple[Name, ...] = ()
@@ -328,7 +328,7 @@ class PatternReader(ExpressionReader):
         if token.kind in _NAMES:
             return "A label is written with a colon, as in (a:Person)."
         if token.is_sign("|"):
-            return "Alternatives stand after one colon, as in (a:Person|City)."
+            return "Alternatives follow one colon, as in (a:Person|City)."
         return "A node is written (name:Label {key: value})."
 
     def _variable(self, what: str, *ends: str) -> Name | None:
@@ -349,13 +349,13 @@ class PatternReader(ExpressionReader):
         """{key: value} or $parameter, and WHERE."""
         cursor = self.cursor
         properties: tuple[tuple[Name, Expression], ...] = ()
-        given: Expression | None = None
+        property_map: Expression | None = None
         if cursor.is_sign("{"):
             properties = self.map_entries()
         elif cursor.is_sign("$"):
-            given = self.atom()
+            property_map = self.atom()
         where = self.read() if cursor.accept_word("WHERE") else None
-        return _Filling(properties, given, where)
+        return _Filling(properties, property_map, where)
 
     # ---- relationships ---------------------------------------------------------------------------
 

@@ -82,6 +82,7 @@ def _copy(copy: Copy | CopyTo) -> str:
 
 
 def clause_text(clause: Clause) -> str:
+    """The canonical text of one clause, on one line."""
     match clause:
         case Match(mode=mode, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"
@@ -99,8 +100,8 @@ def clause_text(clause: Clause) -> str:
         case Return():
             return f"RETURN {_projection(clause)}"
         case CallSubquery(query=query, imports=imports, optional=optional):
-            given = "" if imports is None else f"({_imports(imports)}) "
-            return f"{'OPTIONAL ' * optional}CALL {given}{{ {printed(query)} }}"
+            imported = "" if imports is None else f"({_imports(imports)}) "
+            return f"{'OPTIONAL ' * optional}CALL {imported}{{ {printed(query)} }}"
         case CallProcedure():
             return _procedure(clause)
         case LoadCsv(headers=headers, source=source, variable=variable, terminator=terminator):
@@ -140,6 +141,7 @@ def _returned(item: ReturnItem) -> str:
 
 
 def sort_text(item: SortItem) -> str:
+    """The canonical text of one item of ORDER BY."""
     text = expression_text(item.expression) + " DESC" * item.descending
     if item.nulls_first is not None:
         text += " NULLS FIRST" if item.nulls_first else " NULLS LAST"

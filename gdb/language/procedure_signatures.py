@@ -3,8 +3,8 @@
     my.cities(name :: STRING?, id :: INTEGER) :: (city :: STRING, code :: INTEGER?)
 
 Types are those of openCypher: ANY, STRING, INTEGER, FLOAT (takes an integer and makes a float of it), NUMBER, BOOLEAN,
-MAP, LIST, LIST OF type, NODE, RELATIONSHIP, PATH, DATE, TIME, LOCALTIME, DATETIME, LOCALDATETIME, DURATION. Behind one
-that may be null stands a question mark. `:: ()` and `:: VOID` give nothing.
+MAP, LIST, LIST OF type, NODE, RELATIONSHIP, PATH, DATE, TIME, LOCALTIME, DATETIME, LOCALDATETIME, DURATION. One that
+may be null ends with a question mark. `:: ()` and `:: VOID` give nothing.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class FieldType:
             return False
         return self.item is None or (isinstance(value, list) and all(map(self.item.fits, value)))
 
-    def made(self, value: Value) -> Value:
+    def coerced(self, value: Value) -> Value:
         """A value that fits, as one of it: FLOAT makes floats of integers."""
         if self.name == "FLOAT" and isinstance(value, int):
             return float(value)
         if self.item is not None and isinstance(value, list):
-            return [self.item.made(item) for item in value]
+            return [self.item.coerced(item) for item in value]
         return value
 
 
@@ -194,7 +194,7 @@ class _ProcedureReader:
         for some in (arguments, outputs):
             names = [field.name for field in some]
             if len(set(names)) < len(names):
-                raise self.wrong("a name stands twice")
+                raise self.wrong("a name occurs twice")
         return ProcedureSignature(name, arguments, outputs)
 
     def fields(self) -> tuple[Field, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base.sql import exp
+from gdb.base.sql import exp, joined
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.existence import EdgeTest, with_edge
@@ -63,6 +63,7 @@ class ElementConditions:
     among: tuple[tuple[int, ...], tuple[str, ...]] | None = None
 
     def all(self) -> list[Expression]:
+        """The conditions on its id, then those on its properties."""
         return [condition for condition, _ in self.on_id] + self.on_properties
 
     def names(self) -> frozenset[str]:
@@ -146,8 +147,8 @@ def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
             constant = isinstance(left, (Literal, Parameter))
-            subject, given = (right, left) if constant else (left, right)
-            values = (given,)
+            subject, constant_side = (right, left) if constant else (left, right)
+            values = (constant_side,)
         case In(item=subject, list=ListLiteral(items=values)):
             pass
         case In(item=subject, list=Parameter(name=name, place=place) as whole):
@@ -288,7 +289,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
         tested_vertices,
     )
     from gdb.language.equalities import looked_up
-    from gdb.language.masking import masked
+    from gdb.language.masking import mask_test
 
     named = looked_up(scope, groups, conditions)
     if named is not None:
@@ -303,7 +304,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     found = [np.zeros(0, np.int64)]
     for alike in classes.values() or [[]]:
         names = scope.snapshot.groups[alike[0]].labels if alike else ()
-        test = masked(scope, conditions, names)
+        test = mask_test(scope, conditions, names)
         if test is not None:
             found.append(tested_vertices(scope.snapshot, alike, test).astype(np.int64))
             continue
@@ -317,14 +318,15 @@ def _edges_with_properties(
     scope: Scope, element: ElementReference, conditions: Sequence[Expression]
 ) -> I64:
     """One evaluation for all types; one for each type where the conditions test the type."""
+    # here: only conditions on properties need it
     from gdb.executor.conditions.predicates import matching_edges, tested_edges
-    from gdb.language.masking import masked
+    from gdb.language.masking import mask_test
 
     types = scope.types(element.index)
     asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]
     for alike in [(name,) for name in types] if asks else [types]:
-        test = masked(scope, conditions, alike)
+        test = mask_test(scope, conditions, alike)
         if test is not None:
             if alike:  # () would mean all types
                 found.append(tested_edges(scope.snapshot, alike, test))
@@ -339,7 +341,6 @@ def _condition(
     scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
 ) -> tuple[ElementColumns, dict[str, Value], str]:
     """The conditions as one SELECT over the columns of one element, with its parameters."""
-    from gdb.base.sql import joined
     from gdb.executor.conditions.predicates import asking
     from gdb.language.element_columns import ElementColumns, Parameters
     from gdb.language.translator import Translator

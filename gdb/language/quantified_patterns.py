@@ -15,7 +15,7 @@ from gdb import limits
 from gdb.errors import LimitExceeded
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.rebuild import rebuilt
-from gdb.language.report import located
+from gdb.language.report import located_message
 from gdb.language.syntax import (
     Comparator,
     Comparison,
@@ -65,7 +65,7 @@ def group_names(one: RelationshipPattern) -> Iterator[tuple[Name, bool]]:
             yield relationship.variable, False
 
 
-def unrolled(text: str, patterns: Sequence[PathPattern]) -> list[Unrolled]:
+def unroll_patterns(text: str, patterns: Sequence[PathPattern]) -> list[Unrolled]:
     """The patterns for each choice of the numbers of repetitions.
 
     Raises
@@ -91,7 +91,7 @@ def unrolled(text: str, patterns: Sequence[PathPattern]) -> list[Unrolled]:
         what = what if longest > most else f"{choices} numbers of repetitions, more than {_MOST}"
         message = f"the repeated patterns of this MATCH have up to {what}."
         cure = limits.cure("Repeat them less often", "MAX_PATTERN_EDGES")
-        raise LimitExceeded(located(text, several[0].place, message), cure)
+        raise LimitExceeded(located_message(text, several[0].place, message), cure)
     found = [_Unrolling(patterns, choice).found for choice in product(*spans)]
     for way in found:
         way.conditions += never

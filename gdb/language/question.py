@@ -32,7 +32,7 @@ FEW = 64
 
 
 @dataclass(slots=True)
-class Asked:
+class SortedConditions:
     """Conditions by what they require.
 
     pushed : of one element. between : edges that are there, or with `exists` false are not. apart : vertices that
@@ -48,9 +48,10 @@ class Asked:
     def compare(self, scope: Scope) -> None:
         """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
         if self.rest:
-            from gdb.language.element_comparisons import compared
+            # here: only comparisons of two elements need it
+            from gdb.language.element_comparisons import split_comparisons
 
-            self.compared, self.rest = compared(scope, self.rest)
+            self.compared, self.rest = split_comparisons(scope, self.rest)
 
     def graph(
         self,
@@ -69,15 +70,17 @@ class Asked:
         )
 
 
-def asked(scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expression]) -> Asked:
-    """Sort conditions by what they require; comparisons stay in `rest`, see `Asked.compare`.
+def sort_conditions(
+    scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expression]
+) -> SortedConditions:
+    """Sort conditions by what they require; comparisons stay in `rest`, see `SortedConditions.compare`.
 
     tests : those that `existence.edge_test` made of conditions. conditions : the others, resolved, outermost ANDs taken
         apart. Label tests move into the scope's labels.
     """
     pushed, rest = pushdown.distribute(scope, conditions)
     apart, rest = told_apart(scope, rest)
-    found = Asked(pushed, [], apart, (), rest)
+    found = SortedConditions(pushed, [], apart, (), rest)
     for test in tests:
         if test.end is None:
             element = ElementReference("vertex", test.start, scope.vertices[test.start].place)

@@ -70,13 +70,13 @@ def check_expression(
 ) -> None:
     """Refuse an expression in which there is a part that cannot be translated; known : parts that need not be."""
     for part in walk(expression):
-        found = None if part in known else refused(part)
+        found = None if part in known else untranslatable_part(part)
         if found is not None:
             what, instead = found
             raise problem(NotSupported, text, part.place, f"{what} not supported yet.", instead)
 
 
-def refused(part: Expression) -> tuple[str, str] | None:
+def untranslatable_part(part: Expression) -> tuple[str, str] | None:
     """What the part is, and what to write instead; None if it can be translated."""
     match part:
         case Subquery(kind=kind):

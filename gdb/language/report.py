@@ -46,7 +46,7 @@ def problem(
     )
 
 
-def refused(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:
+def change_problem(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:
     """A refused change, at its place in the query."""
     line, column = position(text, place.start)
     length = max(1, place.end - place.start)
@@ -59,7 +59,7 @@ def short(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[:200]} ... {message[-200:]}"
 
 
-def located(text: str, place: Place, message: str) -> str:
+def located_message(text: str, place: Place, message: str) -> str:
     """The message of a warning, with its line and column."""
     line, column = position(text, place.start)
     return f"line {line}, column {column}: {short(message)}"

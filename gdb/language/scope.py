@@ -146,7 +146,7 @@ class Scope:
                     SyntaxProblem,
                     self.text,
                     variable.place,
-                    f"the relationship '{variable.text}' stands in the pattern twice.",
+                    f"the relationship '{variable.text}' occurs twice in the pattern.",
                     "Give the second one a name of its own; relationships differ anyway.",
                 )
             self.names[variable.text] = element
@@ -251,9 +251,9 @@ class Scope:
 
     def types(self, edge: int) -> tuple[str, ...]:
         """The edge types of the store that a query edge may have."""
-        asked = {name.text for name in self.edges[edge].types}
+        wanted = {name.text for name in self.edges[edge].types}
         names = (type_.name for type_ in self.snapshot.edge_types)
-        return tuple(name for name in names if not asked or name in asked)
+        return tuple(name for name in names if not wanted or name in wanted)
 
     def property_type(self, element: ElementReference, key: Name) -> Type:
         """The type of a property wherever this element may have it; NULL where nothing has it.
@@ -300,7 +300,7 @@ class Scope:
         common = common_kind({type_.kind for type_ in types})
         if common is None:
             examples = {keys[key.text]: name for name, keys in parts if key.text in keys}
-            told = " and ".join(
+            listed = " and ".join(
                 f"{OF_STORE[kind]} on {examples[kind]}" for kind in sorted(examples)
             )
             what = "label" if element.kind == "vertex" else "type"
@@ -308,7 +308,7 @@ class Scope:
                 TypeProblem,
                 self.text,
                 key.place,
-                f"the property {key.text} is {told}.",
+                f"the property {key.text} is {listed}.",
                 f"Add a {what} to {self.shown(element)}, so that only one of them is meant.",
             )
         return Type(common)

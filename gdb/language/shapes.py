@@ -6,7 +6,7 @@ they are one text, which is understood once:
     CREATE (:Person {id: 1, name: 'Anna'})     CREATE (:Person {id: $0 , name: $1 })
     CREATE (:Person {id: 2, name: 'Ben'})      the same
 
-What a literal means depends on where it stands: the numbers of `*1..3` and `{1,3}` are none. So a shape is used only
+What a literal means depends on its place: the numbers of `*1..3` and `{1,3}` are none. So a shape is used only
 where its tree, with the literals put back, is the tree of the statement; and only of statements that write and give
 nothing back, since a column is named by what is written.
 """
@@ -35,7 +35,7 @@ from gdb.records import replace
 
 Constant: TypeAlias = int | float | bool | str
 Key: TypeAlias = tuple[tuple[str, ...], tuple[type[Constant], ...]]
-"""What stands between the literals of a text, and their kinds."""
+"""The parts between the literals of a text, and their kinds."""
 T = TypeVar("T")
 
 LONGEST = 10_000
@@ -44,7 +44,7 @@ _MOST = 64  # literals of it
 _NAMES = tuple(map(str, range(_MOST)))
 _NONE = type(None)
 _CLAUSES = (Match, Unwind, Create, Merge, Set, Remove, Delete)
-# A number that is certain to be a literal by itself, but perhaps no value. Strings are values wherever they stand. The
+# A number that is certain to be a literal by itself, but perhaps no value. Strings are values everywhere. The
 # class of first characters is what `re` looks for before it tries the rest.
 LITERAL = re.compile(
     r"""
@@ -64,8 +64,8 @@ LITERAL = re.compile(
 _OTHERWISE = re.compile(r"//|/\*|['\"`$]")
 
 
-def cut(text: str) -> tuple[Key, list[Constant]] | None:
-    """What stands between the literals of a text, and their values; None of a text that has no shape."""
+def split_literals(text: str) -> tuple[Key, list[Constant]] | None:
+    """The parts between the literals of a text, and their values; None of a text that has no shape."""
     if len(text) > LONGEST or "RETURN" in text.upper():  # most of what gives rows goes no further
         return None
     pieces = LITERAL.split(text)
@@ -89,7 +89,7 @@ def constant(written: str) -> Constant | None:
     return float(written) if "." in written else int(written)
 
 
-def named(values: list[Constant]) -> dict[str, Constant]:
+def named_parameters(values: list[Constant]) -> dict[str, Constant]:
     """The values as parameters of the shape."""
     return dict(zip(_NAMES, values, strict=False))
 
@@ -97,7 +97,7 @@ def named(values: list[Constant]) -> dict[str, Constant]:
 def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]) -> str | None:
     """The text with parameters that means what this text means, whatever its literals; None where there is none.
 
-    text : without an error. key, values : as `cut` gives them.
+    text : without an error. key, values : as `split_literals` gives them.
     """
     pieces, _ = key
     if any(map(_OTHERWISE.search, pieces)):
@@ -107,7 +107,7 @@ def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Qu
         return None
     slots = (f"${k} " for k in range(len(values)))
     made = "".join(chain.from_iterable(zip_longest(pieces, slots, fillvalue="")))
-    return made if _with_values(parse(made), named(values)) == query else None
+    return made if _with_values(parse(made), named_parameters(values)) == query else None
 
 
 def _writes(query: Query) -> bool:
@@ -124,17 +124,17 @@ def _with_values(tree: T, values: Mapping[str, Constant]) -> T:
     def literal(part: object) -> object | None:
         return Literal(values[part.name], part.place) if isinstance(part, Parameter) else None
 
-    return filled(tree, literal)
+    return replace_parts(tree, literal)
 
 
-def filled(tree: T, given: Callable[[object], object | None]) -> T:
-    """The tree with other parts wherever `given` has one for a part."""
-    made = given(tree)
+def replace_parts(tree: T, replacement: Callable[[object], object | None]) -> T:
+    """The tree with other parts wherever `replacement` has one for a part."""
+    made = replacement(tree)
     if made is None and isinstance(tree, tuple):
-        made = tuple([filled(part, given) for part in tree])
+        made = tuple([replace_parts(part, replacement) for part in tree])
     elif made is None and hasattr(type(tree), "__declared__"):
         parts = {name: getattr(tree, name) for name in type(tree).__slots__}  # type: ignore[attr-defined]
-        others = {name: filled(part, given) for name, part in parts.items()}
+        others = {name: replace_parts(part, replacement) for name, part in parts.items()}
         changed = {name: part for name, part in others.items() if part is not parts[name]}
         made = replace(tree, **changed) if changed else tree  # type: ignore[type-var]
     return tree if made is None else made  # type: ignore[return-value]

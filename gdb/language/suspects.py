@@ -18,8 +18,8 @@ from gdb.language.syntax import (
 )
 
 
-def suspected(query: Query, failed: QueryError) -> QueryError:
-    """The error with the place of the calculation that can fail so; where there are several, of all that stands from
+def locate_failure(query: Query, failed: QueryError) -> QueryError:
+    """The error with the place of the calculation that can fail so; where there are several, of all from
     the first to the last of them, and where there is none, of the last clause.
 
     query : MATCH and RETURN.

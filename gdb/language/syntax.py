@@ -118,7 +118,7 @@ class Parameter:
 @quick
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name that stands alone: of a node, a relationship, or (in ORDER BY) a column."""
+    """A name by itself: of a node, a relationship, or (in ORDER BY) a column."""
 
     name: str
     place: Place = field(compare=False)
@@ -252,7 +252,7 @@ class Call:
 @quick
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
-    """{key: value, ...}; no key stands twice."""
+    """{key: value, ...}; no key occurs twice."""
 
     entries: tuple[tuple[Name, Expression], ...]
     place: Place = field(compare=False)
@@ -355,7 +355,7 @@ class PatternTest:
 
 @dataclass(frozen=True, slots=True)
 class Subquery:
-    """EXISTS { query }, COUNT { query }, COLLECT { query }. The query may name what stands around it. Of EXISTS and
+    """EXISTS { query }, COUNT { query }, COLLECT { query }. The query may use the names around it. Of EXISTS and
     COUNT it may be a bare pattern: then it is one MATCH without RETURN."""
 
     kind: OneOf["EXISTS", "COUNT", "COLLECT"]

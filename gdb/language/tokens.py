@@ -23,6 +23,8 @@ from gdb.records import dataclass
 
 
 class TokenKind(StrEnum):
+    """The kinds of tokens; their texts are in error messages."""
+
     NAME = "name"
     QUOTED = "quoted name"
     STRING = "string"
@@ -35,7 +37,7 @@ class TokenKind(StrEnum):
 # not frozen: a query has many, and a frozen one takes four times as long to make
 @dataclass(slots=True, eq=False)
 class Token:
-    """What a piece of text is, wherever it stands.
+    """What a piece of text is, wherever it occurs.
 
     text : the value of a string or a quoted name; else as written.
     word : a name in upper case, to compare with keywords; "" of anything else.
@@ -50,6 +52,7 @@ class Token:
     number: int | float | None = None
 
     def is_sign(self, *signs: str) -> bool:
+        """Whether it is one of these signs."""
         return self.sign in signs
 
 
@@ -62,7 +65,7 @@ class Tokens:
     ends: list[int]
 
 
-# A quote or a comment that is not closed takes the rest of the text. A number takes what stands too close behind it.
+# A quote or a comment that is not closed takes the rest of the text. A number takes what follows it too closely.
 _PIECE = re.compile(
     r"""
     (?:\s|//[^\r\n]*|/\*.*?\*/)+
@@ -252,8 +255,8 @@ def unescaped(piece: str) -> str | None:
     return _ESCAPE.sub(lambda found: _escaped(found) or "", piece[1:-1])
 
 
-def _escaped(found: re.Match[str]) -> str | None:
-    code = found[1]
+def _escaped(match: re.Match[str]) -> str | None:
+    code = match[1]
     if code in _ESCAPES:
         return _ESCAPES[code]
     if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):

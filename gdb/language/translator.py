@@ -1,6 +1,6 @@
 """Typed translation: an expression of the language becomes SQL for DuckDB, with the type of its values.
 
-The one translation of expressions, wherever they stand: in RETURN of one pattern, in conditions on one element, between
+The one translation of expressions, wherever they occur: in RETURN of one pattern, in conditions on one element, between
 the clauses of a chain. It takes what DuckDB gives exactly as the reference evaluator does (`gdb.physical.evaluator`),
 and refuses the rest with its place, upon which it runs over rows. Values of the user travel as parameters; names never
 leave this room.
@@ -24,10 +24,10 @@ from gdb.base.sql import (
     operand,
 )
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
-from gdb.functions import column_functions as over_columns
+from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS
-from gdb.functions.python_definitions import called, of_row
-from gdb.functions.sql_arithmetic import Operator, calculated, unrewritten
+from gdb.functions.python_definitions import call_python, of_row
+from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
 from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import (
     BOOLEAN,
@@ -43,12 +43,12 @@ from gdb.functions.types import (
     sql_type,
     type_of,
 )
-from gdb.language import column_times as temporal
+from gdb.language import column_times
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
-from gdb.language.refusals import refused
+from gdb.language.refusals import untranslatable_part
 from gdb.language.report import problem
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
@@ -130,7 +130,7 @@ class Translator:
             case Literal(value=value):
                 return self._constant(value)
             case Parameter(name=name, place=place):
-                return self._given(self.scope.parameter(name, place), place)
+                return self._parameter_value(self.scope.parameter(name, place), place)
             case Variable(name=name, place=place):
                 return self._variable(name, place)
             case ElementReference():
@@ -177,7 +177,7 @@ class Translator:
             case Call():
                 return self._call(expression)
             case _:
-                what = refused(expression)
+                what = untranslatable_part(expression)
                 raise self.refuse(expression.place, what[0] if what else "this expression is")
 
     # ---- values ----------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class Translator:
             return Typed(exp.Null(), NULL, Constant(None))
         return Typed(self.parameters.add(value, type_), type_, Constant(value))
 
-    def _given(self, value: Value, place: Place) -> Typed:
+    def _parameter_value(self, value: Value, place: Place) -> Typed:
         """The value of a parameter."""
         items = value if isinstance(value, (list, tuple)) else [value]
         known = all(map(has_column, items))
@@ -256,7 +256,7 @@ class Translator:
         if value.kind not in (TypeName.BOOLEAN, TypeName.NULL):
             cure = "Compare it with something, as in x > 0."
             if value.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
-                cure = "Ask for a property, a label or IS NOT NULL."
+                cure = "Test a property, a label or IS NOT NULL."
             raise self.type_problem(
                 expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
             )
@@ -286,7 +286,7 @@ class Translator:
             return null()  # openCypher: null for what is no string
         if test.operator is StringOperator.MATCHES:
             takes = ("VARCHAR", "VARCHAR")
-            sql = called("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
+            sql = call_python("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
             return Typed(sql, BOOLEAN)
         return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
 
@@ -348,8 +348,8 @@ class Translator:
 
     def _slice(self, expression: Slice) -> Typed:
         subject = self.translate(expression.subject)
-        given = (expression.start, expression.stop)
-        bounds = [None if part is None else self.translate(part) for part in given]
+        bounds_of = (expression.start, expression.stop)
+        bounds = [None if part is None else self.translate(part) for part in bounds_of]
         kinds = {bound.kind for bound in bounds if bound is not None}
         if subject.is_null or TypeName.NULL in kinds:
             return Typed(exp.Null(), NULL)
@@ -381,7 +381,7 @@ class Translator:
             else:
                 self._check_number(value, place, operator)
                 self._check_number(right, following.place, operator)
-                value = calculated(operator, value, right)
+                value = calculate(operator, value, right)
             place = place.to(following.place)
         return value
 
@@ -424,9 +424,11 @@ class Translator:
         except NotConstant:
             pass
         else:
-            return self._given(known, place)
+            return self._parameter_value(known, place)
         arguments = [self.translate(argument) for argument in expression.arguments]
-        found = temporal.made(name, arguments) or over_columns.applied(row, arguments)
+        found = column_times.temporal_of_column(name, arguments) or column_functions.apply_function(
+            row, arguments
+        )
         if found is None:
             kinds = ", ".join(argument.kind for argument in arguments)
             raise self.refuse(place, f"{row.name}() of {kinds or 'nothing'} is")
@@ -461,7 +463,7 @@ class Translator:
         arguments = [self.translate(argument) for argument in expression.arguments]
         if row.repeated and not isinstance(arguments[0].sql, exp.Column):
             arguments[0] = self.named(arguments[0])
-        found = over_columns.gathered(row, arguments, expression.distinct)
+        found = column_functions.apply_aggregate(row, arguments, expression.distinct)
         if found is None:
             raise self.refuse(expression.place, f"{row.name}() of {arguments[0].kind} is")
         return found
@@ -482,10 +484,11 @@ class Translator:
         return problem(NotSupported, self.scope.text, place, message)
 
     def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
+        """A TypeProblem that underlines `place` in the query."""
         return problem(TypeProblem, self.scope.text, place, message, cure)
 
 
 def _matches(text: str, pattern: str) -> bool:
     from gdb.base.values import regex  # it is rarely needed
 
-    return regex.compiled(pattern).fits(text)
+    return regex.compile_regex(pattern).fits(text)

@@ -15,7 +15,7 @@ _CONSTRUCTORS = {
 def unlike(part: Comparison, left: Type, right: Type, text: str, name: str = "") -> str:
     """The warning: what both sides are, what follows, and what to write instead.
 
-    name : of the left side, where it is not written as it stands: a key of a map in a pattern.
+    name : of the left side, where it is not written out: a key of a map in a pattern.
 
     Notes
     -----
@@ -42,7 +42,7 @@ def written(side: Expression, text: str) -> str:
     return found if len(found) <= 40 else f"{found[:37]}..."
 
 
-def _cure(kept: str, type_: Type, other: Expression, given: Type, written: str) -> str:
+def _cure(kept: str, type_: Type, other: Expression, type_of_other: Type, written: str) -> str:
     """What to write for the other side, or around it, so that it has the type of the one that is kept."""
     if not isinstance(other, (Literal, Parameter)):
         return ""
@@ -53,7 +53,7 @@ def _cure(kept: str, type_: Type, other: Expression, given: Type, written: str) 
         return f"Write toString({written})."
     if type_.kind is TypeName.LIST:
         return f"Write {written} IN {kept}."
-    if given.kind is not TypeName.STRING:
+    if type_of_other.kind is not TypeName.STRING:
         return ""
     if type_.kind in NUMBERS:
         if isinstance(value, str):

@@ -119,7 +119,7 @@ class WritingClauses(ReadingClauses):
                 else not part.any
             )
             if not alone:
-                message = "a label that is set or removed stands alone."
+                message = "a label that is set or removed is a single name."
                 raise self.cursor.error(part.place, message, "Write n:A:B.")
             if isinstance(part, HasLabels):
                 labels += (term[0] for term in part.labels)

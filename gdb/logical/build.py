@@ -164,8 +164,8 @@ class _Projection:
             found += [Filter(one, place) for one in early]
             where = [one for one in where if one not in early]
         order, keys = self._keys(order, before, columns)
-        asked = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
-        passed = [name for name in before if name in asked and name not in new]
+        needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
+        passed = [name for name in before if name in needed and name not in new]
         kept = [Column(name, Variable(name, place)) for name in passed]
         found.append(Project((*columns, *keys, *kept), place))
         if clause.distinct:
@@ -215,9 +215,9 @@ class _Projection:
         ]
         after = [_renamed(one, keys, shadows, gathered) for one in others]
         new = {column.name for column in columns}
-        asked = {name for column in made for name in mentioned(column.expression)}
-        asked |= {name for one in after for name in mentioned(one)} - new
-        rest = (asked & {*self.names}) - {*keys.values()}
+        needed = {name for column in made for name in mentioned(column.expression)}
+        needed |= {name for one in after for name in mentioned(one)} - new
+        rest = (needed & {*self.names}) - {*keys.values()}
         aggregate = Aggregate(
             tuple(Column(name, key) for key, name in keys.items()),
             tuple(Gathered(name, call) for call, name in calls.items()),

@@ -54,14 +54,14 @@ def _estimate(
     rows: float | None,
     of_match: OfMatch,
     values: Values,
-    found: dict[int, float | None],
+    estimates: dict[int, float | None],
 ) -> None:
     for operator in operators:
         rows = _after(operator, rows, of_match, values)
-        found[id(operator)] = rows
+        estimates[id(operator)] = rows
         if isinstance(operator, Apply):  # of one row that it sees
             for side in operator.plan.sides:
-                _estimate(side, 1.0, of_match, values, found)
+                _estimate(side, 1.0, of_match, values, estimates)
 
 
 def _after(
@@ -112,8 +112,8 @@ def _length(items: Expression, values: Values) -> int | None:
         case ListLiteral(items=several):
             return len(several)
         case Parameter(name=name):
-            given = values.get(name)
-            return len(given) if isinstance(given, (list, tuple)) else None
+            value = values.get(name)
+            return len(value) if isinstance(value, (list, tuple)) else None
         case Call(function=function, arguments=(first, last)) if function.text.lower() == "range":
             begin, end = _number(first, values), _number(last, values)
             return None if begin is None or end is None else max(int(end - begin) + 1, 0)

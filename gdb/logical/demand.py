@@ -27,8 +27,8 @@ from gdb.records import dataclass, field, quick
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that can be computed from rows with a weight."""
 Wishes = frozenset[tuple[str, str]]
-Told: TypeAlias = Literal["id", "labels", "type"]
-_TOLD: Mapping[str, Told] = {"id": "id", "labels": "labels", "type": "type"}
+Aspect: TypeAlias = Literal["id", "labels", "type"]
+_ASPECTS: Mapping[str, Aspect] = {"id": "id", "labels": "labels", "type": "type"}
 
 
 @quick
@@ -37,7 +37,7 @@ class Demand:
     """What later operators need of the rows of an operator.
 
     live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
-        are used, by name and key. told : what else of elements is used, by name: "id", "labels", "type".
+        are used, by name and key. aspects : what else of elements is used, by name: "id", "labels", "type".
     numbers : equal rows may be one row with their number. once : not even the number is needed.
     """
 
@@ -46,7 +46,7 @@ class Demand:
     wishes: Wishes = frozenset()
     numbers: bool = False
     once: bool = False
-    told: frozenset[tuple[str, Told]] = frozenset()
+    aspects: frozenset[tuple[str, Aspect]] = frozenset()
 
 
 def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
@@ -68,13 +68,13 @@ class _Demands:
     wishes: set[tuple[str, str]] = field(default_factory=set)
     numbers: bool = False
     once: bool = False
-    told: set[tuple[str, Told]] = field(default_factory=set)
+    aspects: set[tuple[str, Aspect]] = field(default_factory=set)
 
     def demand(self) -> Demand:
         present = frozenset(self.live - self.valued)
         wishes = frozenset(self.wishes)
-        told = frozenset(self.told)
-        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once, told)
+        aspects = frozenset(self.aspects)
+        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once, aspects)
 
     def before(self, operator: Operator) -> None:
         match operator:
@@ -92,7 +92,7 @@ class _Demands:
             case Sort(keys=keys):
                 self._ask([key.expression for key in keys])
                 plain = [k.expression for k in keys if isinstance(k.expression, Variable)]
-                self.told |= {(key.name, "id") for key in plain}  # elements are in this order
+                self.aspects |= {(key.name, "id") for key in plain}  # elements are in this order
             case Filter(condition=condition):
                 self._ask([condition])
             case Limit():
@@ -109,7 +109,7 @@ class _Demands:
                 self.numbers = self.once = False
             case Finish():
                 self.live, self.valued = set(), set()
-                self.wishes, self.told = set(), set()
+                self.wishes, self.aspects = set(), set()
             case _:
                 self._names(of_clause(operator))
                 self.numbers = self.once = False
@@ -123,12 +123,14 @@ class _Demands:
         for expression in expressions:
             self._names(mentioned(expression))
         self.wishes |= properties(expressions)
-        self.told |= {told for one in expressions for part in walk(one) for told in _told(part)}
+        self.aspects |= {
+            aspect for one in expressions for part in walk(one) for aspect in _aspects_of(part)
+        }
 
     def _columns(self, columns: Sequence[Column], calls: Sequence[Call]) -> None:
         """Replace the demand by what columns and aggregates need of the rows before; only these go on."""
-        behind = self.live, self.valued, self.wishes, self.told
-        self.live, self.valued, self.wishes, self.told = set(), set(), set(), set()
+        behind = self.live, self.valued, self.wishes, self.aspects
+        self.live, self.valued, self.wishes, self.aspects = set(), set(), set(), set()
         for column in columns:
             if isinstance(column.expression, Variable):
                 name = column.expression.name
@@ -136,7 +138,7 @@ class _Demands:
                 if column.name in behind[1]:
                     self.valued.add(name)
                 self.wishes |= {(name, key) for of, key in behind[2] if of == column.name}
-                self.told |= {(name, what) for of, what in behind[3] if of == column.name}
+                self.aspects |= {(name, what) for of, what in behind[3] if of == column.name}
             else:
                 self._ask([column.expression])
         for call in calls:
@@ -146,15 +148,15 @@ class _Demands:
                 self._ask([call])
 
 
-def _told(part: Expression) -> Iterator[tuple[str, Told]]:
+def _aspects_of(part: Expression) -> Iterator[tuple[str, Aspect]]:
     """What a part of an expression uses of an element, except its properties."""
     match part:
         case HasLabels(subject=Variable(name=name)):
             yield from ((name, "labels"), (name, "type"))
         case Call(function=function, arguments=(Variable(name=name),)):
-            told = _TOLD.get(function.text.lower())
-            if told is not None:
-                yield name, told
+            aspect = _ASPECTS.get(function.text.lower())
+            if aspect is not None:
+                yield name, aspect
 
 
 def _counts(call: Call) -> bool:

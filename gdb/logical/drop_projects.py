@@ -40,6 +40,6 @@ def _sees_only(operator: Operator, names: Names) -> bool:
     """Whether an operator, of whose rows nothing but its own columns is left, mentions no other names."""
     if not isinstance(operator, (Project, Aggregate)):
         return False
-    asked = {name for one in expressions_of(operator) for name in mentioned(one)}
+    used = {name for one in expressions_of(operator) for name in mentioned(one)}
     rest = {*operator.rest} if isinstance(operator, Aggregate) else set()
-    return asked | rest <= {*names}
+    return used | rest <= {*names}

@@ -67,13 +67,13 @@ def _one(first: Return, last: Return) -> Return | None:
 
 
 def _groups(clause: Return) -> bool:
-    from gdb.language.aggregation import has_aggregate
+    from gdb.language.aggregation import has_aggregate  # here: most queries have one projection
 
     return clause.distinct or any(has_aggregate(item.expression) for item in clause.items)
 
 
 def _mentioned(expressions: Sequence[Expression]) -> set[str]:
     """The names that expressions mention."""
-    from gdb.language.mentioned_names import mentioned
+    from gdb.language.mentioned_names import mentioned  # here: most queries have one projection
 
     return {name for one in expressions for name in mentioned(one)}

@@ -4,7 +4,7 @@
     MATCH (a)-->(b) WHERE a.x > 1 MATCH (b)-->(c)
 
 Then those whose patterns are of single relationships, and share a name, become one clause, which knows which of its
-patterns stood together: relationships differ within one MATCH.
+patterns were together: relationships differ within one MATCH.
 """
 
 from __future__ import annotations

@@ -53,6 +53,7 @@ def _operator_lines(operator: Operator, note: Note, indent: str) -> Iterator[str
 
 
 def operator_text(operator: Operator) -> str:
+    """The line of EXPLAIN for one operator, without its inputs."""
     match operator:
         case Project(columns=columns):
             return _line("Project", map(_column, columns))

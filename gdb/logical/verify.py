@@ -18,8 +18,8 @@ from gdb.logical.operators import (
 )
 
 
-def verify(operators: Operators, names: Names, asked: Names) -> None:
-    """names : before the operators. asked : in the end.
+def verify(operators: Operators, names: Names, outputs: Names) -> None:
+    """names : before the operators. outputs : in the end.
 
     Raises
     ------
@@ -33,8 +33,8 @@ def verify(operators: Operators, names: Names, asked: Names) -> None:
                     f"{type(operator).__name__} uses {name!r}, but the rows have {names}."
                 )
         names = names_after(operator, names)
-    if not {*asked} <= {*names}:
-        raise InternalError(f"the answer is to have {asked}, and there is {names}.")
+    if not {*outputs} <= {*names}:
+        raise InternalError(f"the answer is to have {outputs}, and there is {names}.")
 
 
 def _names(operator: Operator) -> Iterator[str]:

@@ -15,7 +15,7 @@ from gdb.executor.relational.relational_tail import same
 from gdb.language import pushdown, question
 from gdb.language.aggregation import is_count
 from gdb.language.canonical import canonical, numbered
-from gdb.language.clauses import Match, hoisted
+from gdb.language.clauses import Match, hoist_conditions
 from gdb.language.existence import EdgeTest, edge_test
 from gdb.language.name_resolution import conjuncts, elements, measure, parameters, resolve
 from gdb.language.pushdown import ElementConditions
@@ -75,7 +75,7 @@ def one_pattern(plan: Plan) -> OnePattern | None:
 def of_operators(text: str, operators: Operators, names: Names) -> OnePattern | None:
     """As `one_pattern`, of the operators of a plan. names : of the answer."""
     first = takewhile(lambda one: isinstance(one, Match), operators)
-    every = tuple(hoisted(one) for one in first if isinstance(one, Match))
+    every = tuple(hoist_conditions(one) for one in first if isinstance(one, Match))
     matches = tuple(takewhile(lambda one: not one.optional, every))
     optional = every[len(matches) :]
     rest = operators[len(every) :]
@@ -109,7 +109,7 @@ class Sources:
         query graph's. rest : the other conditions. mode : of a MATCH that names none.
     """
 
-    asked: OnePattern
+    pattern: OnePattern
     scope: Scope
     pushed: Mapping[ElementReference, ElementConditions]
     rest: Sequence[Expression]
@@ -144,7 +144,7 @@ class BoundQuery:
     @property
     def tail_names(self) -> frozenset[str]:
         """The parameters that the tail was made with."""
-        made_of = [*self.sources.rest, *_computed(self.sources.asked.behind)]
+        made_of = [*self.sources.rest, *_computed(self.sources.pattern.behind)]
         return frozenset(name for e in made_of for name, _ in parameters(e))
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
@@ -203,7 +203,7 @@ class BoundQuery:
         before, changed = self.sources, self.changed(values)
         bounds = self.bounds_again(values, changed)
         if bounds is None or self.graph.optional:
-            return _bind(before.asked, before.scope.snapshot, values, before.mode)
+            return _bind(before.pattern, before.scope.snapshot, values, before.mode)
         scope = before.scope.with_parameters(values)
         touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
         again = {element: known.with_values(changed) for element, known in touched.items()}
@@ -227,20 +227,20 @@ class BoundQuery:
             graph = replace(graph, symmetric_under=texts, renamed=renamed)
         made = self.tail
         if self.tail_names & changed:
-            asked = before.asked
-            made = tail.tail(scope, asked.behind, asked.names, before.rest, asked.demand)
+            pattern = before.pattern
+            made = tail.tail(scope, pattern.behind, pattern.names, before.rest, pattern.demand)
         sources = replace(before, scope=scope, pushed=pushed)
         return replace(self, graph=graph, tail=made, sources=sources)
 
 
 def bind(
-    asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
+    pattern: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
     """Look up every name of a query, and make its QueryGraph and Tail.
 
     Parameters
     ----------
-    asked : of a query in which `language.checks.check` found nothing wrong.
+    pattern : of a query in which `language.checks.check` found nothing wrong.
     params : values of $name: numbers, booleans, strings, None, lists of these.
     default_mode : of a MATCH that names none.
 
@@ -253,9 +253,9 @@ def bind(
     -----
     Evaluates conditions on one element over all vertices or edges that its labels admit.
     """
-    check(asked.text, (*asked.matches, *asked.optional))
+    check(pattern.text, (*pattern.matches, *pattern.optional))
     try:
-        return _bind(asked, snapshot, params, default_mode)
+        return _bind(pattern, snapshot, params, default_mode)
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
@@ -263,43 +263,44 @@ def bind(
 
 
 def _bind(
-    asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
+    pattern: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
-    if asked.optional:
-        from gdb.physical.optional_matches import needed
+    if pattern.optional:
+        # here: only patterns with OPTIONAL MATCH need it; a circle
+        from gdb.physical.optional_matches import needed_matches
 
-        asked = needed(asked)
-    scope = Scope(asked.text, snapshot, params)
-    mode = _mode(asked, default_mode)
+        pattern = needed_matches(pattern)
+    scope = Scope(pattern.text, snapshot, params)
+    mode = _mode(pattern, default_mode)
     written: list[Expression] = []
     tests: list[EdgeTest] = []
     clause = 0
-    for match in asked.matches:
+    for match in pattern.matches:
         scope.add(match, clause)
         clause += 1 + max(match.of, default=0)
         where = [] if match.where is None else [match.where]
-        if match is asked.matches[-1]:
-            where += asked.conditions
+        if match is pattern.matches[-1]:
+            where += pattern.conditions
         more, others = conditions_of(scope, where, default_mode)
         tests += more
         written += others
-    found = question.asked(scope, tests, written)
+    found = question.sort_conditions(scope, tests, written)
     allowed = candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
-    few = not asked.optional and question.soon_listed(scope, vertices)
+    few = not pattern.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
-    made = tail.tail(scope, asked.behind, asked.names, found.rest, asked.demand)
+    made = tail.tail(scope, pattern.behind, pattern.names, found.rest, pattern.demand)
     wanted = {ref.index for ref in made.columns if ref.element == "edge"}
     allowed = candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
     texts, renamed = _compared(scope, found.rest)
     graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
-    if asked.optional:
+    if pattern.optional:
         from gdb.physical.optional_matches import with_optional
 
-        graph = with_optional(graph, made, asked, scope, default_mode)
-    sources = Sources(asked, scope, found.pushed, found.rest, found.compared, default_mode)
+        graph = with_optional(graph, made, pattern, scope, default_mode)
+    sources = Sources(pattern, scope, found.pushed, found.rest, found.compared, default_mode)
     return BoundQuery(graph, made, (), sources)
 
 
@@ -344,20 +345,20 @@ def _computed(operators: Operators) -> list[Expression]:
     return found
 
 
-def _mode(asked: OnePattern, default: MatchMode) -> MatchMode:
+def _mode(pattern: OnePattern, default: MatchMode) -> MatchMode:
     """The mode of all MATCH.
 
     Raises
     ------
     NotSupported : they have several, or one that concerns the nodes of each.
     """
-    first, *others = asked.matches
+    first, *others = pattern.matches
     mode = first.mode or default
     for match in others:
         if (match.mode or default) != mode or mode.nodes_differ:
             raise problem(
                 NotSupported,
-                asked.text,
+                pattern.text,
                 match.place,
                 "a second MATCH in this mode is not supported yet.",
                 "Write all patterns in one MATCH, separated by commas.",

@@ -14,7 +14,7 @@ from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.executor.nest.bindings import Given
+    from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Plan
     from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
@@ -31,7 +31,7 @@ def tally_plan(
 ) -> Plan | None:
     """The plan that counts the embeddings of each data vertex of the query vertex `root`; None where to list them is as
     good. estimates : of a plan that does, the partial embeddings after each vertex."""
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
 
     many = max(estimates, default=0.0)
     alone = len(graph.vertices) == 1 or graph.mode.distinct
@@ -83,7 +83,7 @@ class Tally:
 
 def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:
     """The plan for `at_vertex`, which may run more than once."""
-    from gdb import planner
+    from gdb import planner  # here: kept statements are not planned again
 
     counted = tally_plan(graph, source, planner.estimates(graph, source), root)
     if counted is not None:
@@ -94,7 +94,7 @@ def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:
 def with_any(graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int) -> U32:
     """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending; matching goes on to the
     next of them after the first embedding of one. Raises as `executor.rows`."""
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
 
     off = frozenset({"symmetry"})  # twins would have to be written out first
     made = make_plan(graph, source, counting=False, switched_off=off, root=root)
@@ -123,6 +123,7 @@ def at_rows(
     """
     first, root, places = 0, bound[0], columns[0]
     if len(bound) > 1:
+        # here: only counts that begin at rows need it
         from gdb.physical.row_graph import RowGraph, from_rows
 
         rows = RowGraph(source, columns)
@@ -140,26 +141,26 @@ def at_rows(
 
 def total(graph: QueryGraph, source: PlannerSource, options: executor.Options) -> int:
     """The number of embeddings. Raises as `executor.count`."""
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
 
-    return counted(make_plan(graph, source, counting=True), graph, source, options, None)
+    return count_plan(make_plan(graph, source, counting=True), graph, source, options, None)
 
 
-def counted(
+def count_plan(
     plan: Plan,
     graph: QueryGraph,
     source: PlannerSource,
     options: executor.Options,
-    given: Given | None,
+    bindings: Bindings | None,
 ) -> int:
     """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer does not: then it
     is counted without. Raises as `executor.count`."""
     try:
-        return executor.count(plan, source, options, given)
+        return executor.count(plan, source, options, bindings)
     except CountOverflow:
         if not plan.terms:
             raise
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: only a plan whose terms overflow is made anew
 
     plain = make_plan(graph, source, counting=True, switched_off=_WITHOUT_TERMS)
-    return executor.count(plain, source, options, given)
+    return executor.count(plain, source, options, bindings)

@@ -13,7 +13,7 @@ from gdb.errors import QueryError
 from gdb.language.clauses import Match
 from gdb.logical.operators import Aggregate, Operator, Plan
 from gdb.physical.binder import bind, of_operators
-from gdb.physical.counting import counted
+from gdb.physical.counting import count_plan
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Counts:
         """The row of the counts. Raises as `executor.count`."""
         source, options = context.graph.snapshot, context.options
         found = [
-            counted(plan, graph, source, options, None)
+            count_plan(plan, graph, source, options, None)
             for graph, plan in zip(self.graphs, self.plans, strict=True)
         ]
         context.embeddings += sum(found)
@@ -66,16 +66,16 @@ def counts_of(context: RowContext, plan: Plan) -> Counts | None:
         return None
     if not any(isinstance(one, Match) and one.optional for one in matches):
         return None
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
 
     graphs, snapshot = [], context.graph.snapshot
     for gathered in last.calls:
         alone = replace(last, calls=(gathered,))
-        asked = of_operators(plan.text, (*matches, alone), (gathered.name,))
-        if asked is None:
+        pattern = of_operators(plan.text, (*matches, alone), (gathered.name,))
+        if pattern is None:
             return None
         try:
-            bound = bind(asked, snapshot, context.plain, context.mode)
+            bound = bind(pattern, snapshot, context.plain, context.mode)
         except QueryError:  # rows say what is wrong, if anything is
             return None
         if not bound.tail.count_only:

@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def needed(asked: OnePattern) -> OnePattern:
+def needed_matches(pattern: OnePattern) -> OnePattern:
     """The pattern with those of its OPTIONAL MATCHes as MATCHes without whose elements a row does not count."""
-    call = counted_alone(asked.behind)
+    call = counted_alone(pattern.behind)
     argument = None if call is None or call.star else call.arguments[0]
     if not isinstance(argument, Variable):
-        return asked
-    arounds = _arounds(asked)
-    at = next((k for k, own in enumerate(_own_names(asked)) if argument.name in own), -1)
+        return pattern
+    arounds = _arounds(pattern)
+    at = next((k for k, own in enumerate(_own_names(pattern)) if argument.name in own), -1)
     taken: set[int] = set()
     while at >= 0:
         taken.add(at)
         at = arounds[at]
-    matches = [replace(one, optional=False) for k, one in enumerate(asked.optional) if k in taken]
-    left = tuple(one for k, one in enumerate(asked.optional) if k not in taken)
-    return replace(asked, matches=(*asked.matches, *matches), optional=left)
+    matches = [replace(one, optional=False) for k, one in enumerate(pattern.optional) if k in taken]
+    left = tuple(one for k, one in enumerate(pattern.optional) if k not in taken)
+    return replace(pattern, matches=(*pattern.matches, *matches), optional=left)
 
 
 def with_optional(
-    graph: QueryGraph, tail: Tail, asked: OnePattern, scope: Scope, default_mode: MatchMode
+    graph: QueryGraph, tail: Tail, pattern: OnePattern, scope: Scope, default_mode: MatchMode
 ) -> QueryGraph:
     """The query graph of the MATCHes with those of the OPTIONAL MATCHes.
 
@@ -60,17 +60,17 @@ def with_optional(
     GdbError : as `binder.bind`; NotSupported where an OPTIONAL MATCH has conditions beyond its graph.
     """
     if graph.mode.distinct or not tail.count_only:
-        raise _refused(asked, asked.optional[0])
+        raise _refused(pattern, pattern.optional[0])
     known = {name: element.index for name, element in scope.names.items()}
-    wholes = _Wholes(asked, scope, default_mode, _arounds(asked))
+    wholes = _Wholes(pattern, scope, default_mode, _arounds(pattern))
     return replace(graph, optional=wholes.within(-1, known, count(len(graph.vertices))))
 
 
-def _own_names(asked: OnePattern) -> list[frozenset[str]]:
+def _own_names(pattern: OnePattern) -> list[frozenset[str]]:
     """For each OPTIONAL MATCH the names that it is the first to have."""
-    known = frozenset[str]().union(*map(_names, asked.matches))
+    known = frozenset[str]().union(*map(_names, pattern.matches))
     found = []
-    for match in asked.optional:
+    for match in pattern.optional:
         found.append(_names(match) - known)
         known |= found[-1]
     return found
@@ -80,11 +80,11 @@ def _names(match: Match) -> frozenset[str]:
     return frozenset[str]().union(*map(of_pattern, match.patterns))
 
 
-def _arounds(asked: OnePattern) -> list[int]:
+def _arounds(pattern: OnePattern) -> list[int]:
     """For each OPTIONAL MATCH the last one of whose own names it uses any, -1 for none. Raises NotSupported where
     these are not all around one another."""
-    own, arounds = _own_names(asked), list[int]()
-    for k, match in enumerate(asked.optional):
+    own, arounds = _own_names(pattern), list[int]()
+    for k, match in enumerate(pattern.optional):
         used = {j for j in range(k) if own[j] & _names(match)}
         arounds.append(max(used, default=-1))
         path, at = set[int](), arounds[-1]
@@ -92,14 +92,14 @@ def _arounds(asked: OnePattern) -> list[int]:
             path.add(at)
             at = arounds[at]
         if not used <= path:
-            raise _refused(asked, match)
+            raise _refused(pattern, match)
     return arounds
 
 
-def _refused(asked: OnePattern, match: Match) -> NotSupported:
+def _refused(pattern: OnePattern, match: Match) -> NotSupported:
     return problem(
         NotSupported,
-        asked.text,
+        pattern.text,
         match.place,
         "this OPTIONAL MATCH is not covered in one pattern.",
         "Match what belongs together in one OPTIONAL MATCH.",
@@ -110,7 +110,7 @@ def _refused(asked: OnePattern, match: Match) -> NotSupported:
 class _Wholes:
     """What makes optional graphs. arounds : as `_arounds`."""
 
-    asked: OnePattern
+    pattern: OnePattern
     scope: Scope
     default_mode: MatchMode
     arounds: Sequence[int]
@@ -124,7 +124,7 @@ class _Wholes:
         return tuple(self._graph(k, known, numbers) for k in found)
 
     def _graph(self, k: int, known: Mapping[str, int], numbers: Iterator[int]) -> OptionalGraph:
-        match, base = self.asked.optional[k], self.scope
+        match, base = self.pattern.optional[k], self.scope
         mode = match.mode or self.default_mode
         scope = Scope(base.text, base.snapshot, base.parameters)
         scope.add(match)
@@ -136,7 +136,7 @@ class _Wholes:
         closed = any({edge.source, edge.target} <= shared for edge in bound)
         again = known.keys() & (scope.names.keys() - own.keys())
         if mode.distinct or closed or again or len(shared) == len(graph.vertices):
-            raise _refused(self.asked, match)
+            raise _refused(self.pattern, match)
         at = dict(held)
         for v in range(len(graph.vertices)):
             if v not in at:
@@ -147,12 +147,12 @@ class _Wholes:
     def _own(self, scope: Scope, match: Match, mode: MatchMode) -> QueryGraph:
         """The query graph of an OPTIONAL MATCH by itself. Raises NotSupported where a condition is not in it."""
         where = [] if match.where is None else [match.where]
-        found = question.asked(scope, *conditions_of(scope, where, self.default_mode))
+        found = question.sort_conditions(scope, *conditions_of(scope, where, self.default_mode))
         allowed = candidates(scope, found.pushed, "vertex")
         vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
         found.compare(scope)
         if found.rest:
-            raise _refused(self.asked, match)
+            raise _refused(self.pattern, match)
         allowed = candidates(scope, found.pushed, "edge")
         edges = [edge_of(scope, k, allowed, False) for k in range(len(scope.edges))]
         return found.graph(vertices, edges, mode)

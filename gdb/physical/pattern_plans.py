@@ -116,8 +116,8 @@ def of_step(context: RowContext, step: Found) -> Plan:
     """The plan of a step of a chain: it lists, or counts."""
     component, snapshot = step.component, context.graph.snapshot
     wanted = [component.vertices.index(n) for n in step.columns if n in component.vertices]
-    given = context, step.pattern, component, step.conditions
-    graph, _ = question(*given, {}, {}, step.columns.keys())
+    arguments = context, step.pattern, component, step.conditions
+    graph, _ = question(*arguments, {}, {}, step.columns.keys())
     if step.number is None or len(wanted) > 1:
         return planner.plan(graph, snapshot, counting=False)
     if not wanted:

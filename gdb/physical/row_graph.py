@@ -58,7 +58,7 @@ class RowGraph:
         if self.vertex_count >= _MOST_VIDS:
             raise LimitExceeded(
                 f"{rows:,} rows are too many to start from beside {self.first:,} nodes.",
-                "Ask for fewer rows before this pattern.",
+                "Reduce the rows before this pattern.",
             )
         names = [_column(k) for k in range(len(columns))]
         self.groups: tuple[Group, ...]
@@ -97,8 +97,8 @@ def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryG
         QueryEdge(last, vertex, (_column(k),), Direction.OUT, exists=True)
         for k, vertex in enumerate(bound)
     )
-    given = QueryVertex(_ROW, ((_ROW,),))
-    return replace(graph, vertices=(*vertices, given), edges=(*graph.edges, *ends))
+    row_vertex = QueryVertex(_ROW, ((_ROW,),))
+    return replace(graph, vertices=(*vertices, row_vertex), edges=(*graph.edges, *ends))
 
 
 def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
@@ -108,7 +108,7 @@ def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
     return replace(vertex, allowed=np.arange(rows.first, dtype=np.uint32), predicate=_ROW)
 
 
-def started(
+def plan_from_rows(
     graph: QueryGraph,
     source: PlannerSource,
     bound: Sequence[int],
@@ -123,7 +123,7 @@ def started(
     bound : the query vertices, held to what they may be. columns : what a row binds them to, u32[rows] each.
     few : as `gdb.planner.plan`.
     """
-    from gdb.planner import plan
+    from gdb.planner import plan  # here: kept statements are not planned again
 
     made = plan(graph, source, counting=False, few=few)
     if len(columns) < 2 or max(made.notes.estimates) <= len(columns[0]):

@@ -131,7 +131,7 @@ class _Tail:
 
     def _columns_alone(self) -> Tail | None:
         """The tail whose columns are the answer: no SELECT is ever run, so that none is written."""
-        from gdb.physical.columns.relation import Builder, outputs
+        from gdb.physical.columns.relation import Builder, outputs  # here: only SQL needs it
 
         builder = Builder(self.scope, None)
         found = self._direct(builder, None)
@@ -156,7 +156,7 @@ class _Tail:
         from gdb.base.sql import SqlText
         from gdb.functions.types import TypeName
         from gdb.physical.columns.chain_compilation import answer, over
-        from gdb.physical.columns.looked_columns import settled
+        from gdb.physical.columns.looked_columns import settle_embeddings
         from gdb.physical.columns.relation import Builder, outputs
 
         builder = Builder(self.scope, None)
@@ -164,7 +164,7 @@ class _Tail:
         relation = over(builder, self.operators, self.names, begin)
         if builder.steps:
             raise NotSupported("the operators after its rows take more than one SELECT.")
-        relation = settled(builder, relation, Demand(frozenset(self.names)))
+        relation = settle_embeddings(builder, relation, Demand(frozenset(self.names)))
         query, types = answer(relation, self.names)
         if any(type_.item in (TypeName.NODE, TypeName.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
@@ -174,7 +174,7 @@ class _Tail:
         self, pattern: Operator, weight: str | None
     ) -> tuple[Chain, tuple[ColumnRef, ...]]:
         """As the function of this name."""
-        from gdb.base.sql import written
+        from gdb.base.sql import written  # here: only SQL needs it
         from gdb.physical.columns.chain_compilation import answer, over, owned
         from gdb.physical.columns.relation import Builder, outputs
         from gdb.physical.columns.steps import Chain, Made, Ownership
@@ -194,7 +194,7 @@ class _Tail:
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
-        from gdb.functions.types import NODE, RELATIONSHIP
+        from gdb.functions.types import NODE, RELATIONSHIP  # here: only SQL needs it
         from gdb.physical.columns.relation import Held, Relation
 
         types = {"vertex": NODE, "edge": RELATIONSHIP}
@@ -217,7 +217,8 @@ class _Tail:
         return replace(found, source=everything("embeddings", where=tests))
 
     def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
-        """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""
+        """The column of the embeddings that an expression is, unchanged, and its type; None where it is none."""
+        # here: only SQL needs it
         from gdb.functions.types import NODE, NULL, RELATIONSHIP, STRING, Type, TypeName
         from gdb.language.element_columns import STORE_KIND
 
@@ -359,7 +360,7 @@ class _Tail:
         column = self._column(builder, key.expression)
         if column is None or len(builder.taken) != 1:
             return None
-        from gdb.functions.types import TypeName
+        from gdb.functions.types import TypeName  # here: only SQL needs it
 
         if column[1].kind not in (TypeName.INTEGER, TypeName.NODE, TypeName.RELATIONSHIP):
             return None
@@ -413,7 +414,7 @@ class _Tail:
 
     def _cuts(self, limit: Limit) -> tuple[int, int | None]:
         """The numbers of SKIP and LIMIT."""
-        from gdb.physical.columns.relation import Builder, cuts
+        from gdb.physical.columns.relation import Builder, cuts  # here: only SQL needs it
 
         return cuts(Builder(self.scope, None), limit)
 

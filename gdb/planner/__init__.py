@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base import usage
 from gdb.errors import LimitExceeded
-from gdb.executor.nest import passes as nest_passes
+from gdb.executor.nest import passes
 from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
 from gdb.imports import deferred
 from gdb.language.hidden_names import is_hidden
@@ -33,13 +33,13 @@ from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
-from gdb.storage.graph.degree_order import ranked
+from gdb.storage.graph.degree_order import ranked_graph
 
 if TYPE_CHECKING:
-    from gdb.planner import sampled_order as sampling
+    from gdb.planner import sampled_order
     from gdb.planner.sampled_order import Sampled
 else:
-    sampling = deferred("gdb.planner.sampled_order")
+    sampled_order = deferred("gdb.planner.sampled_order")
 
 PASSES = (
     "decompose",
@@ -51,7 +51,7 @@ PASSES = (
     "implied",
     "structure",
     "differences",
-    *nest_passes.PASSES,
+    *passes.PASSES,
 )
 
 LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
@@ -97,7 +97,7 @@ def plan(
     tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
     sampled = None
     if _is_large(query) and not {"order", "statistics"} & switched_off:
-        sampled = sampling.sampled_order(
+        sampled = sampled_order.sampled_order(
             query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
         )
     if sampled is not None:
@@ -141,13 +141,13 @@ def plan(
         return replace(found, ranked=False)  # its vertices are shown
 
     def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
-        given = conditions_of(problem.apart)
+        conditions = conditions_of(problem.apart)
         parts = decompose(problem.query)
         return _assembled(
             problem.query,
             order,
             parts,
-            given,
+            conditions,
             broken,
             switched_off,
             {},
@@ -173,7 +173,7 @@ def plan(
 
 
 def _with_terms(
-    found: Plan,
+    plan_before: Plan,
     query: Resolved,
     sampled: Sampled,
     broken: Symmetry,
@@ -183,20 +183,20 @@ def _with_terms(
     narrowed = replace(query, candidates=sampled.candidates)
     problem = problem_of(narrowed, conditions(query, {}))
     if problem is None or sampled.samples is None:
-        return found
+        return plan_before
     from gdb.planner.differences import terms  # compiles kernels
 
     order = frozenset(broken.restrictions)
     apart = problem.apart - {(min(p), max(p)) for p in order}
-    known = terms(replace(problem, apart=apart, order=order), sampled.samples, found.order)
+    known = terms(replace(problem, apart=apart, order=order), sampled.samples, plan_before.order)
     if known is None:
-        return found
+        return plan_before
     steps, smaller = known
     plans = []
     for term in smaller:
         restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
         plan = arrange(term.problem, term.order, restrictions, 0)
-        plan = replace(plan, multiplicity=found.multiplicity, ranked=False)
+        plan = replace(plan, multiplicity=plan_before.multiplicity, ranked=False)
         plans.append((term.factor, plan))
     plan = plans[0][1]
     notes = replace(plan.notes, steps=steps, estimates=sampled.estimates)
@@ -222,7 +222,9 @@ def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
     held = conditions(query, {}).vertices
     sampled = None
     if _is_large(query):
-        sampled = sampling.sampled_order(query, parts, held, counting=False, tails=False, few=False)
+        sampled = sampled_order.sampled_order(
+            query, parts, held, counting=False, tails=False, few=False
+        )
     if sampled is not None:
         return sampled.estimates
     return cost.estimates(query, matching_order(query, parts))
@@ -294,7 +296,7 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
     size = 4 * sum(query.shape(spec).edges for spec in views)
     small = size <= MOST_RANKED_BYTES
-    return free and small and bool(broken.restrictions) and not ranked(query.source).ordered
+    return free and small and bool(broken.restrictions) and not ranked_graph(query.source).ordered
 
 
 def _symmetry(

@@ -66,7 +66,7 @@ def cheapest(
     for k in range(tries):
         first = firsts[0] if k < PLAIN else source.choice(firsts[:FIRSTS])
         noise = 0.0 if k < PLAIN else 0.5 + 0.5 * (k % 4)
-        made = _made(query, prices, first, float(k % 3), noise, source)
+        made = _greedy_order(query, prices, first, float(k % 3), noise, source)
         if made is not None:
             orders[made] = None
     found = sorted((prices.price(order), order) for order in orders)
@@ -75,7 +75,7 @@ def cheapest(
     return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < math.inf][:2]
 
 
-def _made(
+def _greedy_order(
     query: Resolved,
     prices: Prices,
     first: int,

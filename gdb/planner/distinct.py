@@ -40,12 +40,12 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
     apart: list[Apart] = []
     if mode.edges_differ or mode.nodes_differ:
         ends = [frozenset((x.source, x.target)) for x in query.edges]
-        asked, told = query.graph.edges, bounds_of(query.graph.compared).apart
+        query_edges, compared = query.graph.edges, bounds_of(query.graph.compared).apart
         for f in range(len(query.edges)):
             for e in range(f):
                 # where nodes differ, edges with different ends do
                 close = not mode.nodes_differ or ends[e] == ends[f]
-                if close and _about(asked[e], asked[f]) and (e, f) not in told:
+                if close and _about(query_edges[e], query_edges[f]) and (e, f) not in compared:
                     _edges_differ(query, e, f, vertices, edges, apart)
     if mode.nodes_differ:
         n = len(query.candidates)
@@ -69,9 +69,9 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
 
 def clauses(query: Resolved) -> tuple[int, ...]:
     """For each query edge the MATCH within which it has to differ from others; -1 where there is no other that
-    could be the same data edge, so that it makes no difference in which one it stands."""
-    asked, edges = query.graph.edges, query.edges
-    if not query.graph.mode.edges_differ or len({x.clause for x in asked}) == 1:
+    could be the same data edge, so that it makes no difference in which one it is."""
+    query_edges, edges = query.graph.edges, query.edges
+    if not query.graph.mode.edges_differ or len({x.clause for x in query_edges}) == 1:
         return (0,) * len(edges)
 
     def alone(e: int) -> bool:
@@ -80,7 +80,7 @@ def clauses(query: Resolved) -> tuple[int, ...]:
             for f in range(len(edges))
         )
 
-    return tuple(-1 if alone(e) else x.clause for e, x in enumerate(asked))
+    return tuple(-1 if alone(e) else x.clause for e, x in enumerate(query_edges))
 
 
 def may_repeat(query: Resolved) -> bool:
@@ -88,9 +88,9 @@ def may_repeat(query: Resolved) -> bool:
     if not query.graph.mode.edges_differ:
         return False
     known = [
-        (x, asked.clause)
-        for x, asked in zip(query.edges, query.graph.edges, strict=True)
-        if not asked.exists
+        (x, edge.clause)
+        for x, edge in zip(query.edges, query.graph.edges, strict=True)
+        if not edge.exists
     ]
     return any(
         one != other and _together(x, y) is not None
@@ -200,8 +200,8 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
 
 def _surely_different(query: Resolved, u: int, v: int) -> bool:
     mode = query.graph.mode
-    told = (u, v) in query.graph.apart or (v, u) in query.graph.apart
-    if mode.nodes_differ or told or _apart_anyway(query, u, v):
+    apart = (u, v) in query.graph.apart or (v, u) in query.graph.apart
+    if mode.nodes_differ or apart or _apart_anyway(query, u, v):
         return True
     far = not (query.neighbours(u) | {u}) & (query.neighbours(v) | {v})
     if far or not mode.edges_differ:
@@ -227,8 +227,8 @@ def _induced(query: Resolved) -> tuple[tuple[ViewSpec, int, int, int], ...]:
     for v in range(n):
         for u in range(v + 1):
             held = sum(
-                {x.source, x.target} == {u, v} and not asked.exists
-                for x, asked in zip(query.edges, query.graph.edges, strict=True)
+                {x.source, x.target} == {u, v} and not edge.exists
+                for x, edge in zip(query.edges, query.graph.edges, strict=True)
             )
             implied = (u == v and not view.loops and held == 0) or (held == 1 and view.simple)
             if not implied:

@@ -117,19 +117,19 @@ def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice)
     """Where a plan runs on a GPU, what of the graph lies there and what is read from the host."""
     if choice.device == "cpu":
         return []
-    from gdb.executor.gpu import launch
+    from gdb.executor.gpu import launch  # here: only on a GPU
 
-    return launch.described(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
+    return launch.describe_residency(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
 
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
     """Whether other processes share the work."""
-    from gdb.executor.cluster import cluster
+    from gdb.executor.cluster import cluster  # here: only on a cluster
 
     plans = [plan, *(term for _, term in plan.terms)]
     seconds = sum(each for each in cluster.shares(plans, graph, on) if each is not None)
     if not seconds:
-        return f"cluster: not asked, expected to take less than {on.least:g} s"
+        return f"cluster: not used, expected to take less than {on.least:g} s"
     tasks = cluster.tasks_for(seconds, on.workers)
     return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one in {tasks} tasks"
 

@@ -112,7 +112,7 @@ class Implied:
         self.whole, self.known = bounds_of(compares), Bounds(compares)
         self.text = " AND ".join(c.text for c in compares if c.inside)
 
-    def made(self, compare: Compare) -> None:
+    def note_made(self, compare: Compare) -> None:
         """A plan makes this comparison."""
         self.known.hold(compare)
 
@@ -127,7 +127,7 @@ class Implied:
                 if i < j and other != (places[j].element, places[j].is_edge):
                     compare = self._missing(i, j)
                     if compare is not None:
-                        self.made(compare)
+                        self.note_made(compare)
                         yield compare
 
     def _missing(self, i: int, j: int) -> Compare | None:

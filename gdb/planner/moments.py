@@ -243,7 +243,7 @@ def bits(mask: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sample:
-    """Candidates of a query vertex, u32[n] ascending, and for how many of them each stands, f64[n]."""
+    """Candidates of a query vertex, u32[n] ascending, and how many of them each represents, f64[n]."""
 
     of: Candidates
     vids: U32

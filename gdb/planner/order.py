@@ -47,7 +47,7 @@ SELECTIVE = 64  # so few candidates: lists that were found by id, not by a scan
 
 def _selective(query: Resolved, component: frozenset[int], firsts: list[float]) -> int | None:
     """The vertex with the fewest candidates, where these are a handful and others' are not: wherever
-    in the pattern it stands, matching begins there."""
+    in the pattern it is, matching begins there."""
     counts = {v: query.candidates[v].count for v in component}
     first = min(component, key=lambda v: (counts[v], firsts[v], v))
     few = query.candidates[first].allowed is not None and counts[first] <= SELECTIVE

@@ -102,9 +102,9 @@ class _PhaseBuilder:
                 self.phases.append(apart)
         self._between(vertices)
         self._compare()
-        told = {e for c in self.query.graph.compared for e in c.edges}
+        compared = {e for c in self.query.graph.compared for e in c.edges}
         for e in sorted(self.conditions.bound):
-            if self.query.graph.edges[e].allowed is not None or e in told:
+            if self.query.graph.edges[e].allowed is not None or e in compared:
                 self.bind_edge(e)
 
     def _compare(self) -> None:
@@ -115,7 +115,7 @@ class _PhaseBuilder:
                 self.compared.append(c)
                 self.phases.append(c)
                 if self.implied is not None:
-                    self.implied.made(c)
+                    self.implied.note_made(c)
         if self.implied is not None:
             self.phases += self.implied.following(self.bound, self.named)
 

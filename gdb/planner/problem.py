@@ -159,11 +159,14 @@ def _quotient(problem: Problem, partition: Partition) -> Problem | None:
     if any(c.count == 0 for c in candidates):
         return None
     edges: dict[tuple[object, ...], tuple[ResolvedEdge, QueryEdge]] = {}
-    for edge, asked in zip(query.edges, query.graph.edges, strict=True):
+    for edge, query_edge in zip(query.edges, query.graph.edges, strict=True):
         u, v = place[edge.source], place[edge.target]
         if edge.direction is Direction.ANY:
             u, v = min(u, v), max(u, v)
-        found = replace(edge, source=u, target=v), replace(asked, source=u, target=v, name=None)
+        found = (
+            replace(edge, source=u, target=v),
+            replace(query_edge, source=u, target=v, name=None),
+        )
         edges.setdefault((u, v, edge.types, edge.direction), found)
     graph = replace(query.graph, vertices=vertices, edges=tuple(a for _, a in edges.values()))
     smaller = Resolved(graph, query.source, candidates, tuple(e for e, _ in edges.values()))

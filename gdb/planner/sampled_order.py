@@ -191,7 +191,7 @@ def _rearranged(
     query: Resolved, statistics: Statistics, root: int | None, order: tuple[int, ...]
 ) -> tuple[float, tuple[int, ...]] | None:
     """An order whose nest is surely cheaper, and its price; None where there seems to be none."""
-    from gdb.planner.arrangements import cheapest
+    from gdb.planner.arrangements import cheapest  # here: only counts of large patterns need it
     from gdb.planner.pricing import Prices, Samples
 
     if statistics.rows() <= LOOKED_AT:

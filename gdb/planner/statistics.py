@@ -8,8 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.cpu import candidate_space as space
-from gdb.executor.cpu import populations
+from gdb.executor.cpu import candidate_space, populations
 from gdb.executor.cpu.workers import view_row
 from gdb.executor.plan.plan import Candidates, ViewSpec
 from gdb.planner.moments import bits
@@ -38,10 +37,12 @@ class Population:
 
     @property
     def address(self) -> int:
+        """Address of `state`, for machine code; valid while this object lives."""
         return int(self.state.ctypes.data)
 
     @property
     def members(self) -> int:
+        """Number of embeddings in the sample."""
         return int(self.state[populations.MEMBERS])
 
 
@@ -156,15 +157,15 @@ class Statistics:
 
     def narrow(self, most: int) -> int:
         """Drop candidates by arc consistency until `most` elements were looked at; how many were."""
-        return int(space.narrow(self._vertices_at, self._arcs_at, self.n, ROUNDS, most))
+        return int(candidate_space.narrow(self._vertices_at, self._arcs_at, self.n, ROUNDS, most))
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
-        return int(self.vertices[v, space.COUNT])
+        return int(self.vertices[v, candidate_space.COUNT])
 
     def counts(self) -> list[int]:
         """The numbers of candidates of all query vertices."""
-        found: list[int] = self.vertices[:, space.COUNT].tolist()
+        found: list[int] = self.vertices[:, candidate_space.COUNT].tolist()
         return found
 
     def members(self, v: int) -> U32:
@@ -177,7 +178,7 @@ class Statistics:
         counts = self.counts()
         for (u, v), a in self._arc.items():
             if counts[u] < counts[v] or (counts[u] == counts[v] and u < v):
-                edges = space.edges_between(self._vertices_at, self._arcs_at, u, a)
+                edges = candidate_space.edges_between(self._vertices_at, self._arcs_at, u, a)
                 self.fan[u, v] = edges / max(counts[u], 1)
                 self.fan[v, u] = edges / max(counts[v], 1)
 
@@ -225,11 +226,11 @@ class Statistics:
         sums = np.zeros(total)
         at = int(sums.ctypes.data)
         self._kept.append(sums)
-        self.vertices[:, space.WEIGHT :] = [
+        self.vertices[:, candidate_space.WEIGHT :] = [
             (at + 8 * offsets[v], up[v], at + 8 * below[v], child[v], sibling[v]) for v in range(n)
         ]
         places = np.array(order, np.int64)
-        trees = space.weigh(self._vertices_at, self._arcs_at, places.ctypes.data, n)
+        trees = candidate_space.weigh(self._vertices_at, self._arcs_at, places.ctypes.data, n)
         np.sqrt(sums, out=sums)
         return float(trees)
 

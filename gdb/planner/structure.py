@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
-from gdb.executor.nest.prepare import entangled, stage
+from gdb.executor.nest.prepare import entangled_vertices, stage
 from gdb.executor.plan.plan import Plan, verify
 from gdb.executor.plan.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
@@ -87,7 +87,7 @@ class Search:
     """A search for the cheapest way to count a problem and all that it leads to.
 
     arrange : a plan of a problem from an order, its symmetry and the length of its tail.
-    measure : expected steps of a plan. entangled : `gdb.executor.nest.prepare.entangled`.
+    measure : expected steps of a plan. entangled : `gdb.executor.nest.prepare.entangled_vertices`.
     hubs_first : restrictions begin at high degrees, but in cliques.
     tries : alternatives of one problem that are measured. deadline : time.monotonic() at which no further
         one is tried.
@@ -178,7 +178,7 @@ class Search:
 
     def _ordered(self, problem: Problem, pairs: Pairs, first: int) -> tuple[Problem, int]:
         """The problem with a first loop that is the hub of its orbit, where without the conditions `pairs` the orbit
-        could not be broken any more; and for how many embeddings each then stands.
+        could not be broken any more; and how many embeddings each then represents.
 
         The condition stays with the problem, and with all that are taken off, so nothing is counted from below a hub.
         """
@@ -236,7 +236,7 @@ class Search:
 
 def by_structure(
     first: Plan,
-    asked: Callable[[], Problem | None],
+    problem_of: Callable[[], Problem | None],
     source: GraphSource,
     arrange: Arrange,
     effort: Effort,
@@ -246,7 +246,7 @@ def by_structure(
 ) -> Plan:
     """The cheapest way found to count what `first` counts: `first` itself where that is cheap enough.
 
-    asked : the same as a counting problem, None where it is none.
+    problem_of : the same as a counting problem, None where it is none.
     hubs_first : as `Search` has it.
     divisor : embeddings of one subgraph, where those are counted.
     """
@@ -265,7 +265,7 @@ def by_structure(
         return known[1]
 
     found = measure(first, effort.least)
-    problem = asked() if found.steps >= effort.search_from else None
+    problem = problem_of() if found.steps >= effort.search_from else None
     if problem is None or first.notes.automorphisms == math.factorial(first.vertices):
         return _noted(first, found.steps, found)  # in a clique all vertices are alike
     most = max(effort.least, min(effort.most, int(effort.share * found.steps)))
@@ -274,7 +274,7 @@ def by_structure(
     search = Search(
         arrange,
         lambda plan: measure(plan, most).steps,
-        lambda plan: entangled(plan, source),
+        lambda plan: entangled_vertices(plan, source),
         hubs_first,
         effort.tries,
         time.monotonic() + seconds,
@@ -288,8 +288,8 @@ def by_structure(
     return verify(_noted(plan, solution.steps, measure(plan, most)))
 
 
-def _noted(plan: Plan, steps: float, found: Estimate) -> Plan:
-    return replace(plan, notes=replace(plan.notes, steps=steps, bound=found.bound))
+def _noted(plan: Plan, steps: float, estimate: Estimate) -> Plan:
+    return replace(plan, notes=replace(plan.notes, steps=steps, bound=estimate.bound))
 
 
 def _alternatives(problem: Problem) -> list[tuple[float, tuple[int, ...], int]]:

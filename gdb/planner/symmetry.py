@@ -52,8 +52,8 @@ class Automorphisms:
         apart: frozenset[tuple[int, int]] = frozenset(),
         order: frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
-        told = query.graph.apart
-        self.apart = apart | frozenset(told) | {(v, u) for u, v in told}
+        pairs = query.graph.apart
+        self.apart = apart | frozenset(pairs) | {(v, u) for u, v in pairs}
         self.query, self.order, self.clauses = query, order, clauses(query)
         # what is compared with another is like nothing else
         self.compared = frozenset(v for c in query.graph.compared for v in c.vertices)
@@ -97,10 +97,10 @@ class Automorphisms:
             edge = self.query.edges[e]
             if edge.other(u) == v and (u != v or edge.source == edge.target):
                 found.append(self._edge_colour(e, u, named))
-        for edge, asked in zip(self.query.negated, self.query.graph.negated, strict=True):
+        for edge, query_edge in zip(self.query.negated, self.query.graph.negated, strict=True):
             if {edge.source, edge.target} == {u, v}:
                 way = "loop" if u == v else edge.spec(u).direction.value
-                found.append(("none", tuple(sorted(set(asked.types))), way))
+                found.append(("none", tuple(sorted(set(query_edge.types))), way))
         if (u, v) in self.apart:
             found.append(("apart",))
         if (u, v) in self.order:
@@ -112,11 +112,11 @@ class Automorphisms:
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
         """Alike edges have equal colours. A parallel edge that a predicate names is like no
         other."""
-        edge, asked = self.query.edges[e], self.query.graph.edges[e]
+        edge, query_edge = self.query.edges[e], self.query.graph.edges[e]
         alone = e if e in self.compared_edges or (e in named and self._is_parallel(edge)) else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
-        types = tuple(sorted(set(asked.types)))
-        return (types, way, asked.predicate, alone, asked.exists, self.clauses[e])
+        types = tuple(sorted(set(query_edge.types)))
+        return (types, way, query_edge.predicate, alone, query_edge.exists, self.clauses[e])
 
     def _is_parallel(self, edge: ResolvedEdge) -> bool:
         """Whether another query edge joins the same vertices."""

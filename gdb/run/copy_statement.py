@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
-from gdb.answer.summary import Summary
+from gdb.answer.summary import Effects, Summary
 from gdb.errors import ChangeRefused, ImportFailed, NameProblem, QueryError, TypeProblem
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from gdb.run.request import Clock, Load, Request
     from gdb.storage.importer.report import LoadReport
 
-Given: TypeAlias = object
+ParameterValue: TypeAlias = object
 """The value of an option or a parameter."""
 
 _SHOWN = 10  # skipped lines that are reported
 
 
-def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
+def run_copy(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
     """Run COPY.
 
     Raises
@@ -50,8 +50,6 @@ def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
     arguments = {**_arguments(request, query, copy), "cancel": request.cancel}
     report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
     request.outcome.committed = True
-    from gdb.answer.summary import Effects
-
     effects = Effects()
     effects.nodes_created, effects.relationships_created = report.vertices, report.edges
     skipped = [f"skipped {r.file}:{r.line}: {r.reason}" for r in report.rejected]
@@ -61,7 +59,9 @@ def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
     return Result(RowAnswer([], []), warnings=(*report.warnings, *skipped), summary=summary)
 
 
-def _loaded(load: Load, arguments: Mapping[str, Given], query: Query, copy: Copy) -> LoadReport:
+def _loaded(
+    load: Load, arguments: Mapping[str, ParameterValue], query: Query, copy: Copy
+) -> LoadReport:
     try:
         return load(**arguments)
     except QueryError as error:  # of an argument
@@ -87,10 +87,10 @@ def _option(name: str, value: str) -> str:
     return f"OPTIONS {{{_entry(name, value)}}}"
 
 
-def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
+def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, ParameterValue]:
     """What `Database.load` is given."""
     sources = [_source(request, query, one) for one in copy.sources]
-    found: dict[str, Given] = {}
+    found: dict[str, ParameterValue] = {}
     if copy.options is not None:
         found = _options(request, query, copy.options)
     if copy.what == "graph":
@@ -98,12 +98,12 @@ def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
     key = "nodes" if copy.what == "nodes" else "edges"
     twice = "label" if copy.what == "nodes" else "type"
     if copy.name is not None and twice in found:
-        message = f"the {twice} stands in the pattern and in OPTIONS."
+        message = f"the {twice} is in the pattern and in OPTIONS."
         raise problem(TypeProblem, query.text, copy.place, message, "Write it once.")
     found[key] = sources if copy.name is None else {copy.name.text: sources}
     if copy.ends is not None:
         if "ends" in found:
-            message = "the ends stand in the pattern and in OPTIONS."
+            message = "the ends are in the pattern and in OPTIONS."
             raise problem(TypeProblem, query.text, copy.place, message, "Write them once.")
         ends = tuple(end.text for end in copy.ends)
         found[key] = {("" if copy.name is None else copy.name.text, *ends): sources}
@@ -123,7 +123,7 @@ def _source(request: Request, query: Query, expression: Expression) -> str:
     return value.removeprefix("file://")
 
 
-def _options(request: Request, query: Query, expression: Expression) -> dict[str, Given]:
+def _options(request: Request, query: Query, expression: Expression) -> dict[str, ParameterValue]:
     value = value_of(request, query, expression)
     if not isinstance(value, Mapping):
         message, cure = "OPTIONS takes a map.", "As in OPTIONS {delimiter: ';', header: true}."
@@ -151,11 +151,11 @@ def _options(request: Request, query: Query, expression: Expression) -> dict[str
 _KINDS = {str: "a string", bool: "true or false", list: "a list of strings", int: "an integer"}
 
 
-def _of_texts(option: Given) -> bool:
+def _of_texts(option: ParameterValue) -> bool:
     return not isinstance(option, list) or all(isinstance(item, str) for item in option)
 
 
-def value_of(request: Request, query: Query, expression: Expression) -> Given:
+def value_of(request: Request, query: Query, expression: Expression) -> ParameterValue:
     """A value that is written out, or a parameter."""
     match expression:
         case Literal(value=value):
@@ -172,10 +172,10 @@ def value_of(request: Request, query: Query, expression: Expression) -> Given:
     raise problem(TypeProblem, query.text, expression.place, message, cure)
 
 
-def _parameter(request: Request, query: Query, name: str, place: Place) -> Given:
+def _parameter(request: Request, query: Query, name: str, place: Place) -> ParameterValue:
     if name not in request.parameters:
         message = f"there is no value for the parameter ${name}."
         cure = did_you_mean(name, request.parameters, "$") or f'Give {{"{name}": ...}}.'
         raise problem(NameProblem, query.text, place, message, cure, detail="MissingParameter")
-    value: Given = request.parameters[name]
+    value: ParameterValue = request.parameters[name]
     return list(value) if isinstance(value, tuple) else value

@@ -39,9 +39,11 @@ class Cancel(threading.Event):
         self.outer: threading.Event | None = None
 
     def set(self) -> None:
+        """Set it; safe in a signal handler."""
         self._pressed = True
 
     def is_set(self) -> bool:
+        """Whether it or an outer event was set."""
         return self._pressed or (self.outer is not None and self.outer.is_set())
 
 

@@ -80,9 +80,9 @@ class Choice:
     counts: Counts | None = None
 
 
-def answered(
+def answer_by_operators(
     request: Request,
-    asked: Planned,
+    planned: Planned,
     snapshot: Snapshot,
     clock: Clock,
     change: Change | None,
@@ -96,19 +96,19 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    notes = None if asked.writes else _Notes(request, asked.refusal, snapshot, statements)
+    notes = None if planned.writes else _Notes(request, planned.refusal, snapshot, statements)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> _Operated:
-        given = request, asked, snapshot, changes, clock, notes
-        found = _tried(*given, few=True) or _tried(*given, few=False)
+        arguments = request, planned, snapshot, changes, clock, notes
+        found = _tried(*arguments, few=True) or _tried(*arguments, few=False)
         assert found is not None
         return found
 
-    if asked.explain:
-        context = _context(request, asked, snapshot, None, clock)
-        lines = _explained(asked, context, _chosen(request, asked, context, notes))
+    if planned.explain:
+        context = _context(request, planned, snapshot, None, clock)
+        lines = _explained(planned, context, _chosen(request, planned, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    if not asked.writes:
+    if not planned.writes:
         made = run(snapshot, None)
         if made.choice.counts is not None and notes is not None:
             notes.keep(made.choice.counts)
@@ -119,23 +119,23 @@ def answered(
             # all that can fail comes before the commit
             made = run(changes.view, changes)
     context = made.context
-    warnings = (*asked.warnings, *context.options.lost)
-    if context.handled > LARGE and not asked.writes:
-        told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
-        warnings = (*warnings, told)
+    warnings = (*planned.warnings, *context.options.lost)
+    if context.handled > LARGE and not planned.writes:
+        warning = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
+        warnings = (*warnings, warning)
     summary = Summary(
         clock.seconds,
         "cpu",
         len(made.answer),
         context.embeddings,
         bytes_read=clock.usage.bytes_read,
-        effects=context.graph.effects if asked.writes else None,
+        effects=context.graph.effects if planned.writes else None,
         evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
         why=made.why,
     )
-    if asked.profile:
+    if planned.profile:
         lines = [
-            *_explained(asked, context, made.choice),
+            *_explained(planned, context, made.choice),
             *_ran_lines(context, summary),
         ]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
@@ -194,16 +194,16 @@ def is_small(snapshot: Snapshot) -> bool:
 
 def _chosen(
     request: Request,
-    asked: Planned,
+    planned: Planned,
     context: RowContext,
     notes: _Notes | None,
     few: bool = True,
 ) -> Choice:
     """notes : None where it writes. few : whether it may be bounded."""
-    from gdb.physical.rows.anchored import begins_with_few
+    from gdb.physical.rows.anchored import begins_with_few  # here: one of several ways
 
-    plan, snapshot = asked.plan, context.graph.snapshot
-    why = asked.refusal.why if notes is None else notes.why
+    plan, snapshot = planned.plan, context.graph.snapshot
+    why = planned.refusal.why if notes is None else notes.why
     if WAY == "rows":
         return Choice(None, None, f"{why}; no operator may run over columns")
     small = is_small(snapshot) and WAY is None
@@ -237,7 +237,7 @@ def _chosen(
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:
     """The counts that a plan begins with. known : of an earlier run."""
-    from gdb.physical.counts import counts_of
+    from gdb.physical.counts import counts_of  # here: one of several ways
 
     if known is not None and known.plan is plan:
         return known
@@ -258,7 +258,7 @@ def _makes_rows(plan: Plan) -> bool:
 
 def _tried(
     request: Request,
-    asked: Planned,
+    planned: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
@@ -266,16 +266,16 @@ def _tried(
     few: bool,
 ) -> _Operated | None:
     """few : whether the run may be bounded; None where it met more rows."""
-    from gdb.physical.rows.row_run import TooMany
+    from gdb.physical.rows.row_run import TooMany  # here: one of several ways
 
-    context = _context(request, asked, snapshot, changes, clock)
+    context = _context(request, planned, snapshot, changes, clock)
     try:
-        choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+        choice = clock.step("plan", lambda: _chosen(request, planned, context, notes, few))
         if choice.bounded:  # a few rows, which the collector soon goes through
-            return _run(request, asked, context, choice, clock)
+            return _run(request, planned, context, choice, clock)
         with garbage.rarely():
             try:
-                return _run(request, asked, context, choice, clock)
+                return _run(request, planned, context, choice, clock)
             finally:  # else the collector goes through rows and elements once more
                 context.graph.release()
     except TooMany:
@@ -285,21 +285,21 @@ def _tried(
 
 
 def _run(
-    request: Request, asked: Planned, context: RowContext, choice: Choice, clock: Clock
+    request: Request, planned: Planned, context: RowContext, choice: Choice, clock: Clock
 ) -> _Operated:
     if choice.columns is not None:
-        from gdb.physical.columns.chain_run import attempted
+        from gdb.physical.columns.chain_run import try_chain  # here: one of several ways
 
         chain, memory = choice.columns, request.memory
-        found = clock.step("run", lambda: attempted(context, chain, memory))
+        found = clock.step("run", lambda: try_chain(context, chain, memory))
         if not isinstance(found, GdbError):
             limits.check_rows(len(found))
             answer = ColumnAnswer(found, context.graph.snapshot)
             return _Operated(answer, context, choice, choice.why)
         choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
-        over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
-        rows = clock.step("tail", lambda: _given(over_rows))
+        over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice, request))
+        rows = clock.step("tail", lambda: _user_rows(over_rows))
     return _Operated(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
 
 
@@ -313,7 +313,7 @@ def _meter(context: RowContext) -> None:
     """Begin to measure, where PROFILE needs it."""
     profile = context.options.profile
     if profile is not None:
-        from gdb.physical.meter import Meter
+        from gdb.physical.meter import Meter  # here: only PROFILE needs it
 
         context.meter = Meter(profile, context.allowance)
 
@@ -322,14 +322,14 @@ def _ran(
     context: RowContext, plan: Plan, choice: Choice, request: Request
 ) -> tuple[RowsAnswer, Choice]:
     """The answer over rows, and how it was come by."""
-    from gdb.physical.rows.row_run import answered as rows_of
+    from gdb.physical.rows.row_run import run_over_rows as rows_of  # here: one of several ways
 
     if choice.counts is not None:
         return _counted(context, plan, choice.counts), choice
     if choice.first is not None:
-        from gdb.physical.columns.prefix import begun
+        from gdb.physical.columns.prefix import run_prefix
 
-        start = begun(context, choice.first, request.memory)
+        start = run_prefix(context, choice.first, request.memory)
         if not isinstance(start, GdbError):
             return rows_of(context, choice.first.rest, start, choice.bounded), choice
         choice = _without_columns(context, choice, start)
@@ -338,8 +338,8 @@ def _ran(
 
 def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
     """The answer that begins with counts."""
-    from gdb.physical.rows.batches import Batches
-    from gdb.physical.rows.row_run import answered as rows_of
+    from gdb.physical.rows.batches import Batches  # here: one of several ways
+    from gdb.physical.rows.row_run import run_over_rows as rows_of
 
     if context.meter is None:
         row = counts.row(context)
@@ -351,16 +351,16 @@ def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
     return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
 
 
-def _given(found: RowsAnswer) -> list[Values]:
+def _user_rows(found: RowsAnswer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
-    from gdb.physical.rows.values import Given
+    from gdb.physical.rows.values import UserValues  # here: columns need no values in Python
 
     if not found.rows:
         return []
-    given, turn = Given(), Growing(here(), "the result").turn
+    users, turn = UserValues(), Growing(here(), "the result").turn
     made: list[Values] = []
     for row in found.rows:
-        made.append(tuple([given.cell(value) for value in row]))
+        made.append(tuple([users.cell(value) for value in row]))
         turn(made)
     return made
 
@@ -383,18 +383,19 @@ class _not_too_deep:  # used in `with`, as a function would be
 
 def _context(
     request: Request,
-    asked: Planned,
+    planned: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
 ) -> RowContext:
+    # here: pipelines of one pattern never come here
     from gdb.physical.rows.object_graph import Graph
     from gdb.physical.rows.run_context import RowContext
     from gdb.physical.rows.values import taken
 
     memory = half_of_memory() if request.memory is None else request.memory
     allowance = Allowance(memory, clock.deadline, request.cancel)
-    profile = executor.Profile(loops=True) if asked.profile else None
+    profile = executor.Profile(loops=True) if planned.profile else None
     made = RowContext(
         request.text,
         Graph(snapshot, changes, request.text),
@@ -405,8 +406,8 @@ def _context(
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,
-        kept=asked.kept,
-        shown=asked.explain or asked.profile,
+        kept=planned.kept,
+        shown=planned.explain or planned.profile,
     )
     _meter(made)
     return made
@@ -415,9 +416,9 @@ def _context(
 # ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
 
 
-def _explained(asked: Planned, context: RowContext, choice: Choice) -> list[str]:
+def _explained(planned: Planned, context: RowContext, choice: Choice) -> list[str]:
     """The operators, where they run, and under PROFILE what they did."""
-    from gdb.run.plan_tree import operator_lines
+    from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
 
     if choice.counts is not None:
         where = "counted without rows"
@@ -426,8 +427,8 @@ def _explained(asked: Planned, context: RowContext, choice: Choice) -> list[str]
     else:
         where = "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
     lines = [f"operator by operator, {where}: {choice.why}"]
-    lines += operator_lines(context, asked.plan, choice)
-    return [*lines, *(f"warning: {text}" for text in asked.warnings)]
+    lines += operator_lines(context, planned.plan, choice)
+    return [*lines, *(f"warning: {text}" for text in planned.warnings)]
 
 
 def _ran_lines(context: RowContext, summary: Summary) -> list[str]:

@@ -1,8 +1,8 @@
 """The one form of EXPLAIN and PROFILE: the operators of a query, the first one first.
 
-Behind each stand how it runs, the rows that are expected (`~`), and under PROFILE what it did: its rows (`=`), its own
-milliseconds and the most bytes that were metered while it worked, as far as each is known. Below it, by two columns,
-stands what else is known of it: the plan of a pattern, the plan of CALL { }.
+Each line shows how it runs, the rows that are expected (`~`), and under PROFILE what it did: its rows (`=`), its own
+milliseconds and the most bytes that were metered while it worked, as far as each is known. Below it, indented,
+is what else is known of it: the plan of a pattern, the plan of CALL { }.
 """
 
 from __future__ import annotations

@@ -92,15 +92,15 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 
-def check_load(given: LoadOptions) -> None:
+def check_load(options: LoadOptions) -> None:
     """Refuse an option of an import that is none of its choices. Raises NameProblem, TypeProblem."""
-    from gdb.storage.importer.load_options import load_options
+    from gdb.storage.importer.load_options import load_options  # here: queries never need it
 
     for name, option in load_options().items():
-        value = getattr(given, name)
+        value = getattr(options, name)
         if option.choices and (value is not None or option.default is not None):
             one_of(name, value, option.choices)
-    choice_or_none("packed", given.packed)
+    choice_or_none("packed", options.packed)
 
 
 def choice_or_none(name: str, value: bool | None) -> bool | None:
@@ -130,18 +130,18 @@ def memory_bytes(memory: int | str | None, default: int | None = None) -> int | 
     return size
 
 
-def gpu_memory_bytes(given: int | str | None, default: int | None) -> int | None:
+def gpu_memory_bytes(value: int | str | None, default: int | None) -> int | None:
     """A budget of each GPU's memory in bytes, see `byte_count`; the default where none is given.
 
     Raises
     ------
     QueryError : it is less than what a query needs.
     """
-    if given is None:
+    if value is None:
         return default
-    from gdb.executor.gpu.residency import checked
+    from gdb.executor.gpu.residency import check_gpu_memory  # here: only with gpu_memory=
 
-    return checked(byte_count("gpu_memory", given))
+    return check_gpu_memory(byte_count("gpu_memory", value))
 
 
 def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
@@ -151,7 +151,7 @@ def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
 
 def cluster(on: object) -> Cluster:
     """The processes that `on=` names. Raises as `gdb.executor.cluster.cluster.cluster_of`."""
-    from gdb.executor.cluster.cluster import cluster_of
+    from gdb.executor.cluster.cluster import cluster_of  # here: only with on=
 
     return cluster_of(on)
 
@@ -197,9 +197,7 @@ def byte_count(name: str, value: int | str) -> int:
     return int(size)
 
 
-def timeout_seconds(
-    timeout: float | None, given: Mapping[str, float] = limits.NONE
-) -> float | None:
+def timeout_seconds(timeout: float | None, own: Mapping[str, float] = limits.NONE) -> float | None:
     """A time limit in seconds, `MAX_SECONDS` where none is given, of the database or else of `gdb.limits`; None for
     none.
 
@@ -208,7 +206,7 @@ def timeout_seconds(
     QueryError, TypeProblem : it is no positive number.
     """
     if timeout is None:
-        return given.get("MAX_SECONDS", limits.MAX_SECONDS)
+        return own.get("MAX_SECONDS", limits.MAX_SECONDS)
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeProblem(f"timeout= takes seconds, not {type(timeout).__name__}.")
     seconds = float(timeout)
@@ -219,19 +217,19 @@ def timeout_seconds(
     return None if math.isinf(seconds) else seconds
 
 
-def own_limits(given: Mapping[str, float] | None) -> dict[str, float]:
+def own_limits(values: Mapping[str, float] | None) -> dict[str, float]:
     """The limits that a database has of its own.
 
     Raises
     ------
     NameProblem : there is no such limit. TypeProblem, QueryError : it is no number from 1.
     """
-    if given is not None and not isinstance(given, Mapping):
+    if values is not None and not isinstance(values, Mapping):
         raise TypeProblem(
-            f"limits= takes a dict, not {type(given).__name__}.",
+            f"limits= takes a dict, not {type(values).__name__}.",
             'Write it as {"MAX_DEPTH": 200}.',
         )
-    for name, value in (given or {}).items():
+    for name, value in (values or {}).items():
         one_of("limits", name, limits.NAMES)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeProblem(
@@ -240,7 +238,7 @@ def own_limits(given: Mapping[str, float] | None) -> dict[str, float]:
             )
         if not value > 0 or (name != "MAX_SECONDS" and value != int(value)):
             raise QueryError(f"{value!r} is no limit {name}.", "Give a whole number from 1.")
-    return dict(given or {})
+    return dict(values or {})
 
 
 def thread_count(threads: int) -> int:
@@ -367,13 +365,13 @@ def _checked_map(name: str, value: Mapping[object, object]) -> Value:
     return found
 
 
-def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
+def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
     """As Python's own date, datetime or timedelta; None for NaT."""
-    if given != given:
+    if time != time:
         return None
-    value: object = given
-    if isinstance(given, (np.datetime64, np.timedelta64)):
-        value = temporal.of_numpy(given)
+    value: object = time
+    if isinstance(time, (np.datetime64, np.timedelta64)):
+        value = temporal.of_numpy(time)
     try:
         match value:
             case datetime() if value.tzinfo is not None and value.utcoffset() is not None:
@@ -395,6 +393,7 @@ def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timede
 
 def _checked_other_time(name: str, value: object) -> Value:
     """A datetime with a zone, a time of day, or a date, time or duration of `gdb.base.values`."""
+    # here: only values of other libraries come here
     from gdb.base.values.problems import ValueProblem
     from gdb.base.values.temporal_python import from_python
 

@@ -10,7 +10,7 @@ from gdb.answer.summary import Summary, spent_lines
 from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor.choose_device import shown
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
@@ -37,12 +37,12 @@ Finish = Callable[..., "TailResult"]
 """As `gdb.executor.relational.relational_tail.finish`."""
 
 
-def explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
+def explain_lines(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
     """The lines of EXPLAIN. Raises DeviceError."""
     return _lines(request, statement, snapshot, None, {})
 
 
-def profiled(
+def profile_statement(
     request: Request,
     statement: Statement,
     snapshot: Snapshot,
@@ -69,8 +69,8 @@ def profiled(
         lines.append(
             f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
         )
-    told = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
-    return Result.of_lines("plan", lines, told)
+    shown = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
+    return Result.of_lines("plan", lines, shown)
 
 
 # ---- lines ---------------------------------------------------------------------------------------
@@ -85,11 +85,11 @@ def _lines(
 ) -> list[str]:
     """profile, figures : of a run; None and nothing under EXPLAIN."""
     bound, plan, tail = statement.bound, statement.plan, statement.tail
-    asked = bound.sources.asked
+    pattern = bound.sources.pattern
     counted = None if profile is None else profile.bound
     nest = tuple(explain(plan, snapshot, request.options(request.timeout), counted).splitlines())
     device = shown(plan, request.device, snapshot, ran=profile is not None).device
-    *before, last = asked.first
+    *before, last = pattern.first
 
     def show(operator: Operator) -> Shown:
         if operator in before:
@@ -99,22 +99,24 @@ def _lines(
             return Shown(_of_pattern(statement, device), nest, own)
         return Shown(_of_tail(tail), (), own, merged=profile is not None and own is None)
 
-    expected = _expected(asked, statement, request)
+    expected = _expected(pattern, statement, request)
     lines = [f"one compiled pattern{_then(tail)}"]
-    lines += tree_lines(_plan(asked, asked.operators), show, expected)
+    lines += tree_lines(_plan(pattern, pattern.operators), show, expected)
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
 
-def _plan(asked: OnePattern, operators: Operators) -> Plan:
-    return Plan(asked.text, (operators,), (), (), True)
+def _plan(pattern: OnePattern, operators: Operators) -> Plan:
+    return Plan(pattern.text, (operators,), (), (), True)
 
 
-def _expected(asked: OnePattern, statement: Statement, request: Request) -> dict[int, float | None]:
+def _expected(
+    pattern: OnePattern, statement: Statement, request: Request
+) -> dict[int, float | None]:
     """The rows of the operators: the first ones are one pattern, and estimated as one."""
     many = None if statement.bound.sources.rest else embeddings(statement.plan)
-    found: dict[int, float | None] = {id(asked.first[-1]): many}
-    behind = _plan(asked, asked.behind)
+    found: dict[int, float | None] = {id(pattern.first[-1]): many}
+    behind = _plan(pattern, pattern.behind)
     return found | cardinality(behind, lambda _: None, request.parameters, many)
 
 
@@ -175,12 +177,12 @@ class _Measured:
 
     def _take_apart(self, statement: Statement) -> None:
         tail, sources = statement.tail, statement.bound.sources
-        asked = sources.asked
+        pattern = sources.pattern
         weighted = statement.plan.counting and tail.tallied_vertex is not None
         try:
             chain, columns = by_operator(
-                *(sources.scope, asked.first[-1], asked.behind, asked.names, sources.rest),
-                tails.NUMBER if weighted else None,
+                *(sources.scope, pattern.first[-1], pattern.behind, pattern.names, sources.rest),
+                relational_tail.NUMBER if weighted else None,
             )
         except QueryError:
             return  # it runs as one SELECT, and the last operator has its figures
@@ -199,19 +201,19 @@ class _Measured:
     ) -> TailResult:
         """As `gdb.executor.relational.relational_tail.finish`."""
         if self.chain is None:
-            return tails.finish(
+            return relational_tail.finish(
                 *(tail, parts),
                 numbers=numbers,
                 memory=memory,
                 cancel=cancel,
                 deadline=deadline,
             )
-        from gdb.executor.relational.relational import Session
+        from gdb.executor.relational.relational import Session  # here: it imports DuckDB
         from gdb.physical.columns.chain_run import over_embeddings
 
-        relation = tails.united(parts)
+        relation = relational_tail.unite_parts(parts)
         if numbers is not None:
-            relation = tails.numbered(tail.columns, relation, numbers)
+            relation = relational_tail.with_multiplicities(tail.columns, relation, numbers)
         with Session(memory, cancel, deadline) as session:
             found = over_embeddings(relation, self.chain, session, self.meter)
         self.answer = self.meter.step(ANSWER)
@@ -219,14 +221,14 @@ class _Measured:
 
     def figures(self, summary: Summary) -> dict[int, Figures]:
         """The figures of the operators, by `id`; none of those that ran as one with the next."""
-        asked = self.statement.bound.sources.asked
-        *_, last = asked.first
+        pattern = self.statement.bound.sources.pattern
+        *_, last = pattern.first
         held = max((run.budget.most for run in self.plans), default=0)
         own = Figures(summary.embeddings, summary.seconds.get("run"), held or None)
         found = {id(last): own}
         if self.chain is None:
-            return found | self._of_tail(asked.behind, summary)
-        for operator in (last, *asked.behind):
+            return found | self._of_tail(pattern.behind, summary)
+        for operator in (last, *pattern.behind):
             known = self.meter.operators.get(id(operator))
             if known is not None:
                 figures = found.setdefault(id(operator), Figures())

@@ -24,7 +24,7 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
@@ -63,7 +63,7 @@ def answer(
     statements : where what was understood and planned is kept, and found when the text comes again; None keeps
         nothing.
     change : how a query that writes does so; None refuses it.
-    run : what runs a statement; None for `ran`.
+    run : what runs a statement; None for `run_statement`.
 
     Raises
     ------
@@ -73,10 +73,10 @@ def answer(
     clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     statements = Statements() if statements is None else statements
     with snapshot.reading(), clock:
-        known = snapshot, statements, change, clock, run or ran
+        known = snapshot, statements, change, clock, run or run_statement
         if not request.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
-                if (shaped := by_shape(request, statements.texts)) is not None:
+                if (shaped := by_shape(request, statements.cache)) is not None:
                     return _answer(shaped, *known)
         return _answer(request, *known)
 
@@ -89,11 +89,11 @@ def _answer(
     clock: Clock,
     run: Run,
 ) -> Result:
-    prepared = statements.texts.prepared(request)
+    prepared = statements.cache.prepared(request)
     if prepared is not None:
-        from gdb.run.operator_run import answered
+        from gdb.run.operator_run import answer_by_operators  # here: one of two ways
 
-        return answered(request, prepared, snapshot, clock, change, statements)
+        return answer_by_operators(request, prepared, snapshot, clock, change, statements)
     key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -144,12 +144,12 @@ def _copied(
     request: Request, query: Query, snapshot: Snapshot, statements: Statements, clock: Clock
 ) -> Result:
     """COPY, in either direction."""
-    from gdb.language.clauses import Copy
+    from gdb.language.clauses import Copy  # here: only COPY needs it
 
     if isinstance(query.copying, Copy):
-        from gdb.run.copy_statement import copied
+        from gdb.run.copy_statement import run_copy
 
-        return copied(request, query, query.copying, clock)
+        return run_copy(request, query, query.copying, clock)
     from gdb.run import writing_files
 
     if query.explain:
@@ -201,7 +201,7 @@ def _on_device(
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
-            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.given
+            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.bindings
         ),
     )
     if statement is not known:
@@ -219,7 +219,7 @@ def _on_device(
 
 def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
     """The column of ids that each output is."""
-    from gdb.executor.gpu.rows import Pick
+    from gdb.executor.gpu.rows import Pick  # here: only columns that stay on a GPU need it
     from gdb.executor.relational.lookup import ids_by_vid
 
     plan, tail = statement.plan, statement.tail
@@ -249,27 +249,27 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
     return picks
 
 
-def explained(request: Request, snapshot: Snapshot) -> str:
+def explain_query(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     own = Clock(request.cancel, request.timeout, request.limits, request.memory)
     with snapshot.reading(), own as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
-            from gdb.run.writing_files import plan_of
+            from gdb.run.writing_files import plan_of  # here: only COPY needs it
 
             return "\n".join(plan_of(request, query, snapshot))
         statements = Statements()
         understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
-            asked = replace(query, explain=True)
-            found = _by_operators(request, asked, snapshot, clock, statements, understood, None)
+            explain = replace(query, explain=True)
+            found = _by_operators(request, explain, snapshot, clock, statements, understood, None)
             return "\n".join(str(line) for (line,) in found)
         return "\n".join(_explained(request, Statement.of(*understood), snapshot))
 
 
 def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
-    texts = Statements().texts if statements is None else statements.texts
-    return texts.parsed(request.text, clock.check)
+    cache = Statements().cache if statements is None else statements.cache
+    return cache.parsed(request.text, clock.check)
 
 
 def _understood(
@@ -280,21 +280,23 @@ def _understood(
 
     if query.copying is not None:
         return Refusal("it imports files")
-    told = _checked(request, query, statements, clock)
+    warnings = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
-    logical = clock.step("plan", lambda: statements.texts.planned(*known))
-    asked = statements.texts.one_pattern(query, logical, request.mode)
-    if asked is None:
+    logical = clock.step("plan", lambda: statements.cache.planned(*known))
+    pattern = statements.cache.one_pattern(query, logical, request.mode)
+    if pattern is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
-        bound = clock.step("bind", lambda: bind(asked, snapshot, request.parameters, request.mode))
+        bound = clock.step(
+            "bind", lambda: bind(pattern, snapshot, request.parameters, request.mode)
+        )
     except QueryError as refused:
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
-    told = (*_schema_warnings(request, query, snapshot, statements), *told)
-    if told:
-        bound = replace(bound, warnings=told)
+    warnings = (*_schema_warnings(request, query, snapshot, statements), *warnings)
+    if warnings:
+        bound = replace(bound, warnings=warnings)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -312,23 +314,23 @@ def _by_operators(
 
     refusal : it is not one pattern and its tail.
     """
-    from gdb.physical.rows.row_run import writes
-    from gdb.run.operator_run import Planned, answered
+    from gdb.physical.rows.row_run import writes  # here: one of two ways
+    from gdb.run.operator_run import Planned, answer_by_operators
 
     schema = _schema_warnings(request, query, snapshot, statements)
     if schema:  # they show what is written, and another graph may have the names
-        statements.texts.run_as_written(request.text)
+        statements.cache.run_as_written(request.text)
     warnings = (*schema, *_checked(request, query, statements, clock))
     known = query, request.procedures, request.mode
-    plan = clock.step("plan", lambda: statements.texts.planned(*known))
-    patterns = statements.texts.patterns(query, plan, request.mode)
+    plan = clock.step("plan", lambda: statements.cache.planned(*known))
+    patterns = statements.cache.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
-    asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
+    planned = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
     if refusal.always and not schema:
-        statements.texts.prepare(request, query, asked)
+        statements.cache.prepare(request, query, planned)
     elif refusal.lasting and not refusal.columns:
         statements.refuse(key_of(request), snapshot, refusal)
-    return answered(request, asked, snapshot, clock, change, statements)
+    return answer_by_operators(request, planned, snapshot, clock, change, statements)
 
 
 def _checked(
@@ -336,17 +338,17 @@ def _checked(
 ) -> tuple[str, ...]:
     """The warnings of a query. Raises what is wrong with it."""
     known = (query, request.parameters, request.procedures, clock.check)
-    return clock.step("bind", lambda: statements.texts.checked(*known))
+    return clock.step("bind", lambda: statements.cache.checked(*known))
 
 
 def _schema_warnings(
     request: Request, query: Query, snapshot: Snapshot, statements: Statements
 ) -> tuple[str, ...]:
     """What a query names beside what the graph has."""
-    from gdb.language.checks_schema import warnings_of
+    from gdb.language.checks_schema import warnings_of  # here: kept with the text
 
     find = partial(warnings_of, query, snapshot, request.parameters)
-    return statements.texts.schema_warnings(query, key_of(request), snapshot.schema, find)
+    return statements.cache.schema_warnings(query, key_of(request), snapshot.schema, find)
 
 
 def _again(
@@ -366,7 +368,7 @@ def _again(
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
-    from gdb.planner import plan as make_plan
+    from gdb.planner import plan as make_plan  # here: kept statements are not planned again
     from gdb.planner.structure import EFFORT
 
     tail = bound.tail
@@ -398,24 +400,24 @@ def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: 
 
 def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
     """The plan in lines, with what its run counted."""
-    from gdb.run.pattern_tree import profiled
+    from gdb.run.pattern_tree import profile_statement  # here: only PROFILE needs it
 
-    def run(asked: Statement, profile: executor.Profile, finish: Finish) -> Result:
-        return ran(request, asked, snapshot, clock, profile, finish)
+    def run(statement: Statement, profile: executor.Profile, finish: Finish) -> Result:
+        return run_statement(request, statement, snapshot, clock, profile, finish)
 
-    return profiled(request, statement, snapshot, run)
+    return profile_statement(request, statement, snapshot, run)
 
 
-def ran(
+def run_statement(
     request: Request,
     statement: Statement,
     snapshot: Snapshot,
     clock: Clock,
     profile: executor.Profile | None = None,
-    finish: Finish = tails.finish,
+    finish: Finish = relational_tail.finish,
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
-    plan, tail, given = statement.plan, statement.tail, statement.given
+    plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = request.options(clock.left(), profile)
@@ -425,24 +427,24 @@ def ran(
     def match() -> tuple[Sequence[Array] | int, int]:
         nonlocal numbers
         if plan.counting and not tail.count_only:
-            some, numbers = executor.tallies(plan, snapshot, options, given)
-            return [tails.part(tail, some, snapshot)], int(numbers.sum())
+            some, numbers = executor.tallies(plan, snapshot, options, bindings)
+            return [relational_tail.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
-            number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
+            number = counting.count_plan(plan, statement.bound.graph, snapshot, options, bindings)
         elif tail.count_only and tail.once is not None:
-            number = executor.count_distinct(plan, snapshot, options, tail.once, given)
+            number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
         else:
-            part = partial(tails.part, tail, snapshot=snapshot)
+            part = partial(relational_tail.part, tail, snapshot=snapshot)
             most = _most_rows(tail)
-            spill = None if tail.direct is not None else tails.filed
+            spill = None if tail.direct is not None else relational_tail.filed_part
             rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
-            found = rows(most, given, spill)
+            found = rows(most, bindings, spill)
             return found.parts, found.rows
         return number, number
 
     parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
-        answer = tails.finish(tail, parts)
+        answer = relational_tail.finish(tail, parts)
     else:
         try:
             answer = clock.step(
@@ -458,9 +460,9 @@ def ran(
             )
         except QueryError as failed:
             if embeddings > AGAIN and not isinstance(failed, NotSupported):
-                from gdb.language.suspects import suspected
+                from gdb.language.suspects import locate_failure  # here: only errors come here
 
-                raise suspected(_parsed(request, clock), failed) from None
+                raise locate_failure(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
     count = len(answer)
     limits.check_rows(count)
@@ -487,9 +489,9 @@ def _most_rows(tail: Tail) -> int | None:
 
 
 def _explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
-    from gdb.run.pattern_tree import explained
+    from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
 
-    return explained(request, statement, snapshot)
+    return explain_lines(request, statement, snapshot)
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:

@@ -162,7 +162,7 @@ class _Tree:
         found = [shown(plan, device, graph, ran=ran).device for plan, graph in plans]
         return " and ".join(dict.fromkeys(found)) or "cpu"
 
-    # ---- what stands below them ------------------------------------------------------------------
+    # ---- what is below them ----------------------------------------------------------------------
 
     def _nest(self, plan: Matching, graph: GraphSource) -> Iterator[str]:
         """The lines of the plan of a pattern."""

@@ -18,7 +18,7 @@ _PERIOD_SECONDS = 0.1
 
 
 @contextmanager
-def shown(stream: TextIO | None) -> Iterator[Progress | None]:
+def terminal_progress(stream: TextIO | None) -> Iterator[Progress | None]:
     """A function to report progress to: name of the step, and the part of it done, 0 to 1.
 
     None where the stream is not a terminal, so that progress is not computed needlessly. The bar is wiped at the end.
@@ -41,6 +41,7 @@ class ProgressCallback(Generic[T]):
         self.raised: Exception | None = None
 
     def __call__(self, at: T) -> None:
+        """Call the function. Cancelled where it raises: the exception is in `raised`."""
         try:
             self._function(at)
         except Exception as error:

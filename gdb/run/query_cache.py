@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gdb.run.request import Request
 
 MOST = 256
-"""Texts of one database."""
+"""Queries of one database."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
-_Asked: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
+_PreparedKey: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
-class Texts:
-    """The queries of one database; safe for any number of threads."""
+class QueryCache:
+    """The queries of one database, by text; safe for any number of threads."""
 
     def __init__(self) -> None:
         self._lock = waiting.Lock()
@@ -44,12 +44,13 @@ class Texts:
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
-        self._prepared: dict[str, dict[_Asked, Planned]] = {}
+        self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
 
     def forked(self) -> None:
+        """Drop everything if another thread of the parent was changing it."""
         if self._lock.torn:
             self._forget()
 
@@ -61,9 +62,9 @@ class Texts:
         ------
         QueryError : the text is none, or its shape is not.
         """
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is None:
             return None
         key, values = found
@@ -76,13 +77,13 @@ class Texts:
                 return None
         if known is None and key not in self._shapes:
             known = self._shape(text, key, values)
-        return None if known is None else (known, shapes.named(values))
+        return None if known is None else (known, shapes.named_parameters(values))
 
     def has_shape(self, text: str) -> bool:
         """Whether the shape of a text is kept: then it writes, and gives nothing back."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is None:
             return False
         with self._lock:
@@ -90,16 +91,16 @@ class Texts:
 
     def run_as_written(self, text: str) -> None:
         """See to it that a text which comes once more runs as it is written, not by its shape."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
 
-        found = shapes.cut(text)
+        found = shapes.split_literals(text)
         if found is not None:
             with self._lock:
                 self._once.discard(found[0])
 
     def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
         """Find the shape of a text, and keep it."""
-        from gdb.language import shapes
+        from gdb.language import shapes  # here: only queries without parameters need it
         from gdb.language.checks import check
 
         made = shapes.shape(text, key, values, self.parsed)
@@ -146,7 +147,7 @@ class Texts:
     ) -> tuple[str, ...]:
         """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
         procedures that there are. Raises as `gdb.language.checks.check`."""
-        from gdb.language.checks import check
+        from gdb.language.checks import check  # here: texts in the cache are not checked again
 
         names = frozenset(parameters)
         with self._lock:
@@ -161,7 +162,7 @@ class Texts:
 
     def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
         """The operators of a query that was checked (`gdb.logical.planning`)."""
-        from gdb.logical.planning import planned
+        from gdb.logical.planning import planned  # here: texts in the cache are not planned again
 
         with self._lock:
             known = self._plans.get(query.text, {}).get(mode)
@@ -175,6 +176,7 @@ class Texts:
 
     def one_pattern(self, query: Query, plan: Plan, mode: MatchMode) -> OnePattern | None:
         """The operators of a query as one pattern and its tail; None where they are none."""
+        # here: texts in the cache are not taken apart again
         from gdb.physical.binder import one_pattern
 
         with self._lock:
@@ -206,7 +208,7 @@ class Texts:
 
     def patterns(self, query: Query, plan: Plan, mode: MatchMode) -> KeptPatterns:
         """What earlier runs of a plan found of its operators."""
-        from gdb.physical.rows.kept import KeptPatterns
+        from gdb.physical.rows.kept import KeptPatterns  # here: only runs over rows need it
 
         with self._lock:
             known = self._patterns.get(query.text, {}).get(mode)
@@ -220,7 +222,7 @@ class Texts:
         """The operators of a query that came before and runs operator by operator whatever the graph; None where that
         is not known of it."""
         several = self._prepared.get(request.text)
-        found = None if several is None else several.get(_asked(request))
+        found = None if several is None else several.get(_prepared_key(request))
         if found is not None:
             with self._lock:
                 if request.text in self._queries:
@@ -231,14 +233,14 @@ class Texts:
         """Keep the operators of a query that was checked, and runs operator by operator whatever the graph."""
         with self._lock:
             if self._keeps(query):
-                self._prepared.setdefault(query.text, {})[_asked(request)] = plan
+                self._prepared.setdefault(query.text, {})[_prepared_key(request)] = plan
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
         return self._queries.get(query.text) is query and "call" not in query.text.lower()
 
 
-def _asked(request: Request) -> _Asked:
+def _prepared_key(request: Request) -> _PreparedKey:
     """What the meaning of a text depends on: its mode, as a tuple, which is hashed faster, and the names of the
     parameters."""
     mode = request.mode
@@ -246,8 +248,8 @@ def _asked(request: Request) -> _Asked:
     return flags, frozenset(request.parameters)
 
 
-def by_shape(request: Request, texts: Texts) -> Request | None:
-    """The request with its literals as parameters, where a statement of its shape came before (`Texts.shaped`).
+def by_shape(request: Request, cache: QueryCache) -> Request | None:
+    """The request with its literals as parameters, where a statement of its shape came before (`QueryCache.shaped`).
 
     Raises
     ------
@@ -256,5 +258,5 @@ def by_shape(request: Request, texts: Texts) -> Request | None:
     text = request.text
     if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
         return None
-    found = texts.shaped(text)
+    found = cache.shaped(text)
     return None if found is None else replace(request, text=found[0], parameters=found[1])

@@ -118,11 +118,12 @@ class Clock:
     def _late(self) -> QueryTimeout:
         return QueryTimeout(
             f"the query ran longer than its timeout of {self.timeout:g} s.",
-            "Give a larger timeout=, or ask for less.",
+            "Raise timeout=, or make the query do less.",
         )
 
     @property
     def deadline(self) -> float | None:
+        """When the time is over, on the clock of `begun` in seconds; None without a timeout."""
         return None if self.timeout is None else self.begun + self.timeout
 
     def left(self) -> float | None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
 from gdb.run.options import kind_of
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:
-    from gdb.executor.nest.bindings import Given
+    from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Compare, Plan
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
@@ -42,7 +42,7 @@ class Statement:
 
     bound, plan : for the values that the query came with first.
     values : of the parameters. tail : as they have it.
-    given : the candidates that they admit instead of the plan's, None for those.
+    bindings : the candidates that they admit instead of the plan's, None for those.
     mentions : each query vertex and edge with conditions, the parameters in them, and these.
     lasting : parameters that only such conditions mention, and that the plan's symmetry does not depend on.
     """
@@ -51,12 +51,13 @@ class Statement:
     plan: Plan
     values: Mapping[str, Value]
     tail: Tail
-    given: Given | None
+    bindings: Bindings | None
     mentions: Sequence[tuple[ElementReference, frozenset[str], ElementConditions]]
     lasting: frozenset[str]
 
     @classmethod
     def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
+        """The statement of a query that was just bound and planned. `lasting` is empty where values change the plan."""
         mentions = bound.conditions
         kinds = [element.kind for element, *_ in mentions]
         # with two predicates on vertices, they are alike or not depending on the values
@@ -67,7 +68,7 @@ class Statement:
     @property
     def bytes(self) -> int:
         """Bytes that the plan's stages keep."""
-        from gdb.executor.run import kept_bytes
+        from gdb.executor.run import kept_bytes  # here: only a statement that has run is counted
 
         return kept_bytes(self.plan)
 
@@ -81,23 +82,25 @@ class Statement:
             return self
         changed = self.bound.changed(values)
         if not changed:
-            return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
+            return replace(self, values=self.bound.values, tail=self.bound.tail, bindings=None)
         if changed <= self.lasting:
             touched = [(one, own) for one, names, own in self.mentions if names & changed]
             compared = bool(self.bound.graph.compared)
             bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
-                from gdb.executor.nest.bindings import Given
+                # here: only other values of parameters need it
+                from gdb.executor.nest.bindings import Bindings
 
                 numbered = self._numbered(bounds) if compared else {}
                 allowed = self.bound.allowed_again(values, changed, touched)
-                given = Given(*allowed, numbered or {})
-                if numbered is not None and self._near(given):
-                    return self._with(values, self.bound.tail, given)
+                bindings = Bindings(*allowed, numbered or {})
+                if numbered is not None and self._near(bindings):
+                    return self._with(values, self.bound.tail, bindings)
         return self._bound_to(self.bound.with_values(values), make_plan)
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
+        # here: only repeated texts need it
         from gdb.executor.relational.relational_tail import same
 
         known = self.values
@@ -105,11 +108,12 @@ class Statement:
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
-        from gdb.executor.nest.bindings import Given
+        # here: only other values of parameters need it
+        from gdb.executor.nest.bindings import Bindings
 
         before, after = self.bound.graph, bound.graph
         numbered = self._numbered_of(after)
-        given = Given(
+        bindings = Bindings(
             {
                 k: allowed
                 for k, allowed in enumerate(v.allowed for v in after.vertices)
@@ -122,7 +126,7 @@ class Statement:
             },
             numbered or {},
         )
-        others = given.vertices or given.edges or given.bounds
+        others = bindings.vertices or bindings.edges or bindings.bounds
         keeps = (
             numbered is not None
             and not after.optional
@@ -131,15 +135,15 @@ class Statement:
             and after.symmetric_under == before.symmetric_under
             and _classes(after.vertices) == _classes(before.vertices)
             and _classes(after.edges) == _classes(before.edges)
-            and self._near(given)
+            and self._near(bindings)
         )
         if not keeps:
             return Statement.of(bound, make_plan(bound))
-        return self._with(bound.values, bound.tail, given)
+        return self._with(bound.values, bound.tail, bindings)
 
-    def _with(self, values: Mapping[str, Value], tail: Tail, given: Given) -> Statement:
+    def _with(self, values: Mapping[str, Value], tail: Tail, bindings: Bindings) -> Statement:
         """`bound` stays the query that was planned: changes are always measured against it."""
-        return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
+        return Statement(self.bound, self.plan, values, tail, bindings, self.mentions, self.lasting)
 
     def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
         """The bounds that another query graph has, by the plan's numbers; None where more than bounds differs."""
@@ -154,7 +158,7 @@ class Statement:
     def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]] | None:
         """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order, and some
         that follow from them; None where the plan will not do for them."""
-        from gdb.planner.implied import again
+        from gdb.planner.implied import again  # here: only other values of parameters need it
 
         compared = self.bound.graph.compared
         number = {id(one): k for k, one in enumerate(self.plan.compares)}
@@ -162,9 +166,9 @@ class Statement:
             self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
         )
 
-    def _near(self, given: Given) -> bool:
+    def _near(self, bindings: Bindings) -> bool:
         """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""
-        for vertex, allowed in given.vertices.items():
+        for vertex, allowed in bindings.vertices.items():
             known, before = self.plan.candidates[vertex], self.bound.graph.vertices[vertex].allowed
             count, planned = len(allowed), known.count
             if before is None or len(before) != planned:
@@ -230,11 +234,11 @@ def key_of(request: Request) -> Hashable:
 class Statements:
     """The statements of one database, for one snapshot at a time; safe for any number of threads.
 
-    texts : what was parsed, which lasts beyond a snapshot.
+    cache : of parsed queries, which lasts beyond a snapshot.
     """
 
-    def __init__(self, texts: Texts | None = None) -> None:
-        self.texts = Texts() if texts is None else texts
+    def __init__(self, cache: QueryCache | None = None) -> None:
+        self.cache = QueryCache() if cache is None else cache
         self._lock = waiting.Lock()
         self._refused: dict[Hashable, Refusal] = {}
         self._counts: dict[Hashable, Counts] = {}
@@ -245,6 +249,7 @@ class Statements:
         forks.watch(self)
 
     def forked(self) -> None:
+        """Drop everything if another thread of the parent was changing it."""
         if self._lock.torn:
             self._forget(None)
 

@@ -23,13 +23,13 @@ from gdb.base import forks, waiting
 from gdb.base.closing import Closing
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.language.parser import parse
-from gdb.language.suspects import suspected
+from gdb.language.suspects import locate_failure
 from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.late_interrupt import Outcome
-from gdb.run.pipeline import answer, ran
+from gdb.run.pipeline import answer, run_statement
 from gdb.storage.disk import lost_pages
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Pipe:
     # ---- the query's side ------------------------------------------------------------------------
 
     def begin(self, begun: Begun) -> None:
+        """Publish what the answer is; wakes the reader that waits in `started`."""
         with self._guard:
             self.begun = begun
             self._state.notify_all()
@@ -245,7 +246,7 @@ class Stream(Closing):
             raise self.cancelled() from None
 
 
-def streamed(
+def stream_query(
     request: Request,
     snapshot: Snapshot,
     statements: Statements,
@@ -262,8 +263,10 @@ def streamed(
 
     def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
         if not statement.tail.by_part or statement.tail.once is not None:
-            return ran(request, statement, snapshot, clock)
-        return Result(RowAnswer([], []), summary=_given(request, statement, snapshot, clock, pipe))
+            return run_statement(request, statement, snapshot, clock)
+        return Result(
+            RowAnswer([], []), summary=_give_rows(request, statement, snapshot, clock, pipe)
+        )
 
     found = answer(request, snapshot, statements, change, run)
     if pipe.begun is None:
@@ -273,7 +276,7 @@ def streamed(
     return found.summary
 
 
-def _given(
+def _give_rows(
     request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
 ) -> Summary:
     """Give the rows of a statement."""
@@ -284,7 +287,7 @@ def _given(
     except QueryError as failed:
         if failed.line is not None:
             raise
-        raise suspected(parse(request.text), failed) from None
+        raise locate_failure(parse(request.text), failed) from None
 
 
 def _by_part(
@@ -297,9 +300,9 @@ def _by_part(
 
     def take(some: Embeddings) -> None:
         nonlocal rows
-        made = tails.finish(
+        made = relational_tail.finish(
             tail,
-            [tails.part(tail, some, snapshot)],
+            [relational_tail.part(tail, some, snapshot)],
             memory=request.memory,
             cancel=request.cancel,
             deadline=clock.deadline,
@@ -313,7 +316,7 @@ def _by_part(
             pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
-    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))
+    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.bindings))
     return Summary(
         *(
             clock.seconds,

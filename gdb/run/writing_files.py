@@ -29,8 +29,8 @@ from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass, replace
 from gdb.run.copy_statement import value_of
 from gdb.run.late_interrupt import Outcome
-from gdb.run.pipeline import explained
-from gdb.run.stream import Pipe, streamed
+from gdb.run.pipeline import explain_query
+from gdb.run.stream import Pipe, stream_query
 from gdb.storage.disk.duckdb_engine import Engine, Watch
 from gdb.storage.disk.new_folder import new_file, new_folder
 from gdb.storage.disk.scratch_folder import ScratchFolder
@@ -88,7 +88,7 @@ def copied_to(request: Request, query: Query, snapshot: Snapshot, statements: St
         _translated(request, target),
         closing(_RowWriter(request, engine, Path(files.where), target, query)) as writer,
     ):
-        summary = streamed(inner, snapshot, statements, None, writer)
+        summary = stream_query(inner, snapshot, statements, None, writer)
         writer.finish()
     assert writer.begun is not None
     answer = RowAnswer(["rows", "files"], [(writer.rows, writer.files)])
@@ -105,7 +105,7 @@ def plan_of(request: Request, query: Query, snapshot: Snapshot) -> list[str]:
     if not isinstance(query.copying, CopyTo):
         raise NotSupported("COPY has no plan.", "Run it with execute().")
     target = _target(request, query)
-    return [f"COPY TO {target}", *explained(_inner(request, query), snapshot).split("\n")]
+    return [f"COPY TO {target}", *explain_query(_inner(request, query), snapshot).split("\n")]
 
 
 def _inner(request: Request, query: Query) -> Request:

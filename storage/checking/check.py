@@ -18,14 +18,13 @@ from gdb.errors import CorruptStore, Fault
 from gdb.records import dataclass, replace
 
 from ..columns.model import Column
-from ..disk import file_names as names
+from ..disk import file_names
 from ..disk.files import MANIFEST, Files, PosixFiles
 from ..disk.pins import Pin
 from ..disk.steps import Steps
-from ..format import invariants as told
+from ..format import invariants as rules
 from ..format import manifest as manifests
-from ..format import manifest_checks as contradictions
-from ..format import section_owners as owners
+from ..format import manifest_checks, section_owners
 from ..format.direction import Direction
 from ..format.invariants import Compared, Fails, Invariant
 from ..format.journal import Journal, Unsealed
@@ -33,13 +32,12 @@ from ..format.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
 from ..format.manifest_head import length_in, most_bytes
 from ..format.segment import Segments, damaged
 from ..graph import delta as deltas
-from ..graph import property_columns as properties
-from ..graph import section_checks as readable
+from ..graph import property_columns, section_checks
 from ..graph.delta import NOTHING, Delta
 from ..graph.partitions import Partitions
 from ..graph.vertices import Vertices
 from ..write.store import PATIENCE
-from . import cross_checks as deep
+from . import cross_checks
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -56,30 +54,35 @@ class Scope(Generic[T]):
 
     @property
     def all(self) -> tuple[Invariant, ...]:
+        """The invariants of both kinds, those of `read` first."""
         return (*self.read, *self.deep)
 
 
 _MANIFEST = Scope(
     "manifests",
-    (told.MANIFEST_SEAL, told.MANIFEST_TEXT, *contradictions.MANIFEST),
-    deep.MANIFEST,
+    (rules.MANIFEST_SEAL, rules.MANIFEST_TEXT, *manifest_checks.MANIFEST),
+    cross_checks.MANIFEST,
 )
-_JOURNAL: Scope[Manifest] = Scope("journals", (told.JOURNAL,))
-_FILES = Scope("files", (told.CHECKSUMS, told.SECTION_TABLES), deep.FILES)
+_JOURNAL: Scope[Manifest] = Scope("journals", (rules.JOURNAL,))
+_FILES = Scope("files", (rules.CHECKSUMS, rules.SECTION_TABLES), cross_checks.FILES)
 _COLUMNS: Scope[Column] = Scope(
     "columns",
-    (told.COLUMN_LENGTHS, told.SECTIONS, told.PACKED, told.VALIDITY, *readable.COLUMN),
+    (rules.COLUMN_LENGTHS, rules.SECTIONS, rules.PACKED, rules.VALIDITY, *section_checks.COLUMN),
 )
 _PARTS = Scope(
     "parts",
-    (told.SEGMENTS_TOLD, told.SECTIONS, told.PACKED, told.INTERVALS, *readable.PART),
-    deep.PARTS,
+    (rules.SEGMENT_ROWS, rules.SECTIONS, rules.PACKED, rules.INTERVALS, *section_checks.PART),
+    cross_checks.PARTS,
 )
-_TYPES = Scope("types", (told.EDGE_COUNTS,), deep.TYPES)
+_TYPES = Scope("types", (rules.EDGE_COUNTS,), cross_checks.TYPES)
 _SPACES = Scope(
-    "id spaces", (told.INDEX_LENGTHS, told.SECTIONS, told.PACKED, *readable.INDEX), deep.SPACES
+    "id spaces",
+    (rules.INDEX_LENGTHS, rules.SECTIONS, rules.PACKED, *section_checks.INDEX),
+    cross_checks.SPACES,
 )
-_DELTA = Scope("deltas", (told.DELTA_LENGTHS, told.SECTIONS, *readable.DELTA), deep.DELTA)
+_DELTA = Scope(
+    "deltas", (rules.DELTA_LENGTHS, rules.SECTIONS, *section_checks.DELTA), cross_checks.DELTA
+)
 _SCOPES = (_MANIFEST, _JOURNAL, _FILES, _COLUMNS, _PARTS, _TYPES, _SPACES, _DELTA)
 
 
@@ -151,17 +154,17 @@ def check_folder(path: Path, steps: Steps) -> Report:
         files.close()
 
 
-def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
+def check(files: Files, steps: Steps, state: Manifest | None = None) -> Report:
     """Check a store: all of it is read anew; the memory is that of one edge type, and 24 to 48 bytes for each of its
-    edges, or of one id space. held : the state to check; None for that on disk.
+    edges, or of one id space. state : the state to check; None for that on disk.
 
     Raises as `check_folder`.
     """
     run, found, pins = _begun(files, steps)
-    manifest = held
+    manifest = state
     if found is not None:
         newest = run.journal(found)
-        manifest = held or newest
+        manifest = state or newest
     if manifest is None:
         run.skip_all()
     else:
@@ -170,13 +173,13 @@ def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
     return run.report(manifest, found)
 
 
-def _begun(files: Files, steps: Steps) -> tuple[_Check, deep.OnDisk | None, list[Pin]]:
+def _begun(files: Files, steps: Steps) -> tuple[_Check, cross_checks.OnDisk | None, list[Pin]]:
     """A check that has read the manifest, whose files are pinned, if they are there."""
     while True:
         run, pins, gone = _Check(files, steps), list[Pin](), False
         found = run.manifest()
         records = () if found is None else found.written.files
-        for name in names.first_of_each(record.name for record in records):
+        for name in file_names.first_of_each(record.name for record in records):
             try:
                 pins.append(files.pin(name))
             except FileNotFoundError:
@@ -196,8 +199,8 @@ class _Check:
         self._bad: set[int] = set()
         self._done = self._total = 0
 
-    def report(self, manifest: Manifest | None, found: deep.OnDisk | None) -> Report:
-        """What was found so far. manifest : whose files were read; found : the one on disk."""
+    def report(self, manifest: Manifest | None, disk: cross_checks.OnDisk | None) -> Report:
+        """What was found so far. manifest : whose files were read; disk : the one on disk."""
         faults = Counter(fault.invariant for fault in self._faults)
         outcomes = tuple(
             replace(
@@ -210,9 +213,9 @@ class _Check:
         )
         records = () if manifest is None else manifest.files
         kept = {record.name for record in records}
-        kept |= set() if found is None else {record.name for record in found.written.files}
-        strays = names.strays(self._files.names(), kept) if manifest is not None else []
-        size = sum(record.length for record in records) + (0 if found is None else len(found.raw))
+        kept |= set() if disk is None else {record.name for record in disk.written.files}
+        strays = file_names.strays(self._files.names(), kept) if manifest is not None else []
+        size = sum(record.length for record in records) + (0 if disk is None else len(disk.raw))
         where = self._files.where
         return Report(where, outcomes, tuple(self._faults), len(records) + 1, size, tuple(strays))
 
@@ -274,31 +277,31 @@ class _Check:
 
     # ---- all things ------------------------------------------------------------------------------
 
-    def manifest(self) -> deep.OnDisk | None:
+    def manifest(self) -> cross_checks.OnDisk | None:
         """The manifest on disk; None where it cannot be read."""
         read = self._read(_MANIFEST, MANIFEST, (), partial(manifests.read, self._files))
         if read is None:
             return None
-        found = deep.OnDisk(*read)
+        found = cross_checks.OnDisk(*read)
         self._compare(_MANIFEST, MANIFEST, found)
         return found
 
-    def journal(self, found: deep.OnDisk) -> Manifest:
+    def journal(self, disk: cross_checks.OnDisk) -> Manifest:
         """What the store consists of after the records behind a manifest; without them where they cannot be read."""
-        if not found.written.journal:
-            return found.written
-        newest = self._read(_JOURNAL, MANIFEST, (), partial(_followed, self._files, found))
-        return newest or found.written
+        if not disk.written.journal:
+            return disk.written
+        newest = self._read(_JOURNAL, MANIFEST, (), partial(_followed, self._files, disk))
+        return newest or disk.written
 
     def whole(self, manifest: Manifest) -> None:
         """Everything that a manifest names."""
-        columns = sum(1 for _ in owners.columns(manifest))
+        columns = sum(1 for _ in section_owners.columns(manifest))
         parts = sum(1 + len(record.parts) for record in manifest.types)
         self._total = 4 + len(manifest.files) + columns + parts + len(manifest.spaces)
         segments = Segments(self._files, manifest.files, manifest.inline)
         self._each_file(manifest, segments)
         delta = self._delta(manifest, segments)
-        for number, record, count in owners.columns(manifest):
+        for number, record, count in section_owners.columns(manifest):
             name, where = manifest.name_of(number), self._files.where
             read = partial(_column, segments, number, record, count, where)
             self._read(_COLUMNS, name, (number,), read)
@@ -308,12 +311,12 @@ class _Check:
         for space in manifest.spaces:
             self._space(space, manifest, segments)
         if delta is not None and manifest.delta is not None:
-            changed = deep.Changed(delta, Vertices(manifest, delta, segments))
+            changed = cross_checks.Changed(delta, Vertices(manifest, delta, segments))
             self._compare(_DELTA, manifest.name_of(manifest.delta.file), changed)
         self._steps.at("checking", self._total, self._total)
 
     def _each_file(self, manifest: Manifest, segments: Segments) -> None:
-        owned = owners.owners(manifest)
+        owned = section_owners.owners(manifest)
         changes = -1 if manifest.delta is None else manifest.delta.file  # is never packed
         for number in range(len(manifest.files) + bool(manifest.inline)):
             name, of = manifest.name_of(number), owned.get(number, Counter())
@@ -322,7 +325,7 @@ class _Check:
                 self._bad.add(number)
             else:
                 packs = manifest.packed and number != changes
-                self._compare(_FILES, name, deep.Opened(file, of, packs))
+                self._compare(_FILES, name, cross_checks.Opened(file, of, packs))
 
     def _delta(self, manifest: Manifest, segments: Segments) -> Delta | None:
         """The delta, NOTHING where there is none; None where it cannot be read."""
@@ -344,12 +347,12 @@ class _Check:
         records = () if record is None else (record,)
         own = {} if delta is None or name not in delta.types else {name: delta.types[name]}
         partitions = Partitions(records, own, segments, manifest.vertex_count)
-        stored: dict[Direction, deep.StoredPart] = {}
+        stored: dict[Direction, cross_checks.StoredPart] = {}
         parts, of = () if record is None else record.parts, f" (type {name})"
         for part in parts:
             numbers = [segment.file for segment in part.segments]
             file = manifest.name_of(numbers[0])
-            read = partial(deep.stored_part, partitions, name, part, segments)
+            read = partial(cross_checks.stored_part, partitions, name, part, segments)
             one = self._read(_PARTS, file, numbers, read)
             if one is not None:
                 stored[part.direction] = one
@@ -359,7 +362,7 @@ class _Check:
             return
         changes = -1 if manifest.delta is None else manifest.delta.file
         first = parts[0].segments[0].file if parts else changes
-        together = partial(deep.both_sides, name, delta, partitions, stored)
+        together = partial(cross_checks.both_sides, name, delta, partitions, stored)
         both = self._read(_TYPES, manifest.name_of(first), (), together)
         if both is not None:
             self._compare(_TYPES, manifest.name_of(first), both, of)
@@ -369,30 +372,30 @@ class _Check:
         numbers = {space.file, *(group.file for group in groups)}
         file = manifest.name_of(space.file)
         found = self._read(
-            _SPACES, file, numbers, partial(deep.space_of, space, manifest, segments)
+            _SPACES, file, numbers, partial(cross_checks.space_of, space, manifest, segments)
         )
         if found is not None:
             self._compare(_SPACES, file, found)
 
 
-def _followed(files: Files, found: deep.OnDisk) -> Manifest:
+def _followed(files: Files, disk: cross_checks.OnDisk) -> Manifest:
     """What the store consists of after the records behind a manifest."""
     for pause in PATIENCE:
         try:
-            return _newest(files, found)
+            return _newest(files, disk)
         except Unsealed:  # another process may be writing that sector this very moment
             time.sleep(pause)
-            found = deep.OnDisk(*manifests.read(files))
-    return _newest(files, found)
+            disk = cross_checks.OnDisk(*manifests.read(files))
+    return _newest(files, disk)
 
 
-def _newest(files: Files, found: deep.OnDisk) -> Manifest:
-    if not found.written.journal:
-        return found.written
-    journal = Journal(files, found.written, found.raw[: length_in(found.raw)])
-    journal.follow(bytearray(found.raw))
+def _newest(files: Files, disk: cross_checks.OnDisk) -> Manifest:
+    if not disk.written.journal:
+        return disk.written
+    journal = Journal(files, disk.written, disk.raw[: length_in(disk.raw)])
+    journal.follow(bytearray(disk.raw))
     return journal.manifest
 
 
 def _column(segments: Segments, file: int, record: ColumnRecord, count: int, where: str) -> Column:
-    return properties.read(record, segments[file], count, where)
+    return property_columns.read(record, segments[file], count, where)

@@ -20,8 +20,7 @@ from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
 from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
-from ..graph import ids
-from ..graph import property_columns as properties
+from ..graph import ids, property_columns
 from ..graph.delta import NOTHING, Delta, Ranges, lengths_of
 from ..graph.ids import IdIndex
 from ..graph.partitions import Partitions
@@ -45,19 +44,22 @@ class OnDisk:
     written: Manifest
 
 
-def _oldest_format(found: OnDisk) -> None:
-    told, wanted = format_in(found.raw), format_of(found.written)
-    expect(told == wanted, f"says that it is of format {told}, and has what format {wanted} has")
+def _oldest_format(disk: OnDisk) -> None:
+    declared, wanted = format_in(disk.raw), format_of(disk.written)
+    expect(
+        declared == wanted,
+        f"says that it is of format {declared}, and has what format {wanted} has",
+    )
 
 
-def _versions(found: OnDisk) -> None:
-    written = [int(record.name.split("-")[1]) for record in found.written.files]
-    later = max(written, default=0) > found.written.version
+def _versions(disk: OnDisk) -> None:
+    written = [int(record.name.split("-")[1]) for record in disk.written.files]
+    later = max(written, default=0) > disk.written.version
     expect(not later, "names a file of a version after its own")
 
 
-def _group_order(found: OnDisk) -> None:
-    firsts = [group.ranges[0][0] for group in found.written.groups]
+def _group_order(disk: OnDisk) -> None:
+    firsts = [group.ranges[0][0] for group in disk.written.groups]
     expect(firsts == sorted(firsts), "has groups that are not in the order of their first vids")
 
 
@@ -66,7 +68,7 @@ MANIFEST: tuple[Compared[OnDisk], ...] = (
         "oldest format", "MANIFEST is of the oldest format that has all it uses.", _oldest_format
     ),
     Compared("versions", "No file was written by a version after that of MANIFEST.", _versions),
-    Compared("group order", "The groups stand in the order of their first vids.", _group_order),
+    Compared("group order", "The groups are in the order of their first vids.", _group_order),
 )
 
 
@@ -94,8 +96,8 @@ def _zeros(opened: Opened) -> None:
 def _packing(opened: Opened) -> None:
     packs = opened.file.packs
     expect(opened.packs or not packs, "has packed sections that the manifest does not declare")
-    told = SEGMENT_FORMAT if packs else 1
-    expect(opened.file.format == told, "has the format of files with other sections")
+    expected = SEGMENT_FORMAT if packs else 1
+    expect(opened.file.format == expected, "has the format of files with other sections")
 
 
 FILES: tuple[Compared[Opened], ...] = (
@@ -105,7 +107,7 @@ FILES: tuple[Compared[Opened], ...] = (
     Compared("zeros", "The bytes of headers, tables and between sections that mean nothing are 0.", _zeros),
     Compared(
         "packing",
-        "Packed sections stand only in a base that the manifest calls packed, in files whose format has them.",
+        "Packed sections are only in a base that the manifest calls packed, in files whose format has them.",
         _packing,
     ),
 )  # fmt: skip
@@ -140,8 +142,8 @@ def _flags(part: Part, keys: U64) -> None:
         some = keys[begin : begin + _CHUNK + 1]  # the last one is looked at twice
         repeats = repeats or bool((some[1:] == some[:-1]).any())
         loops = loops or bool((some >> _HALF == some & _LOW).any())
-    told = (part.simple, part.loops) == (not repeats, loops)
-    expect(told, "is described wrongly by the manifest: repeats or loops")
+    agrees = (part.simple, part.loops) == (not repeats, loops)
+    expect(agrees, "is described wrongly by the manifest: repeats or loops")
 
 
 def _own_flags(stored: StoredPart) -> None:
@@ -175,8 +177,8 @@ def _span(stored: StoredPart) -> None:
             _, least, span, _ = words[:4].tolist()
             end = segment.first_edge + segment.edges
             here = stored.part.neighbours[segment.first_edge : end]
-            told = (int(here.min()), int(here.max())) == (least, least + span - 1)
-            expect(told, "has packed neighbours of another span than it says")
+            agrees = (int(here.min()), int(here.max())) == (least, least + span - 1)
+            expect(agrees, "has packed neighbours of another span than it says")
 
 
 PARTS: tuple[Compared[StoredPart], ...] = (
@@ -246,7 +248,7 @@ def _live_ends(sides: BothSides) -> None:
 TYPES: tuple[Compared[BothSides], ...] = (
     Compared(
         DIRECTIONS,
-        "Each edge stands with both of its ends, as often as it is there: `<-` mirrors `->`, and `--` itself, with the"
+        "Each edge is stored with both of its ends, equally often: `<-` mirrors `->`, and `--` itself, with the"
         " delta too.",
         _directions,
     ),
@@ -274,7 +276,7 @@ def space_of(space: SpaceRecord, manifest: Manifest, segments: Segments) -> Spac
     for group in manifest.groups:
         if group.id_space == space.name:
             count = int(lengths_of(group.ranges)[-1])
-            column = properties.read(group.ids, segments[group.file], count, where)
+            column = property_columns.read(group.ids, segments[group.file], count, where)
             groups.append((group.ranges, column))
     return SpaceIndex(space.name, index, groups)
 
@@ -318,10 +320,10 @@ def _new_ids(changed: Changed) -> None:
         alive = np.flatnonzero(~changed.delta.is_dead(vids))
         column = new.ids.take(alive)
         if column.offsets is None:
-            found = changed.vertices.find(new.id_space, column.values.astype(np.int64))
+            disk = changed.vertices.find(new.id_space, column.values.astype(np.int64))
         else:
-            found = changed.vertices.find(new.id_space, [str(text) for text in column.to_list()])
-        expect(np.array_equal(found, vids[alive]), "has a wrong index of ids: an id is there twice")
+            disk = changed.vertices.find(new.id_space, [str(text) for text in column.to_list()])
+        expect(np.array_equal(disk, vids[alive]), "has a wrong index of ids: an id is there twice")
 
 
 DELTA: tuple[Compared[Changed], ...] = (

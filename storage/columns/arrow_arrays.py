@@ -19,7 +19,7 @@ from gdb.records import replace
 
 from . import temporal
 from .model import I64, Bools, Column, Values, offsets_of_lengths
-from .numpy_arrays import LOST, Array, Unfit, lists, made, places, refuse, scaled, single
+from .numpy_arrays import LOST, Array, Unfit, column_of_kind, lists, places, refuse, scaled, single
 
 if TYPE_CHECKING:
     from nanoarrow.c_array import CArray
@@ -61,16 +61,16 @@ class Arrow:
     Unfit : it does not hand them out.
     """
 
-    def __init__(self, given: ArrowStream | ArrowArray) -> None:
+    def __init__(self, source: ArrowStream | ArrowArray) -> None:
         import nanoarrow as na  # only inputs of Arrow need it
 
         self._chunks: Iterable[CArray]
         with _reading():
-            if is_stream(given):
-                stream = na.c_array_stream(given)
+            if is_stream(source):
+                stream = na.c_array_stream(source)
                 self._chunks, self._schema = stream, stream.get_schema()
             else:
-                array = na.c_array(given)
+                array = na.c_array(source)
                 self._chunks, self._schema = [array], array.schema
         self.is_table = self._schema.format == "+s"
         self.names = [str(field.name) for field in self._schema.children] if self.is_table else []
@@ -119,12 +119,14 @@ class Arrow:
             base += chunk.length
 
 
-def is_arrow(given: object) -> TypeGuard[ArrowStream | ArrowArray]:
-    return is_stream(given) or hasattr(given, "__arrow_c_array__")
+def is_arrow(source: object) -> TypeGuard[ArrowStream | ArrowArray]:
+    """Whether an object exports Arrow's PyCapsule interface, as a stream or as one array."""
+    return is_stream(source) or hasattr(source, "__arrow_c_array__")
 
 
-def is_stream(given: object) -> TypeGuard[ArrowStream]:
-    return hasattr(given, "__arrow_c_stream__")
+def is_stream(source: object) -> TypeGuard[ArrowStream]:
+    """Whether an object exports Arrow's C stream (`__arrow_c_stream__`): tables, data frames, readers."""
+    return hasattr(source, "__arrow_c_stream__")
 
 
 @contextmanager
@@ -160,7 +162,7 @@ def _column(array: CArray, begin: int, count: int) -> Column:
         codes = _buffer(array, 1, _FIXED[format], begin, count)
         return _of_dictionary(array.dictionary, codes, valid)
     if format == "b":
-        return made("bool", _bits(array, 1, begin, count), valid)
+        return column_of_kind("bool", _bits(array, 1, begin, count), valid)
     if format == "tin":
         return _of_intervals(_buffer(array, 1, "u1", 16 * begin, 16 * count), valid)
     if format in _DATES:
@@ -186,8 +188,8 @@ def _no_property(schema: CSchema) -> Unfit:
     import nanoarrow as na
 
     try:
-        told = str(na.Schema(schema)).split("\n")[0]
-        name = re.sub("^<Schema> ('.*?': )?(non-nullable )?", "", told)
+        text = str(na.Schema(schema)).split("\n")[0]
+        name = re.sub("^<Schema> ('.*?': )?(non-nullable )?", "", text)
     except Exception:  # a format of one library alone, as polars has
         name = schema.format
     return Unfit(
@@ -247,7 +249,7 @@ def _of_intervals(intervals: Array, valid: Bools | None) -> Column:
         rest % 1000 != 0, rest, valid, "is a number of nanoseconds that are no microseconds", LOST
     )
     days = words[:, 1].astype(np.int64)
-    return made("duration", days * temporal.DAY + rest // 1000, valid)
+    return column_of_kind("duration", days * temporal.DAY + rest // 1000, valid)
 
 
 def _of_lists(array: CArray, begin: int, count: int, valid: Bools | None) -> Column:

@@ -96,7 +96,7 @@ def fitted(
             elif widens:
                 found[name] = column.as_any()
             else:
-                found[name] = _Fit(name, column, kinds[name], rows).made(present)
+                found[name] = _Fit(name, column, kinds[name], rows).fitted(present)
         elif not is_empty(column):
             found[name] = column
     return found
@@ -132,7 +132,7 @@ class _Fit:
     def __init__(self, name: str, column: Column, kind: Kind, rows: I64 | None) -> None:
         self._name, self._column, self._kind, self._rows = name, column, kind, rows
 
-    def made(self, present: Callable[[str], Column | None]) -> Column:
+    def fitted(self, present: Callable[[str], Column | None]) -> Column:
         column, kind = self._column, self._kind
         if kind == "any":
             return column.as_any()
@@ -165,9 +165,9 @@ class _Fit:
 
     def _refused(self, row: int, why: str) -> ChangeRefused:
         value = self._column.part(row, row + 1).to_list()[0]
-        told = row if self._rows is None else int(self._rows[row])
+        number = row if self._rows is None else int(self._rows[row])
         return ChangeRefused(
             f"the property {self._name!r} holds {named(self._kind)}, and the value {value!r} "
-            f"(row {told}) {why}",
+            f"(row {number}) {why}",
             "Give values of that type, or another name.",
         )

@@ -127,6 +127,7 @@ class Column:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all its arrays, in memory or mapped."""
         return sum(array.nbytes for array in self.arrays if array is not None)
 
     def part(self, begin: int, end: int) -> Column:
@@ -354,7 +355,7 @@ def wider(old: Kind | None, new: Kind) -> Kind:
 
 
 def _decoded(column: Column) -> list[PropertyValue]:
-    from .any_values import value_of
+    from .any_values import value_of  # here: only columns of any type need it
 
     assert column.offsets is not None
     texts = _strings(column.values.view(np.uint8), column.offsets)

@@ -89,15 +89,15 @@ def single(array: Array, valid: Bools | None) -> Column:
     """The column of numbers, booleans or times, which are null where they are not valid."""
     match array.dtype.kind:
         case "b":
-            return made("bool", array, valid)
+            return column_of_kind("bool", array, valid)
         case "i":
-            return made("int64", array, valid)
+            return column_of_kind("int64", array, valid)
         case "u":
             large = array.astype(np.uint64) > np.iinfo(np.int64).max
             refuse(large, array, valid, "is beyond 2**63 - 1", "Make texts of them.")
-            return made("int64", array, valid)
+            return column_of_kind("int64", array, valid)
         case "f" if array.dtype.itemsize <= 8:
-            return made("float64", array, valid)
+            return column_of_kind("float64", array, valid)
         case "M":
             return _instants(array, valid)
         case "m":
@@ -120,7 +120,7 @@ def _instants(array: Array, valid: Bools | None) -> Column:
         case "Y" | "M":
             up, months = (12 if unit == "Y" else 1) * count, (_FIRST_MONTH, _LAST_MONTH)
             whole = scaled("int64", array, valid, (up, 1), months).values
-            return made("date", whole.view("M8[M]").astype("M8[D]").view(np.int64), valid)
+            return column_of_kind("date", whole.view("M8[M]").astype("M8[D]").view(np.int64), valid)
         case "W" | "D":
             return scaled("date", array, valid, ((7 if unit == "W" else 1) * count, 1), days)
     bounds = (temporal.FIRST_INSTANT, temporal.LAST_INSTANT)
@@ -150,7 +150,7 @@ def scaled(
     # compared before it is multiplied, which could go beyond 64 bits
     wrong = (rest != 0) | (whole < -(-bounds[0] // up)) | (whole > bounds[1] // up)
     refuse(wrong, array, valid, f"cannot be stored as {kind}", LOST)
-    return made(kind, np.where(wrong, 0, whole) * up, valid)
+    return column_of_kind(kind, np.where(wrong, 0, whole) * up, valid)
 
 
 def refuse(wrong: Bools, array: Array, valid: Bools | None, reason: str, cure: str) -> None:
@@ -170,7 +170,7 @@ def _shown(value: np.generic) -> str:
         return f"{value.view(np.int64)} times {many} {unit}"
 
 
-def made(kind: Kind, values: Array, valid: Bools | None) -> Column:
+def column_of_kind(kind: Kind, values: Array, valid: Bools | None) -> Column:
     """A column of numbers of its own; zero where it is null."""
     if valid is not None and valid.all():
         valid = None

@@ -66,12 +66,12 @@ def column_of(values: Sequence[PropertyValue], kind: Kind | None) -> Column:
     nulls = np.fromiter((v is None for v in values), np.bool_, len(values))
     valid = ~nulls if nulls.any() else None
     try:
-        return _made(values, kind, valid)
+        return _column_of(values, kind, valid)
     except (OverflowError, ValueError, TypeError):
         raise _misfit(values, kind) from None
 
 
-def _made(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None) -> Column:
+def _column_of(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None) -> Column:
     """The column; a value that does not fit raises what NumPy and Python raise."""
     if kind in ITEM_OF:
         lists = [value if isinstance(value, list) else [] for value in values]
@@ -79,7 +79,7 @@ def _made(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None) -> C
         if any(item is None or isinstance(item, list) for item in items):
             raise ValueError("an item of a list is null or a list")
         offsets = offsets_of_lengths(np.fromiter(map(len, lists), np.int64, len(lists)))
-        return Column.of_lists(_made(items, ITEM_OF[kind], None), offsets, valid)
+        return Column.of_lists(_column_of(items, ITEM_OF[kind], None), offsets, valid)
     if kind == "any":
         from .any_values import text_of  # only columns of the kind "any" need it
 
@@ -113,13 +113,13 @@ def _number(value: PropertyValue) -> int | float | str:
 
 def _kind_of(values: Sequence[PropertyValue]) -> Kind:
     """The kind that holds all values. Raises Misfit."""
-    given = [value for value in values if value is not None]
-    if any(issubclass(seen, list) for seen in set(map(type, given))):
-        lists = [value for value in given if isinstance(value, list)]
+    present = [value for value in values if value is not None]
+    if any(issubclass(seen, list) for seen in set(map(type, present))):
+        lists = [value for value in present if isinstance(value, list)]
         item = _alike([item for value in lists for item in value])
-        if item is not None and len(lists) == len(given):
+        if item is not None and len(lists) == len(present):
             return LIST_OF[item]
-    elif (kind := _alike(given)) is not None:
+    elif (kind := _alike(present)) is not None:
         return kind
     return _kind_one_by_one(values)
 
@@ -194,7 +194,7 @@ def _single(type_: type) -> Kind | None:
 
 
 def _misfit(values: Sequence[PropertyValue], kind: Kind) -> Misfit:
-    """The error for the first of the values that `_made` cannot take."""
+    """The error for the first of the values that `_column_of` cannot take."""
     low, high = 0, len(values)
     while high - low > 1:  # the values before `low` can be made, those before `high` cannot
         middle = (low + high) // 2
@@ -216,7 +216,7 @@ def _misfit(values: Sequence[PropertyValue], kind: Kind) -> Misfit:
 def _why_not(values: Sequence[PropertyValue], kind: Kind) -> str:
     """Why no column can be made of values, "" where it can."""
     try:
-        _made(values, kind, None)
+        _column_of(values, kind, None)
     except OverflowError:
         return "does not fit 64 bits"
     except UnicodeEncodeError:

@@ -39,6 +39,7 @@ class Slice:
 
     @property
     def kind(self) -> Kind:
+        """The type of the column's values."""
         return self.column.kind
 
     def taken(self) -> Column:

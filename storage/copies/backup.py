@@ -10,7 +10,7 @@ from ..disk.checksum import Hasher
 from ..disk.files import Files
 from ..disk.new_folder import new_folder
 from ..disk.steps import Steps
-from ..format import manifest as manifests
+from ..format import manifest
 from ..format.segment import FileRecord, damaged
 from ..graph.snapshot import Snapshot, StoreStats
 
@@ -47,7 +47,7 @@ def backup(snapshot: Snapshot, path: Path, steps: Steps) -> StoreStats:
             done += record.length
         steps.at("committing", done, total)
         # last: without it the folder is no store; the copy's own writer begins a journal of its own
-        manifests.commit(target, replace(snapshot.manifest, journal=False))
+        manifest.commit(target, replace(snapshot.manifest, journal=False))
     return snapshot.stats()
 
 

@@ -38,8 +38,7 @@ from ..disk.new_folder import new_folder
 from ..disk.scratch_folder import ScratchFolder
 from ..disk.steps import Steps
 from ..graph.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
-from . import export_contents as contents
-from . import formulas
+from . import export_contents, formulas
 from .export_contents import (
     Contents,
     ExportedColumn,
@@ -115,7 +114,7 @@ def export(
         new_folder(path) as target,
         ScratchFolder() as scratch,
         closing(Engine(None, scratch, folders=[Path(target.where)])) as engine,
-        _told(path, steps),
+        _translated_errors(path, steps),
     ):
         connection = engine.cursor()
         watch = Watch(connection, steps.cancel)
@@ -126,9 +125,9 @@ def export(
         finally:
             watch.close()
             connection.close()
-        out = target.create(contents.NAME)
+        out = target.create(export_contents.NAME)
         try:
-            out.write(contents.encode(held))
+            out.write(export_contents.encode(held))
         finally:
             out.close()
         steps.at("committing", run.total, run.total)
@@ -136,7 +135,7 @@ def export(
 
 
 @contextmanager
-def _told(path: Path, steps: Steps) -> Iterator[None]:
+def _translated_errors(path: Path, steps: Steps) -> Iterator[None]:
     """Turn errors of DuckDB into ours."""
     import duckdb
 
@@ -374,8 +373,8 @@ def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> dict[str, Va
     out = io.BytesIO()
     with StreamWriter.from_writable(out) as writer:
         writer.write_stream(na.c_array([], na.struct(types)))
-    told = base64.b64encode(out.getvalue()).decode()
-    return {"KV_METADATA": {"ARROW:schema": told}}
+    encoded = base64.b64encode(out.getvalue()).decode()
+    return {"KV_METADATA": {"ARROW:schema": encoded}}
 
 
 def _plain(name: str) -> str:

@@ -24,6 +24,7 @@ class Hasher:
         self._hash = hashlib.blake2b(digest_size=DIGEST_BYTES)
 
     def update(self, data: Buffer) -> None:
+        """Add the bytes that follow those before."""
         self._hash.update(data)
 
     def digest(self) -> bytes:

@@ -108,7 +108,7 @@ class ContentCache:
 
     def _make(self) -> None:
         try:
-            with private_folder.opened(*self._names):
+            with private_folder.open_private(*self._names):
                 pass
         except private_folder.NotPrivate as error:
             raise StorePermissionError(

@@ -135,11 +135,11 @@ def misfit(text: Part, kind: Kind) -> exp.Expr:
         if item != "string":
             wrong = joined(exp.Or, [equal(_ITEM, value_of("")), wrong])
         found = call("len", call("list_filter", _split(text), over_items(_ITEM, wrong)))
-        return _given(text, binary(exp.GT, found, value_of(0)))
-    return _given(text, _wrong(text, kind))
+        return _not_empty_and(text, binary(exp.GT, found, value_of(0)))
+    return _not_empty_and(text, _wrong(text, kind))
 
 
-def _given(text: Part, test: exp.Expr) -> exp.Expr:
+def _not_empty_and(text: Part, test: exp.Expr) -> exp.Expr:
     """Where a text is not empty, and a test holds."""
     return joined(exp.And, [unequal(text, value_of("")), test])
 
@@ -170,7 +170,7 @@ def surprise(text: Part, kind: Kind) -> exp.Expr:
             odd = negated(exp.In(this=call("lower", text), expressions=words))
         case _:
             odd = value_of(False)
-    return joined(exp.Or, [misfit(text, kind), _given(text, odd)])
+    return joined(exp.Or, [misfit(text, kind), _not_empty_and(text, odd)])
 
 
 def is_digits(text: Part) -> exp.Expr:

@@ -80,6 +80,7 @@ class Engine:
         return self._database.cursor()
 
     def close(self) -> None:
+        """Stop DuckDB, if it was started; a second call does nothing."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -143,6 +144,7 @@ class Watch:
             threading.Thread(target=self._look, args=[cancel], daemon=True).start()
 
     def close(self) -> None:
+        """End the watch: a cancel after this interrupts nothing."""
         self._closed.set()
 
     def _look(self, cancel: threading.Event) -> None:

@@ -21,13 +21,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from gdb.base import forks, waiting
-from gdb.errors import (
-    ClosedError,
-    CorruptStore,
-    NotAStore,
-    StoreError,
-    StoreLocked,
-)
+from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError, StoreLocked
 
 from ..columns.model import U8
 from . import pins
@@ -49,13 +43,14 @@ _PID_BYTES = 20
 class NewFile(Protocol):
     """A file being written, front to back."""
 
-    def write(self, data: Buffer) -> None: ...
+    def write(self, data: Buffer) -> None:
+        """Append bytes; all of them are written, or an error is raised."""
 
     def fsync(self) -> None:
         """Return when every byte written so far will survive a power cut."""
-        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the file. Does not sync: what `fsync` has not covered may be lost."""
 
 
 class OpenEnd(Protocol):
@@ -63,17 +58,15 @@ class OpenEnd(Protocol):
 
     def write(self, at: int, data: bytes) -> None:
         """Put bytes in the place of zeros, or behind the end."""
-        ...
 
     def fdatasync(self) -> None:
         """Return when every byte written so far, and the file's length, will survive a power cut."""
-        ...
 
     def shared(self) -> bool:
         """Whether the file has other names: a copy by hard links (`cp -al`) would change with it."""
-        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the file. Does not sync."""
 
 
 class Files(Protocol):
@@ -82,31 +75,26 @@ class Files(Protocol):
     @property
     def where(self) -> str:
         """The folder, for messages."""
-        ...
 
     @property
     def remote(self) -> bool:
         """Whether the files lie elsewhere, where nothing can be written, and `map` gives verified copies."""
         ...
 
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """The names of all files in the folder, ascending."""
 
     def create(self, name: str) -> NewFile:
         """A new file; there must be none of that name."""
-        ...
 
     def extend(self, name: str) -> OpenEnd:
         """A file that is there, to write behind what it holds."""
-        ...
 
     def scratch(self) -> Scratch:
         """A file for work in hand, on the same disk."""
-        ...
 
     def read(self, name: str, bound: Bound) -> bytes:
-        """The whole of a small file; FileNotFoundError where there is none, CorruptStore where it is longer than its
-        bound."""
-        ...
+        """The whole of a small file; FileNotFoundError, or CorruptStore where it is longer than its bound."""
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         """As `read`, for a file that is read again and again: costs little while it is the same.
@@ -114,11 +102,9 @@ class Files(Protocol):
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
             None for a file that is not extended.
         """
-        ...
 
     def forget(self, name: str) -> None:
         """Let the next `read_again` read it all."""
-        ...
 
     def map(self, name: str, length: int, digest: str) -> U8:
         """The file as a read-only u8[length], not copied; CorruptStore if it is not there.
@@ -129,39 +115,33 @@ class Files(Protocol):
 
     def rename(self, old: str, new: str) -> None:
         """Replace `new` by `old` atomically."""
-        ...
 
-    def unlink(self, name: str) -> None: ...
+    def unlink(self, name: str) -> None:
+        """Remove a file. Maps of it stay readable."""
 
     def fsync_dir(self) -> None:
         """Return when names created, renamed and removed so far will survive a power cut."""
-        ...
 
     def fsync_name(self) -> None:
         """Return when the way to the folder, its own name and its parents', will survive a power cut."""
-        ...
 
     def lock_writer(self, *, patient: bool = True) -> None:
         """Become the only writer; StoreLocked where another process is. patient : wait for one that only sweeps."""
-        ...
 
-    def unlock_writer(self) -> None: ...
+    def unlock_writer(self) -> None:
+        """Release the writer's lock; does nothing where it is not held."""
 
     def pin(self, name: str) -> Pin:
         """Keep a file and those of its version from being swept (see `pins`); FileNotFoundError where it was."""
-        ...
 
     def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
         """True while no process pins one of these, nor can; never waits."""
-        ...
 
     def sweeping(self) -> AbstractContextManager[bool]:
         """True while no other process sweeps, nor can; never waits."""
-        ...
 
     def close(self) -> None:
         """Give back the writer's lock; maps stay readable, and what is pinned stays so."""
-        ...
 
 
 def missing(where: str, name: str) -> CorruptStore:
@@ -228,28 +208,34 @@ class PosixFiles:
 
     @property
     def where(self) -> str:
+        """The path of the folder."""
         return str(self._path)
 
     def names(self) -> list[str]:
+        """The names of everything in the folder, folders included, ascending."""
         with translated(self.where, self._path):
             return sorted(os.listdir(self._path))
 
     def create(self, name: str) -> NewFile:
+        """A new file, made with O_EXCL: an existing one is never truncated. StoreError where the name is taken."""
         self.check_writable()
         with translated(str(self._path / name), self._path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             return _PosixNewFile(self, name, opened(self._path / name, flags))
 
     def extend(self, name: str) -> OpenEnd:
+        """An existing file, opened for writing only."""
         self.check_writable()
         with translated(self._prefix + name, self._path):
             return _PosixEnd(self, name, opened(self._prefix + name, os.O_WRONLY))
 
     def scratch(self) -> Scratch:
+        """A file without a name in this folder."""
         self.check_writable()
         return PosixScratch(self._path)
 
     def read(self, name: str, bound: Bound) -> bytes:
+        """The whole of a small file, through a descriptor that is closed again."""
         with translated(path := self._prefix + name, self._path):
             fd = opened(path, os.O_RDONLY)
             try:
@@ -258,6 +244,7 @@ class PosixFiles:
                 os.close(fd)
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        """As `Files.read_again`: the descriptor stays open between calls; inode and length show a change."""
         path = self._prefix + name
         if self._again is not None:
             known, fd, own, growing = self._again
@@ -293,6 +280,7 @@ class PosixFiles:
         return growing
 
     def forget(self, name: str) -> None:
+        """Close the descriptor that `read_again` keeps of this file."""
         if self._again is not None and self._again[0] == name:
             self._let_go()
 
@@ -303,6 +291,7 @@ class PosixFiles:
             os.close(again[1])
 
     def map(self, name: str, length: int, digest: str) -> U8:
+        """A read-only map of the file, u8[length]. The length is checked before mapping."""
         with translated(str(self._path / name), self._path):
             try:
                 fd = opened(self._path / name, os.O_RDONLY)
@@ -317,15 +306,18 @@ class PosixFiles:
                 os.close(fd)
 
     def rename(self, old: str, new: str) -> None:
+        """Replace `new` by `old` with rename(2); it survives a power cut once `fsync_dir` has returned."""
         self.check_writable()
         with translated(str(self._path / old), self._path):
             os.rename(self._path / old, self._path / new)
 
     def unlink(self, name: str) -> None:
+        """Remove a file; FileNotFoundError where there is none."""
         with translated(str(self._path / name), self._path):
             os.unlink(self._path / name)
 
     def fsync_dir(self) -> None:
+        """Sync the folder. A failure poisons the handle: nothing is written through it any more."""
         self.check_writable()
         try:
             fsync_path(self._path)
@@ -333,6 +325,7 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def fsync_name(self) -> None:
+        """Sync the folders above, up to the mount point. A failure poisons the handle."""
         self.check_writable()
         try:
             device = os.stat(self._path).st_dev
@@ -345,6 +338,7 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def lock_writer(self, *, patient: bool = True) -> None:
+        """Take the writer's lock (flock). With `patient`, wait for a process that only sweeps, at most twice."""
         for again in (patient, patient, False):
             if self._lock_writer(again):
                 return
@@ -382,6 +376,7 @@ class PosixFiles:
         return True
 
     def unlock_writer(self) -> None:
+        """Release the writer's lock, if it is held."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             pins.unlock(writer)
@@ -394,15 +389,19 @@ class PosixFiles:
             self._writer = None
 
     def pin(self, name: str) -> Pin:
+        """A shared lock on the file, see `pins`."""
         return pins.PosixPin(self._path, name)
 
     def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
+        """As `Files.unpinned`, by trying for exclusive locks on the files."""
         return pins.unpinned(self._path, names)
 
     def sweeping(self) -> AbstractContextManager[bool]:
+        """As `Files.sweeping`, by a lock on a file of its own."""
         return pins.sweeping(self._path)
 
     def close(self) -> None:
+        """Release the writer's lock and the descriptor that `read_again` keeps."""
         self.unlock_writer()
         self._let_go()
 
@@ -492,6 +491,7 @@ class _PosixEnd(_PosixOpen):
 
 
 def fsync_path(path: Path) -> None:
+    """Sync a folder: the names in it survive a power cut. OSError where the disk fails."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         waiting.blocking(partial(os.fsync, fd))

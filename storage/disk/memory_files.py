@@ -48,24 +48,30 @@ class MemoryFiles:
 
     @property
     def where(self) -> str:
+        """Constant: it has no path."""
         return "in memory"
 
     def names(self) -> list[str]:
+        """The names of all files, ascending."""
         return sorted({*self._contents, *self._growing})
 
     def create(self, name: str) -> NewFile:
+        """A new, empty file; StoreError where the name is taken."""
         if name in self.names():
             raise StoreError(f"The file {name} exists already.")
         self._contents[name] = np.zeros(0, np.uint8)
         return _MemoryNewFile(self, name)
 
     def extend(self, name: str) -> OpenEnd:
+        """The end of a file that was read by `read_again` before."""
         return _MemoryEnd(self._growing[name])
 
     def scratch(self) -> Scratch:
+        """A buffer in memory: it saves no memory here."""
         return _MemoryScratch()
 
     def read(self, name: str, bound: Bound) -> bytes:
+        """A copy of a file. `bound` is not checked: only this process writes here."""
         if name in self._growing:
             return bytes(self._growing[name].content)
         if name not in self._contents:
@@ -73,15 +79,17 @@ class MemoryFiles:
         return self._contents[name].tobytes()
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        """The content of a file, the same object at each call: what `extend` writes is in it at once."""
         if name not in self._growing:
             self._growing[name] = Growing(bytearray(self.read(name, bound)))
             del self._contents[name]
         return self._growing[name]
 
     def forget(self, name: str) -> None:
-        pass
+        """Does nothing: nothing is read twice."""
 
     def map(self, name: str, length: int, digest: str) -> U8:
+        """The array of the file itself, u8[length], not copied; CorruptStore where missing or of another length."""
         if name not in self._contents:
             raise missing(self.where, name)
         found = self._contents[name]
@@ -95,28 +103,33 @@ class MemoryFiles:
         self._contents[name] = content
 
     def rename(self, old: str, new: str) -> None:
+        """Replace `new` by `old`."""
         self._contents[new] = self._contents.pop(old)
         self._growing.pop(new, None)
 
     def unlink(self, name: str) -> None:
+        """Remove a file, if it is there."""
         self._contents.pop(name, None)
         self._growing.pop(name, None)
 
     def fsync_dir(self) -> None:
-        pass
+        """Does nothing: memory survives no power cut."""
 
     def fsync_name(self) -> None:
-        pass
+        """Does nothing, as `fsync_dir`."""
 
     def lock_writer(self, *, patient: bool = True) -> None:
+        """Become the only writing thread, without waiting; StoreLocked where another one writes."""
         if not self._writer.acquire(blocking=False):
             raise StoreLocked("This process is already writing to the store in memory.")
 
     def unlock_writer(self) -> None:
+        """Release the writer's lock, if it is held."""
         with suppress(RuntimeError):
             self._writer.release()
 
     def pin(self, name: str) -> Pin:
+        """Keep a file from being swept while the pin is referred to; FileNotFoundError where it is missing."""
         with self._pinning:
             if name not in self._contents:
                 raise FileNotFoundError(name)
@@ -126,15 +139,17 @@ class MemoryFiles:
 
     @contextmanager
     def unpinned(self, names: Sequence[str]) -> Iterator[bool]:
+        """Whether no pin of this process names one of the files. New pins wait until the block ends."""
         with self._pinning:
             yield not any(pin.name in names for pin in self._pins)
 
     @contextmanager
     def sweeping(self) -> Iterator[bool]:
+        """Always true: no other process can sweep here."""
         yield True
 
     def close(self) -> None:
-        pass
+        """Does nothing: the files live as long as the object."""
 
 
 class _MemoryNewFile:

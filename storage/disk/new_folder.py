@@ -39,7 +39,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
         made = [p for p in target.parents if not p.exists()]  # the innermost first
     born = forks.generation()
     try:
-        yield (files := _made(partial, path))
+        yield (files := _make_folder(partial, path))
         for name in files.names():
             files.sync(name)  # protects the bytes: the name must never appear with fewer
         files.fsync_dir()  # protects the names in it
@@ -67,7 +67,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
         fsync_path(target.parent)  # protects the new name: after this success may be reported
 
 
-def _made(partial: Path, path: Path) -> PosixFiles:
+def _make_folder(partial: Path, path: Path) -> PosixFiles:
     try:
         return PosixFiles(partial, create=True, new=True)
     except StorePermissionError as error:
@@ -101,7 +101,7 @@ def new_file(path: Path) -> Iterator[PosixFiles]:
         raise StoreError(f"The folder {target.parent} is not there.", "Make it first.")
     born = forks.generation()
     try:
-        yield (files := _made(partial, path))
+        yield (files := _make_folder(partial, path))
         with translated(str(path)):
             files.sync(target.name)  # protects the bytes: the name must never appear with fewer
             try:

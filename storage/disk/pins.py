@@ -54,7 +54,9 @@ class Pin(Protocol):
     """Keeps a file, and those of its version, from being swept as long as it is referred to."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the pinned file."""
+        ...
 
 
 class PosixPin:
@@ -88,32 +90,32 @@ class PosixPin:
 @contextmanager
 def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
     """True while no process pins one of these files, nor can; never waits. A file that is absent is not pinned."""
-    held: list[int] = []
+    descriptors: list[int] = []
     try:
         free = True
         for name in names:
             with suppress(FileNotFoundError), translated(str(folder / name), folder):
-                held.append(_lockable(folder / name))
-                if not _exclusive(held[-1], folder):
+                descriptors.append(_lockable(folder / name))
+                if not _exclusive(descriptors[-1], folder):
                     free = False
                     break
         yield free
     finally:
-        _release(held)
+        _release(descriptors)
 
 
 @contextmanager
 def sweeping(folder: Path) -> Iterator[bool]:
     """True while no other process sweeps the folder, nor can, and no gdb before pins has it open; never waits."""
     path = folder / READERS_LOCK
-    held: list[int] = []
+    descriptors: list[int] = []
     try:
         with translated(str(path), folder):
-            held.append(opened(path, os.O_RDWR | os.O_CREAT))
-            alone = _exclusive(held[-1], folder)
+            descriptors.append(opened(path, os.O_RDWR | os.O_CREAT))
+            alone = _exclusive(descriptors[-1], folder)
         yield alone
     finally:
-        _release(held)
+        _release(descriptors)
 
 
 def wait_for_sweeper(folder: Path) -> None:
@@ -172,8 +174,8 @@ def _say(folder: Path, what: str, error: OSError) -> None:
         _log.warning(f"the store %s: {what}. {where}", folder, error.strerror)
 
 
-def _release(held: list[int]) -> None:
-    for fd in held:
+def _release(descriptors: list[int]) -> None:
+    for fd in descriptors:
         unlock(fd)
 
 

@@ -55,9 +55,11 @@ class _Absent(Exception):
 class FileSystem(Protocol):
     """What is used here of `fsspec.AbstractFileSystem`."""
 
-    def cat_file(self, path: str, start: int, end: int) -> bytes: ...
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        """Bytes [start, end) of a file, fewer where it ends before."""
 
-    def open(self, path: str, mode: str, block_size: int) -> BinaryIO: ...
+    def open(self, path: str, mode: str, block_size: int) -> BinaryIO:
+        """A file to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +103,27 @@ class RemoteFiles:
 
     @property
     def where(self) -> str:
+        """The URL, without credentials."""
         return shown(self.url)
 
     def names(self) -> list[str]:
-        return [
-            MANIFEST
-        ]  # what is needed: to list a folder takes a right that readers may not have
+        """The manifest alone: to list a folder takes a right that readers may not have."""
+        return [MANIFEST]
 
     # ---- the manifest ------------------------------------------------------------------------------
 
     def read(self, name: str, bound: Bound) -> bytes:
+        """The whole of a small file; NotAStore where there is none, CorruptStore where it is longer than its bound."""
         return bytes(self.read_again(name, bound).content)
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        """What was read first: the store stays at the version that was opened, until `forget`."""
         if self._manifest is None:
             self._manifest, self._bound = Growing(bytearray(self._read(name, bound))), bound
         return self._manifest
 
     def forget(self, name: str) -> None:
+        """Let the next `read_again` fetch the file."""
         self._manifest = None
 
     def _read(self, name: str, bound: Bound) -> bytes:
@@ -143,6 +148,8 @@ class RemoteFiles:
     # ---- segments ----------------------------------------------------------------------------------
 
     def map(self, name: str, length: int, digest: str) -> U8:
+        """A verified copy in the cache, read-only u8[length]; it is fetched where it is not there. CorruptStore where the
+        file is missing, damaged or of another length."""
         found = self._copies.get(digest)
         if found is None:
             if self._cache is None:
@@ -229,12 +236,15 @@ class RemoteFiles:
         raise ReadOnlyError(f"The store {self.where} lies at a URL, and is only read.", TO_CHANGE)
 
     def create(self, name: str) -> NewFile:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def extend(self, name: str) -> OpenEnd:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def scratch(self) -> Scratch:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def rename(self, old: str, new: str) -> None:

@@ -38,7 +38,9 @@ class Scratch(Protocol):
         """Fill an array with the bytes from there on."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give the bytes back to the disk; a second call does nothing."""
+        ...
 
 
 class PosixScratch:
@@ -59,6 +61,7 @@ class PosixScratch:
                 os.unlink(path)
 
     def append(self, data: Buffer) -> int:
+        """Write bytes at the end of the file; the position of the first."""
         rest, at = memoryview(data), self._length
         rest = rest.cast("B") if rest.nbytes else memoryview(b"")
         with translated(self._what):
@@ -69,6 +72,7 @@ class PosixScratch:
         return at
 
     def read(self, at: int, out: U8) -> None:
+        """Fill an array from position `at` on; StoreError where the file ends before."""
         rest = out.data
         with translated(self._what):
             while rest:
@@ -78,6 +82,7 @@ class PosixScratch:
                 at, rest = at + done, rest[done:]
 
     def close(self) -> None:
+        """Close the descriptor, which frees the blocks of the nameless file."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -71,7 +71,7 @@ class ScratchFolder(Closing):
         self.close()
 
 
-def _made() -> ScratchFolder | None:
+def _make_scratch() -> ScratchFolder | None:
     try:
         made = ScratchFolder()
     except (OSError, StoreError):  # OSError: the system has no such folder
@@ -80,7 +80,7 @@ def _made() -> ScratchFolder | None:
     return made
 
 
-_own = PerProcess(_made)
+_own = PerProcess(_make_scratch)
 
 
 def of_process() -> Path | None:

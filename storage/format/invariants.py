@@ -101,7 +101,7 @@ VALIDITY = Invariant(
 DELTA_LENGTHS = Invariant(
     "delta lengths", "The lists of the delta are as long as the manifest says."
 )
-SEGMENTS_TOLD = Invariant(
+SEGMENT_ROWS = Invariant(
     "segment rows",
     "A segment has the rows, intervals and entries that the manifest says, and goes on with the row that the one before"
     " it broke off.",

@@ -27,7 +27,7 @@ from gdb.records import dataclass, replace
 from ..columns.model import U8
 from ..disk.checksum import DIGEST_BYTES, Hasher
 from ..disk.files import MANIFEST, Files
-from . import manifest_checks as contradictions
+from . import manifest_checks
 from .delta_text import text_of
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
@@ -102,7 +102,7 @@ class Journal:
     def record(self, delta: DeltaRecord, sections: Sequence[Section]) -> Record | None:
         """The next record: the delta that holds after it; None where there is no room for it."""
         pieces, fresh = list[bytes](), list[bytes]()
-        known = self._held()
+        known = self._delta_sections()
         for number, section in enumerate(sections):
             old = known[number] if number < len(known) else None
             head, tail, new = _difference(old, section)
@@ -166,7 +166,7 @@ class Journal:
             return _with_delta(self._base, version, last.delta, inline)
         try:
             found = _with_delta(self._base, version, delta_of(last.text), inline)
-            contradictions.in_manifest(found)
+            manifest_checks.in_manifest(found)
         except (ValueError, RecursionError) as error:
             self._damaged(f"cannot be understood ({error})")
         return found
@@ -220,7 +220,7 @@ class Journal:
         begin = _HEAD.size + count * _PIECE.size
         if begin + length > len(payload):
             self._damaged("contradicts itself")
-        known, sections, at = self._held(), [], begin + length
+        known, sections, at = self._delta_sections(), [], begin + length
         for number in range(count):
             kind, item, head, tail, new = _PIECE.unpack_from(
                 payload, _HEAD.size + number * _PIECE.size
@@ -250,7 +250,7 @@ class Journal:
         text = payload[begin : begin + length]
         return Record(self._number + 1, raw, hasher, sections, text)
 
-    def _held(self) -> Sequence[Section]:
+    def _delta_sections(self) -> Sequence[Section]:
         """The sections of the delta after the last record."""
         if self._sections is None:
             manifest = self._manifest

@@ -19,7 +19,7 @@ from ..columns.model import Kind
 from ..disk.checksum import DIGEST_BYTES, digest
 from ..disk.file_names import SEGMENT_NAME, looks_like_store
 from ..disk.files import MANIFEST, Files
-from . import manifest_checks as contradictions
+from . import manifest_checks
 from .direction import Direction
 from .formats import format_of
 from .invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction, Fails
@@ -295,7 +295,7 @@ def decode(raw: bytes, where: str) -> Manifest:
             where, MANIFEST, f"cannot be understood ({error})", MANIFEST_TEXT.name
         ) from None
     try:
-        contradictions.in_manifest(found)
+        manifest_checks.in_manifest(found)
     except Contradiction as error:
         how = f"contradicts itself ({error})"
         raise damaged(where, MANIFEST, how, error.invariant) from None

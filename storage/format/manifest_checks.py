@@ -90,8 +90,8 @@ def _columns(manifest: Manifest) -> None:
         wants = column.kind in TEXT_KINDS or column.kind in ITEM_OF
         expect((column.offsets >= 0) == wants, "a column's kind and its sections differ")
     for record in manifest.types:
-        told = (record.file >= 0) == bool(record.columns)
-        expect(told, "columns without a file, or a file without")
+        agrees = (record.file >= 0) == bool(record.columns)
+        expect(agrees, "columns without a file, or a file without")
 
 
 def _edge_ids(manifest: Manifest) -> None:
@@ -252,7 +252,7 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         "column sections", "A column has the sections that its kind needs, and no id is null.", _columns
     ),
     Compared(
-        "edge ids", "Types stand in the order of their names, and their edge ids follow one another.", _edge_ids
+        "edge ids", "Types are in the order of their names, and their edge ids follow one another.", _edge_ids
     ),
     Compared(
         "parts",

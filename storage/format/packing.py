@@ -18,8 +18,7 @@ from gdb.base.machine.cores import cores
 
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
-from . import gaps
-from . import packed_blocks as frames
+from . import gaps, packed_blocks
 from .segment import Code, Data, Section, Streamed
 
 U64 = npt.NDArray[np.uint64]
@@ -105,10 +104,12 @@ def _parts(blocks: Iterable[Data]) -> Iterator[I64]:
         block = block.view(np.int64) if block.dtype == np.uint64 else block
         begin = 0
         while begin < len(block):
-            some = block[begin : begin + frames.PART - len(rest)].astype(np.int64, copy=False)
+            some = block[begin : begin + packed_blocks.PART - len(rest)].astype(
+                np.int64, copy=False
+            )
             begin += len(some)
             rest = np.concatenate([rest, some]) if len(rest) else np.ascontiguousarray(some)
-            if len(rest) == frames.PART:
+            if len(rest) == packed_blocks.PART:
                 yield rest
                 rest = np.zeros(0, np.int64)
     if len(rest):
@@ -116,8 +117,8 @@ def _parts(blocks: Iterable[Data]) -> Iterator[I64]:
 
 
 def _pack_part(values: I64) -> U64:
-    words = np.zeros(frames.most_words(len(values)), np.uint64)
-    used = frames.pack_numbers(values.ctypes.data, len(values), words.ctypes.data)
+    words = np.zeros(packed_blocks.most_words(len(values)), np.uint64)
+    used = packed_blocks.pack_numbers(values.ctypes.data, len(values), words.ctypes.data)
     return words[: -(-used // 64)].copy()
 
 
@@ -128,14 +129,14 @@ def unpacked_numbers(words: U64, item: int, most: int) -> U8:
     ------
     Unreadable
     """
-    count, starts = _head(words, _NUMBERS_HEAD, most, frames.PART)
+    count, starts = _head(words, _NUMBERS_HEAD, most, packed_blocks.PART)
     places = [*starts, len(words) - 1]
     out = placed(count * item, np.uint8, GRAPH, usage.room(), most=GRAPH_SHARE)
 
     def run(part: int) -> bool:
-        first, end = part * frames.PART, places[part + 1] * 64
-        here = min(frames.PART, count - first)
-        at = frames.unpack_numbers(
+        first, end = part * packed_blocks.PART, places[part + 1] * 64
+        here = min(packed_blocks.PART, count - first)
+        at = packed_blocks.unpack_numbers(
             words.ctypes.data, places[part] * 64, end, out.ctypes.data + first * item, item, here
         )
         return _ends(words, at, end)

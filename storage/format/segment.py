@@ -31,7 +31,7 @@ from .invariants import (
     PACKED,
     SECTION_TABLES,
     SECTIONS,
-    SEGMENTS_TOLD,
+    SEGMENT_ROWS,
     Compared,
     Contradiction,
     Invariant,
@@ -259,7 +259,7 @@ class SegmentFile:
             plain = found.view("<u4")
             if plain.shape[0] != offsets[-1]:
                 how = f"holds another segment than the manifest says, in section {section}"
-                raise self._damaged(how, SEGMENTS_TOLD)
+                raise self._damaged(how, SEGMENT_ROWS)
             if out is None:
                 return plain
             out[:] = plain

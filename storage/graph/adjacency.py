@@ -66,10 +66,12 @@ class Adjacency:
 
     @property
     def shape(self) -> Shape:
+        """Numbers of rows and neighbours, and whether there are parallel edges and self-loops."""
         return Shape(self.rows, len(self.neighbours), self.simple, self.loops)
 
     @property
     def rows(self) -> int:
+        """Number of vertices that have a row."""
         return int(self.offsets.shape[0] - 1)
 
     def rows_of(self, vids: U32) -> I64:

@@ -23,7 +23,7 @@ def distinct(numbers: Numbers) -> Numbers:
     return numbers[kept]
 
 
-def united(numbers: Numbers, more: Numbers) -> Numbers:
+def unite_ascending(numbers: Numbers, more: Numbers) -> Numbers:
     """The numbers of two such arrays as one. Cost: a copy, and a search for each of `more`."""
     if not len(numbers) or not len(more):
         return numbers if len(numbers) else more

@@ -184,7 +184,7 @@ def ranks(degrees: I64) -> tuple[U32, U32, bool]:
     return filed(vid, GRAPH, room), filed(rank, GRAPH, room), falls == 1
 
 
-def renumbered(view: Lists, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:
+def renumber_rows(view: Lists, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:
     """The rows of a view with vid[r] called r, its inverse being `rank`: vids u32[rows], offsets i64[rows + 1],
     neighbours u32[m], ascending in each row. On all cores. longest : the length of the longest row."""
     count, room = len(view.offsets) - 1, usage.room()

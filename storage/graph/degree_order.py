@@ -70,13 +70,13 @@ class RankedGraph:
         self._base = weakref.ref(base)
         self._lock = waiting.Lock()
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
-        from . import degree_loops as rank_loops  # brings the compiler
+        from . import degree_loops  # brings the compiler
 
         degrees = np.zeros(base.vertex_count, np.int64)
         for kind in base.edge_types:  # type by type: their union would be a copy of all edges
             for direction in (Direction.OUT, Direction.IN) if kind.directed else (Direction.ANY,):
-                rank_loops.add_degrees(base.adjacency((kind.name,), direction), degrees)
-        self._vid, self._rank, self.ordered = rank_loops.ranks(degrees)
+                degree_loops.add_degrees(base.adjacency((kind.name,), direction), degrees)
+        self._vid, self._rank, self.ordered = degree_loops.ranks(degrees)
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         """Neighbour lists in ranks; the same object for the same question."""
@@ -92,10 +92,11 @@ class RankedGraph:
             return self._known[types, direction]
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
-        raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
+        """Always raises InternalError: the planner counts on this graph, and lists no edges."""
+        raise InternalError(f"A ranked graph has no edge ids (requested: {types} {direction}).")
 
 
-def ranked(graph: Numbered) -> RankedGraph:
+def ranked_graph(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made on first use and kept as long as the snapshot."""
     return _ranked.of(graph)
 
@@ -107,9 +108,9 @@ _ranked: MadeOnce[Numbered, RankedGraph] = MadeOnce(
 
 def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     """`old` with vid[r] called r."""
-    from . import degree_loops as rank_loops  # brings the compiler
+    from . import degree_loops  # brings the compiler
 
-    vids, offsets, neighbours = rank_loops.renumbered(old, vid, rank, old.max_degree)
+    vids, offsets, neighbours = degree_loops.renumber_rows(old, vid, rank, old.max_degree)
     return Adjacency(
         old.types,
         old.direction,

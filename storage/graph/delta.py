@@ -30,8 +30,7 @@ from ..format.manifest import (
     PatchRecord,
 )
 from ..format.segment import Section, SectionKind, Segments, compare, damaged
-from . import property_columns as properties
-from . import section_checks as readable
+from . import property_columns, section_checks
 from .pcsr import U64
 
 Ranges = tuple[tuple[int, int], ...]
@@ -67,6 +66,7 @@ class NewVertices:
 
     @property
     def key(self) -> tuple[tuple[str, ...], str]:
+        """The labels and the id space of the group, by which groups of the base are known too."""
         return self.labels, self.id_space
 
 
@@ -92,6 +92,7 @@ class TypeDelta:
 
     @property
     def size(self) -> int:
+        """Number of changes: edges added, edges removed, values patched."""
         patched = sum(len(patch.rows) for patch in self.patches.values())
         return len(self.keys) + len(self.removed) + patched
 
@@ -162,7 +163,7 @@ def patched(column: Column, patch: Patch | None) -> Column:
     return Column.concat([column, patch.column]).take(index)
 
 
-def over(old: Patch | None, new: Patch) -> Patch:
+def overlay(old: Patch | None, new: Patch) -> Patch:
     """Both patches as one, in which the new values win."""
     if old is None or not len(old.rows):
         return new
@@ -218,7 +219,7 @@ def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
         return len(sections) - 1
 
     def column(one: Column) -> ColumnRecord:
-        record, more = properties.sections_of(one, len(sections))
+        record, more = property_columns.sections_of(one, len(sections))
         sections.extend(more)
         return record
 
@@ -270,8 +271,8 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         return NOTHING
     file, where = segments[record.file], segments.files.where
 
-    def same(found: int, told: int) -> None:
-        if found != told:
+    def same(found: int, declared: int) -> None:
+        if found != declared:
             how = "holds another delta than the manifest says"
             raise damaged(where, file.name, how, DELTA_LENGTHS.name)
 
@@ -280,7 +281,7 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         for key, one in of.items():
             rows = file.i64(one.rows, SectionKind.PATCHED_ROWS)
             same(len(rows), one.count)
-            made[key] = Patch(rows, properties.read(one.column, file, one.count, where))
+            made[key] = Patch(rows, property_columns.read(one.column, file, one.count, where))
         return made
 
     dead = file.u32(record.dead, SectionKind.DEAD_VIDS)
@@ -289,9 +290,10 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
     for one in record.added:
         count = sum(stop - start for start, stop in one.ranges)
         columns = {
-            key: properties.read(column, file, count, where) for key, column in one.columns.items()
+            key: property_columns.read(column, file, count, where)
+            for key, column in one.columns.items()
         }
-        own = properties.read(one.ids, file, count, where)
+        own = property_columns.read(one.ids, file, count, where)
         added.append(NewVertices(one.labels, one.id_space, one.ranges, own, columns))
     types: dict[str, TypeDelta] = {}
     for edges in record.types:
@@ -300,7 +302,7 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         same(len(keys), edges.count)
         same(len(removed), edges.removed_count)
         columns = {
-            key: properties.read(column, file, edges.count, where)
+            key: property_columns.read(column, file, edges.count, where)
             for key, column in edges.columns.items()
         }
         types[edges.name] = TypeDelta(
@@ -314,7 +316,7 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         )
     groups = {number: patches(of) for number, of in record.patches.items()}
     delta = Delta(record.vertices, dead, tuple(added), groups, types)
-    compare(where, file.name, readable.DELTA, (delta, manifest))
+    compare(where, file.name, section_checks.DELTA, (delta, manifest))
     return delta
 
 

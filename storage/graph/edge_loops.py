@@ -34,7 +34,7 @@ def _find_loop(ids: int, count: int, low: int, size: int, table: int, out: int) 
         store_i64(out, k, row)
 
 
-def _pack_loop(sources: int, targets: int, count: int, out: int, told: int) -> None:
+def _pack_loop(sources: int, targets: int, count: int, out: int, results: int) -> None:
     least = 0
     highest = -1
     loops = 0
@@ -45,9 +45,9 @@ def _pack_loop(sources: int, targets: int, count: int, out: int, told: int) -> N
         highest = max(highest, max(a, b))
         loops += int(a == b)
         store_i64(out, k, (a << 32) | b)
-    store_i64(told, 0, least)
-    store_i64(told, 1, highest)
-    store_i64(told, 2, loops)
+    store_i64(results, 0, least)
+    store_i64(results, 1, highest)
+    store_i64(results, 2, loops)
 
 
 def _count_loop(keys: int, count: int, sources: int, targets: int) -> None:
@@ -67,7 +67,9 @@ def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> No
         store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
 
 
-def _split_loop(keys: int, count: int, rows: int, starts: int, neighbours: int, told: int) -> None:
+def _split_loop(
+    keys: int, count: int, rows: int, starts: int, neighbours: int, results: int
+) -> None:
     last = -1  # the row before
     before = 0  # the key before
     found = -1
@@ -93,11 +95,11 @@ def _split_loop(keys: int, count: int, rows: int, starts: int, neighbours: int, 
             repeats += 1
             repeated += int(row == neighbour)
         before = key
-    store_i64(told, 0, found + 1)
-    store_i64(told, 1, repeats)
-    store_i64(told, 2, loops)
-    store_i64(told, 3, repeated)
-    store_i64(told, 4, max(most, count - begin))
+    store_i64(results, 0, found + 1)
+    store_i64(results, 1, repeats)
+    store_i64(results, 2, loops)
+    store_i64(results, 3, repeated)
+    store_i64(results, 4, max(most, count - begin))
 
 
 def _share_loop(counts: int, pairs: int, degrees: int, bits: int, words: int, mask: int) -> None:
@@ -173,7 +175,7 @@ def _splice_loop(
     rows_out: int,
     offsets_out: int,
     near_out: int,
-    told: int,
+    results: int,
 ) -> int:
     """1 where all that is to be removed is there, else 0."""
     at = 0  # the row of the part, the key that is removed next, that is added next
@@ -233,10 +235,10 @@ def _splice_loop(
             found += 1
             most = max(most, length - first)
     store_i64(offsets_out, found, length)
-    store_i64(told, 0, found)
-    store_i64(told, 1, repeats)
-    store_i64(told, 2, loops)
-    store_i64(told, 3, most)
+    store_i64(results, 0, found)
+    store_i64(results, 1, repeats)
+    store_i64(results, 2, loops)
+    store_i64(results, 3, most)
     return 1
 
 
@@ -253,15 +255,15 @@ def _offsets_loop(lengths: int, count: int, mark: int, long: int, out: int) -> N
         store_i64(out, k + 1, total)
 
 
-def _lengths_loop(offsets: int, rows: int, told: int) -> None:
+def _lengths_loop(offsets: int, rows: int, results: int) -> None:
     least = load_i64(offsets, 1) - load_i64(offsets, 0)
     most = least
     for k in range(1, rows):
         length = load_i64(offsets, k + 1) - load_i64(offsets, k)
         least = min(least, length)
         most = max(most, length)
-    store_i64(told, 0, least)
-    store_i64(told, 1, most)
+    store_i64(results, 0, least)
+    store_i64(results, 1, most)
 
 
 def _ascend_loop(offsets: int, rows: int, near: int, step: int) -> int:
@@ -316,9 +318,9 @@ class Packed:
 def pack(sources: Rows, targets: Rows) -> Packed:
     """The keys of edges by their ends, i64[m] or u32[m]."""
     a, b = (np.ascontiguousarray(rows, np.int64) for rows in (sources, targets))
-    keys, told = unset(len(a), np.uint64), np.empty(3, np.int64)
-    _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, told.ctypes.data)
-    return Packed(keys, *told.tolist())
+    keys, results = unset(len(a), np.uint64), np.empty(3, np.int64)
+    _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, results.ctypes.data)
+    return Packed(keys, *results.tolist())
 
 
 def count_ends(keys: U64, sources: U32, targets: U32) -> None:
@@ -344,15 +346,15 @@ class Split:
     max_degree: int
 
 
-def split(keys: U64) -> Split:
+def split_keys(keys: U64) -> Split:
     """Ascending keys as rows and neighbours."""
     keys, count = np.ascontiguousarray(keys), len(keys)
     # no more of these is touched than there are rows
     rows, starts = unset(count, np.uint32), unset(count, np.int64)
-    neighbours, told = unset(count, np.uint32), np.empty(5, np.int64)
-    arrays = (rows, starts, neighbours, told)
+    neighbours, results = unset(count, np.uint32), np.empty(5, np.int64)
+    arrays = (rows, starts, neighbours, results)
     _split(keys.ctypes.data, count, *(array.ctypes.data for array in arrays))
-    found, repeats, loops, repeated, most = told.tolist()
+    found, repeats, loops, repeated, most = results.tolist()
     return Split(
         rows[:found].copy(), starts[:found].copy(), neighbours, repeats, loops, repeated, most
     )
@@ -382,7 +384,7 @@ def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
         size <<= 4
 
 
-def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
+def renumber_keys(keys: U64, vids: U32, *, swap: bool) -> U64:
     """The keys with vids[row] for each row, u64[m]; `swap` puts the lower half above. All rows are in `vids`."""
     keys = np.ascontiguousarray(keys)
     found = unset(len(keys), np.uint64)
@@ -409,13 +411,13 @@ def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -
     ascending; of equal ones as many go as are named. None where one that is to go is not there. O(m)."""
     most_rows, most = len(rows) + len(added), len(neighbours) + len(added)
     found, starts = unset(most_rows, np.uint32), unset(most_rows + 1, np.int64)
-    near, told = unset(most, np.uint32), np.empty(4, np.int64)
-    given = [np.ascontiguousarray(one) for one in (rows, offsets, neighbours, removed, added)]
-    r, o, n, gone, more = (one.ctypes.data for one in given)
-    arrays = (one.ctypes.data for one in (found, starts, near, told))
+    near, results = unset(most, np.uint32), np.empty(4, np.int64)
+    inputs = [np.ascontiguousarray(one) for one in (rows, offsets, neighbours, removed, added)]
+    r, o, n, gone, more = (one.ctypes.data for one in inputs)
+    arrays = (one.ctypes.data for one in (found, starts, near, results))
     if not _splice(r, len(rows), o, n, gone, len(removed), more, len(added), *arrays):
         return None
-    count, repeats, loops, longest = told.tolist()
+    count, repeats, loops, longest = results.tolist()
     ends = starts[: count + 1].copy()
     return Spliced(found[:count].copy(), ends, near[: int(ends[-1])], repeats, loops, longest)
 
@@ -430,9 +432,9 @@ def offsets_of(lengths: U8, mark: int, long: U32, found: I64) -> I64:
 
 def lengths_of(offsets: I64) -> tuple[int, int]:
     """The lengths of the shortest and of the longest row between offsets i64[n + 1]; at least one row."""
-    offsets, told = np.ascontiguousarray(offsets), np.empty(2, np.int64)
-    _lengths(offsets.ctypes.data, len(offsets) - 1, told.ctypes.data)
-    least, most = told.tolist()
+    offsets, results = np.ascontiguousarray(offsets), np.empty(2, np.int64)
+    _lengths(offsets.ctypes.data, len(offsets) - 1, results.ctypes.data)
+    least, most = results.tolist()
     return least, most
 
 

@@ -94,7 +94,7 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
     return IdIndex(keys, vids[order])
 
 
-def extended(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | None:
+def extend_index(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | None:
     """An index with more ids; None where one of these may be a duplicate, which `build` finds out. Raises as `build`.
 
     Cost: a copy of the index, and what the new ids take.
@@ -148,11 +148,11 @@ def find_strings(
     hashes = hash_strings(column.values.astype(np.uint8, copy=False), column.offsets)
     low = np.searchsorted(index.keys, hashes, side="left")
     counts = np.searchsorted(index.keys, hashes, side="right") - low
-    asked = np.repeat(np.arange(len(wanted)), counts)
+    rows = np.repeat(np.arange(len(wanted)), counts)
     starts = np.cumsum(counts) - counts
-    candidates = index.vids[np.arange(asked.shape[0]) - starts[asked] + low[asked]]
+    candidates = index.vids[np.arange(rows.shape[0]) - starts[rows] + low[rows]]
     for number, vid, text in zip(
-        asked.tolist(), candidates.tolist(), ids_of(candidates), strict=True
+        rows.tolist(), candidates.tolist(), ids_of(candidates), strict=True
     ):
         if text == wanted[number]:
             found[number] = vid
@@ -175,9 +175,9 @@ def free_integers(taken: Iterable[I64], largest: int) -> Iterator[int]:
 
 def _not_in(taken: Sequence[I64], wanted: int) -> int:
     """The smallest integer from `wanted` on that is in none of the arrays."""
-    asked = -1
-    while asked != wanted:
-        asked = wanted
+    before = -1
+    while before != wanted:
+        before = wanted
         for keys in taken:
             wanted = _behind_run(keys, wanted)
     return wanted

@@ -69,7 +69,7 @@ def vids_of_rows(first: U32, row: U32, rows: I64) -> U32:
     return (first[at].astype(np.int64) + (rows - row[at])).astype(np.uint32)
 
 
-def merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def merge_ranges(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Half-open ranges, sorted, with those that touch made one."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):

@@ -26,13 +26,12 @@ from ..format.direction import Direction
 from ..format.invariants import DIRECTIONS, EDGE_COUNTS
 from ..format.manifest import Manifest, TypeRecord
 from ..format.segment import Segments, damaged
-from . import pcsr
-from . import property_columns as properties
+from . import pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
 from .edge_types import EdgeType, edge_type_of
 from .pcsr import Part
-from .splice import spliced, turned
+from .splice import splice_part, turn_keys
 
 if TYPE_CHECKING:
     from .edge_order import EdgeOrder
@@ -238,7 +237,7 @@ class Partitions:
 
     def pieces(self, name: str, most: int) -> Iterator[EdgePiece]:
         """See `gdb.storage.graph.edge_stream.pieces`; nothing of it is kept."""
-        from . import edge_stream
+        from . import edge_stream  # here: only copies and compaction need it
 
         return edge_stream.pieces(
             self._records.get(name),
@@ -332,14 +331,14 @@ class Partitions:
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
         removed = self.keys_at(changes.name, changes.directed, changes.removed)
         try:
-            return spliced(stored, turned(removed, side), turned(changes.keys, side))
+            return splice_part(stored, turn_keys(removed, side), turn_keys(changes.keys, side))
         except KeyError:  # read from the forward part, or from one half of a symmetric one
             self._asymmetric(changes.name, DIRECTIONS)
 
     def order(self, name: str) -> EdgeOrder:
         """The edges of a type in the order of their ids."""
         if name not in self._orders:
-            from .edge_order import EdgeOrder
+            from .edge_order import EdgeOrder  # here: only edges by their ends need it
 
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
             own = weakref.proxy(
@@ -368,7 +367,7 @@ class Partitions:
         if record is None or key not in record.columns:
             return None
         file, where = self._segments[record.file], self._segments.files.where
-        return properties.read(record.columns[key], file, record.edge_count, where)
+        return property_columns.read(record.columns[key], file, record.edge_count, where)
 
     # ---- unions ----------------------------------------------------------------------------------
 
@@ -395,7 +394,7 @@ class Partitions:
         whole = self.part(*sources[0])
         for name, side in sources[1:]:
             second = side is Direction.IN and direction is Direction.ANY
-            whole = pcsr.united(whole, self.part(name, side), without_loops=second)
+            whole = pcsr.unite_parts(whole, self.part(name, side), without_loops=second)
         return whole.adjacency(types, direction)
 
     def _united_eids(self, types: Types, direction: Direction) -> I64:

@@ -22,7 +22,7 @@ from gdb.records import dataclass
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, unset
 from ..format.direction import Direction
-from ..format.invariants import INTERVALS, SEGMENTS_TOLD
+from ..format.invariants import INTERVALS, SEGMENT_ROWS
 from ..format.manifest import PartRecord, SegmentRecord
 from ..format.segment import (
     Section,
@@ -32,8 +32,7 @@ from ..format.segment import (
     damaged,
 )
 from ..format.segment_writer import SegmentWriter
-from . import intervals
-from . import section_checks as readable
+from . import intervals, section_checks
 from .adjacency import Adjacency
 from .intervals import Intervals
 
@@ -121,9 +120,9 @@ def build(keys: U64) -> Part:
     if not len(keys):
         none = np.zeros(0, np.uint32)
         return Part(intervals.of_vids(none), np.zeros(1, np.int64), none, True, False, 0)
-    from .edge_loops import split  # brings the compiler
+    from .edge_loops import split_keys  # brings the compiler
 
-    found = split(keys)
+    found = split_keys(keys)
     return Part(
         intervals.of_vids(found.rows),
         np.append(found.starts, len(found.neighbours)),
@@ -134,34 +133,34 @@ def build(keys: U64) -> Part:
     )
 
 
-def united(a: Part, b: Part, *, without_loops: bool) -> Part:
+def unite_parts(a: Part, b: Part, *, without_loops: bool) -> Part:
     """Two parts as one. without_loops : self-loops of `b` are left out, which `a` has as well. O(rows + edges)."""
     from . import row_loops  # brings the compiler
 
-    found = row_loops.united(lists(a), lists(b), without_loops=without_loops)
+    found = row_loops.unite_rows(lists(a), lists(b), without_loops=without_loops)
     return _part_of(found)
 
 
 def united_eids(
     a: tuple[Part, I64], b: tuple[Part, I64], *, without_loops: bool
 ) -> tuple[Part, I64]:
-    """As `united`, of parts with the edge id of each position, i64[m]."""
+    """As `unite_parts`, of parts with the edge id of each position, i64[m]."""
     from . import row_loops  # brings the compiler
 
     eids = a[1], b[1]
-    found = row_loops.united(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
+    found = row_loops.unite_rows(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
     assert found.eids is not None
     return _part_of(found), found.eids
 
 
-def _part_of(found: United) -> Part:
+def _part_of(united_rows: United) -> Part:
     return Part(
-        intervals.of_vids(found.vids),
-        found.offsets,
-        found.neighbours,
-        simple=not found.repeats,
-        loops=found.loops > 0,
-        max_degree=found.max_degree,
+        intervals.of_vids(united_rows.vids),
+        united_rows.offsets,
+        united_rows.neighbours,
+        simple=not united_rows.repeats,
+        loops=united_rows.loops > 0,
+        max_degree=united_rows.max_degree,
     )
 
 
@@ -195,7 +194,7 @@ def encode_offsets(offsets: I64) -> tuple[U8, U32]:
 def decode_offsets(lengths: U8, long: U32) -> I64:
     """The offsets i64[rows + 1] of `encode_offsets`: `long` has as many numbers as there are lengths of `LONG`."""
     offsets = placed(lengths.shape[0] + 1, np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    if lengths.shape[0] > readable.MANY_ROWS:
+    if lengths.shape[0] > section_checks.MANY_ROWS:
         from .edge_loops import offsets_of  # brings the compiler
 
         return offsets_of(lengths, LONG, long, offsets)
@@ -350,9 +349,9 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
-        from .edge_loops import split  # brings the compiler
+        from .edge_loops import split_keys  # brings the compiler
 
-        part = split(keys)
+        part = split_keys(keys)
         vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
         self.intervals += int(np.count_nonzero(np.diff(vids) != 1)) + (gap > 1)
@@ -407,19 +406,19 @@ def _indexed(
     firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
     runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
     if firsts.shape != runs.shape:
-        raise damaged(where, file.name, "has intervals without a length", SEGMENTS_TOLD.name)
+        raise damaged(where, file.name, "has intervals without a length", SEGMENT_ROWS.name)
     index = intervals.of_lengths(firsts, runs)
     lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS, segment.rows)
     long = file.u32(at + 3, SectionKind.LONG_ROWS, segment.rows)
     if np.count_nonzero(lengths == LONG) != long.shape[0]:
         raise damaged(
-            where, file.name, "has another number of long rows than it says", SEGMENTS_TOLD.name
+            where, file.name, "has another number of long rows than it says", SEGMENT_ROWS.name
         )
     local = decode_offsets(lengths, long)
     fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
     if not (fits and segment.edges == local[-1]):
         raise damaged(
-            where, file.name, "holds another segment than the manifest says", SEGMENTS_TOLD.name
+            where, file.name, "holds another segment than the manifest says", SEGMENT_ROWS.name
         )
     return index, local, file.neighbours(at + 4, local, out)
 
@@ -442,7 +441,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         how = "has another number of intervals than the manifest says"
         raise damaged(where, name, how, INTERVALS.name)
     if not all(file.own for file in files):
-        compare(where, name, readable.PART, (part, vertex_count))
+        compare(where, name, section_checks.PART, (part, vertex_count))
     return part
 
 
@@ -457,8 +456,8 @@ def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) ->
     if not (index.length.all() and (index.first[1:] > ends[:-1]).all()):
         return None
     index = Intervals(index.first.copy(), index.length.copy(), index.row)  # not of the map
-    told = record.simple, record.loops, record.max_degree
-    return Part(index, offsets, neighbours, *told)
+    flags = record.simple, record.loops, record.max_degree
+    return Part(index, offsets, neighbours, *flags)
 
 
 def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
@@ -478,12 +477,12 @@ def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Pa
         offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
         if segment.first_row < done and vids[segment.first_row] != rows.vids[0]:
             raise damaged(
-                where, file.name, "goes on with a row of another vertex", SEGMENTS_TOLD.name
+                where, file.name, "goes on with a row of another vertex", SEGMENT_ROWS.name
             )
         vids[segment.first_row : stop] = rows.vids
         done = stop
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
-        raise damaged(where, name, "has rows that are not sorted", readable.ROWS_SORTED.name)
-    told = record.simple, record.loops, record.max_degree
-    return Part(intervals.of_vids(vids), offsets, neighbours, *told)
+        raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
+    flags = record.simple, record.loops, record.max_degree
+    return Part(intervals.of_vids(vids), offsets, neighbours, *flags)

@@ -10,7 +10,7 @@ from ..columns.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Kind, Valu
 from ..format.invariants import COLUMN_LENGTHS, VALIDITY
 from ..format.manifest import ColumnRecord
 from ..format.segment import Section, SectionKind, SegmentFile, compare, damaged
-from . import section_checks as readable
+from . import section_checks
 
 # columns whose values may be packed: for the others the manifest has no count of the items, except for floats, which
 # have no bits to spare
@@ -36,7 +36,7 @@ def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]
     return record, sections
 
 
-def moved(record: ColumnRecord, by: int) -> ColumnRecord:
+def move_record(record: ColumnRecord, by: int) -> ColumnRecord:
     """The record of sections that begin `by` numbers later."""
     return ColumnRecord(
         record.kind,
@@ -97,5 +97,5 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
         how = "holds a column of another length"
         raise damaged(where, file.name, how, COLUMN_LENGTHS.name)
     column = Column(record.kind, values, offsets, valid, inner, bits)
-    compare(where, file.name, readable.COLUMN, column)
+    compare(where, file.name, section_checks.COLUMN, column)
     return column

@@ -26,15 +26,29 @@ class Lists(Protocol):
     """Rows of neighbours behind an interval index, as `gdb.storage.graph.adjacency.Adjacency`."""
 
     @property
-    def first(self) -> U32: ...
+    def first(self) -> U32:
+        """u32[k], first vid of each interval, ascending."""
+        ...
+
     @property
-    def length(self) -> U32: ...
+    def length(self) -> U32:
+        """u32[k], vertices in each interval."""
+        ...
+
     @property
-    def row(self) -> U32: ...
+    def row(self) -> U32:
+        """u32[k], row of each interval's first vid."""
+        ...
+
     @property
-    def offsets(self) -> I64: ...
+    def offsets(self) -> I64:
+        """i64[rows + 1], position of each row's first neighbour."""
+        ...
+
     @property
-    def neighbours(self) -> U32: ...
+    def neighbours(self) -> U32:
+        """u32[m], ascending per row."""
+        ...
 
 
 # ---- two views as one --------------------------------------------------------------------------------
@@ -64,7 +78,7 @@ def _unite_loop(
     offsets_out: int,
     near_out: int,
     eids_out: int,
-    told: int,
+    results: int,
 ) -> None:
     # eids_out : 0 where ids are not wanted
     row_a = 0
@@ -129,10 +143,10 @@ def _unite_loop(
             found += 1
             most = max(most, length - begin)
     store_i64(offsets_out, found, length)
-    store_i64(told, 0, found)
-    store_i64(told, 1, repeats)
-    store_i64(told, 2, loops)
-    store_i64(told, 3, most)
+    store_i64(results, 0, found)
+    store_i64(results, 1, repeats)
+    store_i64(results, 2, loops)
+    store_i64(results, 3, most)
 
 
 # ---- edge ids ----------------------------------------------------------------------------------------
@@ -255,7 +269,7 @@ class United:
     eids: I64 | None = None
 
 
-def united(
+def unite_rows(
     a: Lists, b: Lists, *, without_loops: bool, eids: tuple[I64, I64] | None = None
 ) -> United:
     """The rows of two views as one, equal neighbours as often as both have them. without_loops : neighbours in `b` that
@@ -265,12 +279,18 @@ def united(
     vids = np.empty(most, np.uint32)
     offsets = placed(most + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
     total = len(a.neighbours) + len(b.neighbours)
-    near, told = placed(total, np.uint32, GRAPH, room, most=GRAPH_SHARE), np.empty(4, np.int64)
+    near, results = placed(total, np.uint32, GRAPH, room, most=GRAPH_SHARE), np.empty(4, np.int64)
     both = None if eids is None else placed(total, np.int64, GRAPH, room, most=GRAPH_SHARE)
     own = (0, 0) if eids is None else (at_of(eids[0]), at_of(eids[1]))
-    out = at_of(vids), at_of(offsets), at_of(near), 0 if both is None else at_of(both), at_of(told)
+    out = (
+        at_of(vids),
+        at_of(offsets),
+        at_of(near),
+        0 if both is None else at_of(both),
+        at_of(results),
+    )
     _unite(*index_of(a), *_arrays(a), *index_of(b), *_arrays(b), *own, without_loops, *out)
-    found, repeats, loops, longest = told.tolist()
+    found, repeats, loops, longest = results.tolist()
     offsets = offsets[: found + 1]
     end = int(offsets[-1])
     known = None if both is None else both[:end]

@@ -44,8 +44,8 @@ IndexIn: TypeAlias = "tuple[IdIndex, int]"
 DeltaIn: TypeAlias = "tuple[Delta, Manifest]"
 
 
-def _row_lengths(given: PartIn) -> None:
-    part, _ = given
+def _row_lengths(subject: PartIn) -> None:
+    part, _ = subject
     if len(part.offsets) > 1:
         if len(part.offsets) > MANY_ROWS:
             from .edge_loops import lengths_of  # brings the compiler
@@ -54,21 +54,21 @@ def _row_lengths(given: PartIn) -> None:
         else:
             lengths = part.offsets[1:] - part.offsets[:-1]
             least, most = int(lengths.min()), int(lengths.max())
-        told = least >= 1 and most == part.max_degree
-        expect(told, "has rows of other lengths than the manifest says")
+        agrees = least >= 1 and most == part.max_degree
+        expect(agrees, "has rows of other lengths than the manifest says")
 
 
-def _ends_exist(given: PartIn) -> None:
-    part, vertex_count = given
+def _ends_exist(subject: PartIn) -> None:
+    part, vertex_count = subject
     if len(part.offsets) > 1:
         last = int(part.intervals.first[-1]) + int(part.intervals.length[-1])
         known = last <= vertex_count and int(part.neighbours.max()) < vertex_count
         expect(known, "names a vertex that does not exist")
 
 
-def _rows_sorted(given: PartIn) -> None:
+def _rows_sorted(subject: PartIn) -> None:
     """Whether every row ascends, and strictly where the part is said to be simple."""
-    part, _ = given
+    part, _ = subject
     neighbours, offsets = part.neighbours, part.offsets
     if len(offsets) > MANY_ROWS:
         from .edge_loops import rows_ascend  # brings the compiler
@@ -99,23 +99,23 @@ PART: tuple[Compared[PartIn], ...] = (
 )  # fmt: skip
 
 
-def _dead(given: DeltaIn) -> None:
-    delta, manifest = given
+def _dead(subject: DeltaIn) -> None:
+    delta, manifest = subject
     total = manifest.vertex_count + delta.vertices
     there = _distinct(delta.dead.astype(np.int64), total)
     expect(there, "removes vertices that are not there")
 
 
-def _patched_rows(given: DeltaIn) -> None:
-    delta, manifest = given
+def _patched_rows(subject: DeltaIn) -> None:
+    delta, manifest = subject
     for number, patches in delta.patches.items():
         count = _length(manifest.groups[number].ranges)
         there = all(_distinct(patch.rows, count) for patch in patches.values())
         expect(there, "changes vertices that are not there")
 
 
-def _ranks(given: DeltaIn) -> None:
-    delta, manifest = given
+def _ranks(subject: DeltaIn) -> None:
+    delta, manifest = subject
     counts = {record.name: record.edge_count for record in manifest.types}
     for name, edges in delta.types.items():
         ranks = [edges.removed, *(patch.rows for patch in edges.patches.values())]
@@ -123,8 +123,8 @@ def _ranks(given: DeltaIn) -> None:
         expect(there, "changes edges that are not there")
 
 
-def _added_keys(given: DeltaIn) -> None:
-    delta, manifest = given
+def _added_keys(subject: DeltaIn) -> None:
+    delta, manifest = subject
     for edges in delta.types.values():
         _added(edges, delta, manifest.vertex_count + delta.vertices)
 
@@ -139,8 +139,8 @@ def _added(edges: TypeDelta, delta: Delta, total: int) -> None:
     expect(there, "adds edges to vertices that are not there")
 
 
-def _one_kind(given: DeltaIn) -> None:
-    found = [kinds - {"any"} for kinds in _kinds(*given).values()]
+def _one_kind(subject: DeltaIn) -> None:
+    found = [kinds - {"any"} for kinds in _kinds(*subject).values()]
     one = all(len(kinds) <= 1 or kinds == _NUMBERS for kinds in found)
     expect(one, "holds a property of two kinds")
 
@@ -200,13 +200,13 @@ def _distinct(numbers: I64, below: int) -> bool:
     return inside and not bool((np.diff(numbers) <= 0).any())
 
 
-def _index_order(given: IndexIn) -> None:
-    keys = given[0].keys
+def _index_order(subject: IndexIn) -> None:
+    keys = subject[0].keys
     expect(not (keys[1:] < keys[:-1]).any(), "has ids that are not sorted")
 
 
-def _index_vids(given: IndexIn) -> None:
-    index, vertex_count = given
+def _index_vids(subject: IndexIn) -> None:
+    index, vertex_count = subject
     known = not index.vids.shape[0] or int(index.vids.max()) < vertex_count
     expect(known, "names a vertex that does not exist")
 

@@ -274,7 +274,7 @@ class Snapshot:
 
     def label_ranges(self, label: str) -> tuple[tuple[int, int], ...]:
         """The vids that have a label: half-open ranges, ascending, none touching; () if unknown."""
-        return intervals.merged(
+        return intervals.merge_ranges(
             [r for group in self.groups if label in group.labels for r in group.ranges]
         )
 

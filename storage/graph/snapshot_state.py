@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gdb.errors import CorruptStore, NotAStore
 from gdb.records import dataclass, field
 
-from ..disk import file_names as names
+from ..disk import file_names
 from ..disk.files import PosixFiles
 from ..disk.remote_files import RemoteFiles
 from ..format import journal as journals
@@ -55,7 +55,7 @@ def state_of(snapshot: Snapshot) -> State | None:
     return None
 
 
-def opened(state: State) -> Snapshot:
+def open_state(state: State) -> Snapshot:
     """The snapshot of a state, its files pinned.
 
     Raises
@@ -79,7 +79,9 @@ def opened(state: State) -> Snapshot:
             )
         manifest, more = journal.manifest, journal.more
     try:
-        pins = [files.pin(name) for name in names.first_of_each(r.name for r in manifest.files)]
+        pins = [
+            files.pin(name) for name in file_names.first_of_each(r.name for r in manifest.files)
+        ]
     except FileNotFoundError as error:
         raise NotAStore(
             f"The store {files.where} lacks the files of the version that the query reads: {error}.",

@@ -10,7 +10,7 @@ from . import intervals
 from .pcsr import U64, Part
 
 
-def spliced(part: Part, removed: U64, added: U64) -> Part:
+def splice_part(part: Part, removed: U64, added: U64) -> Part:
     """The part without some keys and with others, both ascending. O(m): rows that change are merged with their keys,
     what lies between them is copied as it is.
 
@@ -42,7 +42,7 @@ def no_loop(keys: U64) -> npt.NDArray[np.bool_]:
     return different
 
 
-def turned(keys: U64, side: Direction) -> U64:
+def turn_keys(keys: U64, side: Direction) -> U64:
     """The keys that edges `source << 32 | target` have in a part, ascending; in ANY both, of a loop one."""
     other = keys << np.uint64(32) | keys >> np.uint64(32)
     if side is Direction.OUT:

@@ -114,7 +114,7 @@ class Wanted:
     @cached_property
     def coded(self) -> Texts:
         """The texts that the values have in a column of the kind "any": of a number both of integer and of float."""
-        from ..columns.any_values import text_of
+        from ..columns.any_values import text_of  # here: only columns of any type need it
 
         found: list[tuple[int, str]] = []
         for place, value in enumerate(self.values):
@@ -185,7 +185,7 @@ def _hashes(column: Column) -> U64:
 
 
 def can_hold(kind: Kind, wanted: Wanted) -> bool:
-    """Whether `found` gives the answer for columns of a kind: its values, or those that are wanted, are plain."""
+    """Whether `find_values` gives the answer for columns of a kind: its values, or those that are wanted, are plain."""
     return kind in _PLAIN or wanted.plain
 
 
@@ -219,7 +219,7 @@ class Indexes:
         self._passes: dict[tuple[int, str], int] = {}
 
     def found(self, name: tuple[int, str], column: Column, wanted: Wanted) -> Found:
-        """As `found`. name : of the column, always the same one."""
+        """As `find_values`. name : of the column, always the same one."""
         if name not in self._made and len(column) <= MOST_INDEXED:
             self._passes[name] = self._passes.get(name, 0) + 1
             if len(wanted) > FEW or self._passes[name] > _PASSES:
@@ -228,10 +228,10 @@ class Indexes:
                 self._made[name] = waiting.aside(len(column), make)
         if name not in self._made:
             usage.read(*column.arrays)
-        return found(column, wanted, self._made.get(name))
+        return find_values(column, wanted, self._made.get(name))
 
 
-def found(column: Column, wanted: Wanted, index: Index | None) -> Found:
+def find_values(column: Column, wanted: Wanted, index: Index | None) -> Found:
     """Which of the wanted values a column holds, and in which rows; through its index, or in one pass."""
     match column.kind:
         case "string":

@@ -75,7 +75,7 @@ class VertexGroup:
     def ranges(self) -> Ranges:
         """Their vids, half-open, ascending; a vertex's row in the group's columns is its place in the concatenation of
         these."""
-        return intervals.merged([r for piece in self.pieces for r in piece.ranges])
+        return intervals.merge_ranges([r for piece in self.pieces for r in piece.ranges])
 
     @cached_property
     def extent(self) -> Extent:

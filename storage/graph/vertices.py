@@ -16,9 +16,7 @@ from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
 from ..format.segment import SectionKind, Segments, compare, damaged
-from . import ids, value_index
-from . import property_columns as properties
-from . import section_checks as readable
+from . import ids, property_columns, section_checks, value_index
 from .delta import Delta, lengths_of, patched
 from .ids import Added, IdIndex, are_same
 from .value_index import Indexes, Wanted
@@ -199,7 +197,7 @@ class Vertices:
         if record is not None and place not in self._stored:
             count = int(lengths_of(base.ranges)[-1])
             file = self._segments[base.file]
-            self._stored[place] = properties.read(record, file, count, self._where)
+            self._stored[place] = property_columns.read(record, file, count, self._where)
         return self._stored.get(place)
 
     def values(self, group: int, key: str | None, vids: U32) -> Column | None:
@@ -279,7 +277,7 @@ class Vertices:
             column = piece.new.columns.get(key)
             if column is None:
                 return np.zeros(0, np.int64), np.zeros(0, np.uint32)
-            places, rows = value_index.found(column, wanted, None)
+            places, rows = value_index.find_values(column, wanted, None)
             return places, piece.stored.vids(rows)
         assert piece.base is not None
         patch = piece.patches.get(key)
@@ -288,7 +286,7 @@ class Vertices:
         places, rows = self._rows_of_base(piece, piece.base, key, wanted)
         if patch is not None:
             left = np.isin(rows, patch.rows, invert=True)
-            at, changed = value_index.found(patch.column, wanted, None)
+            at, changed = value_index.find_values(patch.column, wanted, None)
             places = np.concatenate([places[left], at])
             rows = np.concatenate([rows[left], patch.rows[changed]])
         return places, piece.stored.vids(rows)
@@ -372,13 +370,13 @@ class Vertices:
             found[self._delta.is_dead(known) & (found >= 0)] = -1
         if space in self._grown:
             left = (found < 0).nonzero()[0]
-            asked = (
+            values = (
                 wanted[left]
                 if isinstance(wanted, np.ndarray)
                 else [wanted[k] for k in left.tolist()]
             )
             if len(left):
-                found[left] = self._find_in(self._new_index(space), kind, asked)
+                found[left] = self._find_in(self._new_index(space), kind, values)
         return found
 
     def free_ids(self, space: str) -> Iterator[int]:
@@ -430,8 +428,8 @@ class Vertices:
             if isinstance(value, int) and -(1 << 63) <= value < 1 << 63
         ]
         if numbers:
-            asked = np.array([value for _, value in numbers], np.int64)
-            found[[n for n, _ in numbers]] = ids.find_integers(index, asked)
+            values = np.array([value for _, value in numbers], np.int64)
+            found[[n for n, _ in numbers]] = ids.find_integers(index, values)
         return found
 
     def index(self, space: SpaceRecord) -> IdIndex:
@@ -448,7 +446,7 @@ class Vertices:
                 how = "holds an index of another length"
                 raise damaged(self._where, file.name, how, INDEX_LENGTHS.name)
             index = IdIndex(keys, vids)
-            compare(self._where, file.name, readable.INDEX, (index, self._stored_vids))
+            compare(self._where, file.name, section_checks.INDEX, (index, self._stored_vids))
             self._indexes[space.name] = index
         return self._indexes[space.name]
 
@@ -487,7 +485,7 @@ class Vertices:
         if not own:
             return index
         try:
-            return ids.extended(index, Column.concat(own), np.concatenate(several), space)
+            return ids.extend_index(index, Column.concat(own), np.concatenate(several), space)
         except ImportFailed:
             raise self._twice() from None
 

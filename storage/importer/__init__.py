@@ -181,5 +181,5 @@ def _totals(report: LoadReport, assembly: Assembly, options: LoadOptions) -> Non
     undirected = not assembly.last_directed
     if undirected and options.multi_edges == "keep" and 2 * report.multi_edges == report.edges:
         report.warnings.append(
-            "every relationship stands twice, once in each direction: this undirected list wants multi_edges='drop'"
+            "every relationship occurs twice, once in each direction: this undirected list needs multi_edges='drop'"
         )

@@ -15,7 +15,7 @@ from ..graph.edge_loops import pack
 from ..write.build import check_text, spool_of, spool_table
 from ..write.edge_runs import Room
 from ..write.edge_spool import Spool, without_repeats
-from .duplicates import Update, sorted_out, updated
+from .duplicates import Update, sorted_out, update_table
 from .header import names_of
 from .load_options import LoadOptions
 from .properties import Properties, Source, Spot
@@ -123,7 +123,7 @@ class Assembly:
                 # under the labels that they have, the values must go with those of others
                 values = replace(table, ids=table.ids[:0], columns=columns)
                 self.properties.add_vertices(values, source.taken(inside))
-                self.vertices[at] = updated(table, update.rows[inside] - begin, values)
+                self.vertices[at] = update_table(table, update.rows[inside] - begin, values)
             begin += len(table)
         self.updated_vertices += len(update.rows)
 

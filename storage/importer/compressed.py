@@ -57,7 +57,7 @@ def compression_of(start: bytes) -> Compression:
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "none")
 
 
-def unpacked(raw: BinaryIO, path: Path, most: int | None = None) -> BinaryIO:
+def unpack(raw: BinaryIO, path: Path, most: int | None = None) -> BinaryIO:
     """The bytes of a file that is open at its begin; of Zstandard, every line ends with LF.
 
     most : reading raises ImportFailed once more came out than so many bytes and `RATIO` times what was read of the
@@ -74,7 +74,7 @@ def unpacked(raw: BinaryIO, path: Path, most: int | None = None) -> BinaryIO:
 
 
 def bytes_read(stream: BinaryIO) -> int:
-    """Bytes of the file itself that were read for what a stream of `unpacked` has given so far."""
+    """Bytes of the file itself that were read for what a stream of `unpack` has given so far."""
     below: object = getattr(stream, "raw", stream)
     return below.packed() if isinstance(below, _Unpacked) else stream.tell()
 
@@ -105,7 +105,7 @@ def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = Fals
     """Refuse a compressed file that is cut, or that unpacks to more than `most` bytes and `RATIO` times its size.
 
     tick : called now and then; what it raises ends the check.
-    whole : compare all of a gzip file, else only its first bytes: for a reader that is not that of `unpacked`, which
+    whole : compare all of a gzip file, else only its first bytes: for a reader that is not that of `unpack`, which
     compares what it gives.
     Cost: unpacks gzip until the rest cannot be too large, 80 % where `whole`; reads the headers of the blocks of
     Zstandard, and unpacks it only where they allow too much, up to `RATIO` times its size.
@@ -126,7 +126,7 @@ def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = Fals
                 raise refusal(path, allowed)
             return
         found = 0
-        with unpacked(raw, path, most) as stream:
+        with unpack(raw, path, most) as stream:
             try:
                 while data := stream.read(_CHUNK):
                     tick()
@@ -153,7 +153,7 @@ def _unpacks_at_most(raw: BinaryIO, path: Path, allowed: int) -> int:
             raise damaged(path, "it ends early")
         return int.from_bytes(data, "little")
 
-    found, told, size = 0, 0, path.stat().st_size
+    found, total, size = 0, 0, path.stat().st_size
     while raw.tell() < size:
         magic = number(4)
         if magic >> 4 == 0x184D2A5:  # a frame to be skipped
@@ -170,8 +170,8 @@ def _unpacks_at_most(raw: BinaryIO, path: Path, allowed: int) -> int:
                 file=str(path),
             )
         number((0, 1, 2, 4)[said & 3])
-        told += number((single, 2, 4, 8)[said >> 6])  # of two bytes 256 less than there are
-        if told > allowed:
+        total += number((single, 2, 4, 8)[said >> 6])  # of two bytes 256 less than there are
+        if total > allowed:
             raise refusal(path, allowed)
         last = 0
         while not last:
@@ -354,10 +354,10 @@ def _is_above(path: Path, allowed: int, tick: Callable[[], None]) -> bool:
     ):
         tell_progress(connection)
         try:
-            given = [literal(place), allowed]
+            parameters = [literal(place), allowed]
             found = run(
                 connection,
-                lambda: connection.execute(_above(), given).fetchone(),
+                lambda: connection.execute(_above(), parameters).fetchone(),
                 lambda _: tick(),
             )
         except duckdb.OutOfMemoryException:  # 2,048 of its lines are more than that

@@ -25,7 +25,7 @@ from .header import (
     ends_by_label,
     named_twice,
     names_of,
-    repeated,
+    repeated_name,
 )
 from .integer_table import IntegerTable, read_integers
 from .layout import Layout, layout_of
@@ -105,7 +105,7 @@ class Sheet:
             )
         found = replace(found, fields=assume_roles(found.fields, edges=edges))
         # files of relationships may name their ends alike; exports have names that no header can hold
-        double = repeated(found.fields) if self.naming.layout is None else None
+        double = repeated_name(found.fields) if self.naming.layout is None else None
         if double:
             raise named_twice(double, lambda *told: ImportFailed(*told, file=str(self.path)))
         warnings = [f"{self.path}: {warning}" for warning in found.warnings]
@@ -138,19 +138,19 @@ def layout(path: Path, naming: Naming) -> Layout:
     return layout_of(path, head(path), naming.delimiter, naming.header, naming.columns)
 
 
-def holds_edges(found: Layout, naming: Naming) -> bool:
+def holds_edges(layout: Layout, naming: Naming) -> bool:
     """Whether a file of unknown kind holds edges: by its header's roles, else by what the caller names."""
-    roles = {f.role for f in found.fields}
+    roles = {f.role for f in layout.fields}
     if roles & {"START_ID", "END_ID", "TYPE"}:
         return True
     if roles & {"ID", "LABEL"}:
         return False
     if naming.type is not None or naming.ends is not None:
         return True
-    if naming.label is not None or len(found.fields) < 2:
+    if naming.label is not None or len(layout.fields) < 2:
         return False
-    names = {f.name.lower() for f in found.fields}
-    return "id" not in names or ends_by_label(found.fields) is not None
+    names = {f.name.lower() for f in layout.fields}
+    return "id" not in names or ends_by_label(layout.fields) is not None
 
 
 def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
@@ -230,7 +230,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     where = f" in id space {space!r}" if space else ""
     few = again[: table.rejects.shown].tolist()
     reasons = [
-        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
+        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} occurs twice{where}"
         for k in few
     ]
     table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)

@@ -11,7 +11,7 @@ from typing import BinaryIO, Literal
 from gdb.errors import ImportFailed
 
 from ..disk.import_root import open_bytes
-from .compressed import damaged, unpacked
+from .compressed import damaged, unpack
 
 Format = Literal["snap", "csv", "graph", "mtx"]
 PARQUET = b"PAR1"
@@ -43,7 +43,7 @@ _LOOKED_AT = 20  # lines from which the format is detected
 
 
 def open_input(path: Path, most: int | None = None) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip or Zstandard, to `most` bytes as in `compressed.unpacked`.
+    """The bytes of a file, decompressed if it is gzip or Zstandard, to `most` bytes as in `compressed.unpack`.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def open_input(path: Path, most: int | None = None) -> BinaryIO:
         raw.close()
         raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
     raw.seek(0)
-    return unpacked(raw, path, most)
+    return unpack(raw, path, most)
 
 
 def is_parquet(path: Path) -> bool:

@@ -86,7 +86,7 @@ def _taken(table: VertexTable, source: Source, rows: I64) -> Found:
     )
 
 
-def updated(table: VertexTable, rows: I64, values: VertexTable) -> VertexTable:
+def update_table(table: VertexTable, rows: I64, values: VertexTable) -> VertexTable:
     """A table with the values of some vertices written over its rows (i64[k]); labels and other properties stay."""
     columns = dict(table.columns)
     for key, column in values.columns.items():
@@ -99,15 +99,15 @@ def updated(table: VertexTable, rows: I64, values: VertexTable) -> VertexTable:
 def _over(old: Column | None, count: int, rows: I64, new: Column) -> Column | None:
     """A column of `count` values, None for nulls, with others at some rows; None where there is no value."""
     held = None if old is None or is_empty(old) else old
-    given = None if is_empty(new) else new
-    if held is None and given is None:
+    updates = None if is_empty(new) else new
+    if held is None and updates is None:
         return old
-    if held is not None and given is not None:
-        held, given = _alike(held, given)
-    kind = (held or given or new).kind
+    if held is not None and updates is not None:
+        held, updates = _alike(held, updates)
+    kind = (held or updates or new).kind
     at = np.arange(count)
     at[rows] = count + np.arange(len(rows))
-    return Column.stacked([held, given], [count, len(rows)], kind).take(at)
+    return Column.stacked([held, updates], [count, len(rows)], kind).take(at)
 
 
 def _alike(one: Column, other: Column) -> tuple[Column, Column]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gdb.errors import ImportFailed
 from gdb.records import replace
 
-from ..copies import export_contents as contents
+from ..copies import export_contents
 from ..copies.export_contents import ExportedColumn, ExportedFile
 from .csv_graph import Naming
 from .detect import open_input
@@ -21,7 +21,7 @@ _GUARDED = "was exported for spreadsheets; texts that were formulas keep the apo
 
 def is_export(path: Path) -> bool:
     """Whether a path is a folder that an export wrote."""
-    return os.path.isfile(path / contents.NAME)  # False also for what is no path at all
+    return os.path.isfile(path / export_contents.NAME)  # False also for what is no path at all
 
 
 def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
@@ -35,10 +35,10 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
     folder = Path(path).parent
     try:
         with open_input(path) as stream:
-            told = stream.read(_MOST + 1)
-        if len(told) > _MOST:
+            text = stream.read(_MOST + 1)
+        if len(text) > _MOST:
             raise ValueError(f"it has more than {_MOST:,} bytes")
-        held = contents.decode(told)
+        held = export_contents.decode(text)
     except (OSError, ValueError, RecursionError) as error:
         raise ImportFailed(
             f"cannot be understood ({error})", "Export the graph again.", file=str(path)
@@ -65,10 +65,10 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
     return found
 
 
-def _layout(held: ExportedFile, spaces: dict[str, str], guarded: bool) -> Layout:
-    fields = [_field(column, spaces) for column in held.columns]
+def _layout(file: ExportedFile, spaces: dict[str, str], guarded: bool) -> Layout:
+    fields = [_field(column, spaces) for column in file.columns]
     warnings = [_GUARDED] if guarded else []
-    return Layout(",", 1, fields, warnings, False, WrittenFile(held.rows, held.widest))
+    return Layout(",", 1, fields, warnings, False, WrittenFile(file.rows, file.widest))
 
 
 def _field(column: ExportedColumn, spaces: dict[str, str]) -> Field:

@@ -32,12 +32,12 @@ class Frame:
     ImportFailed : it is no table.
     """
 
-    def __init__(self, given: ArrowStream, name: str) -> None:
+    def __init__(self, source: ArrowStream, name: str) -> None:
         import nanoarrow as na
 
         self.name = name
         try:
-            self._stream = na.c_array_stream(given)
+            self._stream = na.c_array_stream(source)
             self._schema = self._stream.get_schema()
         except Exception as error:  # whatever the library raises that makes the stream
             raise _unreadable(name, error) from error
@@ -79,9 +79,9 @@ def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:
 
     try:
         connection.register("frame", frame)
-        told = connection.execute("SELECT column_type FROM (DESCRIBE SELECT * FROM frame)")
+        types = connection.execute("SELECT column_type FROM (DESCRIBE SELECT * FROM frame)")
         # DuckDB's own names differ where two are alike
-        return frame.names, [str(type) for (type,) in told.fetchall()]
+        return frame.names, [str(type) for (type,) in types.fetchall()]
     except duckdb.Error as error:
         raise _unreadable(frame.name, error) from None
 

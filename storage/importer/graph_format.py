@@ -12,7 +12,7 @@ from gdb.records import dataclass
 
 from ..columns.model import I64
 from .lines import lines_of
-from .number_lines import integer_fault, shown
+from .number_lines import integer_fault, shown_line
 from .report import Fault, FileReport, Rejects
 
 _TICK = 1 << 16  # lines between two progress reports
@@ -57,7 +57,7 @@ def read_graph(
             continue
         fault = _fault(words, vertices, bool(counts))
         if fault:
-            rejects.add(report, number, shown(raw), fault)
+            rejects.add(report, number, shown_line(raw), fault)
             continue
         numbers = [int(w) for w in words[1:]]
         if words[0] == b"t":
@@ -69,8 +69,8 @@ def read_graph(
     report.rows += len(vertices) + len(edges)
     held = [len(vertices), len(edges)]
     # beside `t V E` there are `t number V E` and, for a file's only graph, `t 0 V`
-    told = held[:1] == counts[1:] if counts[:1] == [0] and len(counts) == 2 else False
-    if counts and not report.rejected and held != counts[-2:] and not told:
+    agrees = held[:1] == counts[1:] if counts[:1] == [0] and len(counts) == 2 else False
+    if counts and not report.rejected and held != counts[-2:] and not agrees:
         raise ImportFailed(
             f"the t line says {' and '.join(map(str, counts))}, "
             f"the file has {held[0]} vertices and {held[1]} edges",
@@ -98,7 +98,7 @@ def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> Fault
     if kind == "t" and counted:
         return Fault("is the second t line", "A file holds one graph; split it.")
     if kind == "v" and first in vertices:
-        return Fault(f"vertex {first} stands twice", column=2)
+        return Fault(f"vertex {first} occurs twice", column=2)
     if kind == "e":
         for column, vertex in ((2, first), (3, int(words[2]))):
             if vertex not in vertices:

@@ -64,8 +64,8 @@ def parse_header(
             continue
         field = found["field"]
         if field.upper() in ROLES:
-            told = _ID_TYPE.search(found["options"] or "")
-            kind = _KINDS.get(told[1].lower()) if told else None
+            option = _ID_TYPE.search(found["options"] or "")
+            kind = _KINDS.get(option[1].lower()) if option else None
             fields.append(Field(found["name"], field.upper(), found["space"], kind))
         elif field.upper() == "IGNORE":
             fields.append(Field(found["name"], "IGNORE"))
@@ -76,7 +76,7 @@ def parse_header(
             fields.append(Field(found["name"], "", None, kind or "string"))
     zone = _foreign_zone(names)
     ends = ends_by_label(fields) or ()
-    double = repeated([field for i, field in enumerate(fields) if i not in ends])
+    double = repeated_name([field for i, field in enumerate(fields) if i not in ends])
     if zone is not None:
         raise wrong(
             f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
@@ -145,7 +145,7 @@ def looks_like_header(cells: list[str]) -> bool:
     )
 
 
-def repeated(fields: list[Field]) -> str | None:
+def repeated_name(fields: list[Field]) -> str | None:
     """A property name or a role of one column (but IGNORE) that occurs twice."""
     kept = [f for f in fields if f.role != "IGNORE"]
     names = [f.name for f in kept if f.name]
@@ -157,9 +157,9 @@ def _foreign_zone(names: list[str]) -> str | None:
     """A time zone, other than UTC, that a header field names for texts without one: `at:datetime{timezone:+01:00}`."""
     for raw in names:
         found = _FIELD.match(raw.strip())
-        told = _TIMEZONE.search(found["options"] or "") if found else None
-        if told and told[1].strip() not in _UTC:
-            return told[1].strip()
+        option = _TIMEZONE.search(found["options"] or "") if found else None
+        if option and option[1].strip() not in _UTC:
+            return option[1].strip()
     return None
 
 

@@ -11,7 +11,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
-from ..copies import export_contents as contents
+from ..copies import export_contents
 from ..disk.import_root import rooted
 from . import csv_graph, exported, kuzu_export
 from .csv_graph import Naming
@@ -22,14 +22,14 @@ from .header import as_text, names_of
 from .layout import Layout
 from .networkx_graph import NetworkxGraph, is_graph
 from .parquet import parquet_kinds
-from .parted import PartedFile, expanded, grouped, parts_of
+from .parted import PartedFile, expand_patterns, group_parts, parts_of
 from .records import (
     LazyRows,
     LazyTable,
     Records,
     RecordTable,
     is_records,
-    tabled,
+    table_of,
 )
 
 AnyPath = str | PathLike[str]
@@ -98,10 +98,10 @@ class Gathering:
 
     def _files(self, things: list[object], naming: Naming) -> list[object]:
         """What is named, with the files of patterns, and those that are one table as a `PartedFile`."""
-        found = expanded(things, self._inside)
+        found = expand_patterns(things, self._inside)
         if self.format not in ("auto", "csv") or len(found) < 2:
             return found
-        return grouped(found, naming, self._checked)
+        return group_parts(found, naming, self._checked)
 
     def _tables(self, kind: str, things: list[object], naming: Naming) -> list[Input]:
         """Tables of nodes or edges: files, or in memory."""
@@ -120,12 +120,14 @@ class Gathering:
         self.check(found)
         return found
 
-    def _table(self, kind: str, given: object, naming: Naming) -> Input:
+    def _table(self, kind: str, source: object, naming: Naming) -> Input:
         """A table of nodes or edges: a file, or one in memory."""
-        if is_stream(given):
-            name = f"{_kind_of(given)} ({naming.type if kind == 'edges' else naming.label or kind})"
-            return Input(kind, Path(name), naming, Frame(given, name))
-        path = self._inside(_path(given))
+        if is_stream(source):
+            name = (
+                f"{_kind_of(source)} ({naming.type if kind == 'edges' else naming.label or kind})"
+            )
+            return Input(kind, Path(name), naming, Frame(source, name))
+        path = self._inside(_path(source))
         self.check(path)
         document = self._document(path, naming)
         if document == "json":
@@ -138,9 +140,9 @@ class Gathering:
             )
         return Input(kind, path, naming)
 
-    def _of_kuzu(self, kind: str, given: Path, naming: Naming) -> Input:
+    def _of_kuzu(self, kind: str, source: Path, naming: Naming) -> Input:
         """A file of a folder that Kuzu wrote; the types of Parquet are those that it has."""
-        path = self._inside(given)
+        path = self._inside(source)
         if path.is_file() and is_parquet(path):
             path = self.mended(path)
         self.check(path)
@@ -196,7 +198,7 @@ class Gathering:
             how, plain = _relation(self.naming, name), list[object]()
             for item in _tables_of(value):
                 if not isinstance(item, tuple):
-                    plain.append(tabled(item))
+                    plain.append(table_of(item))
                     continue
                 if len(item) != 3:
                     raise ImportFailed(
@@ -205,25 +207,25 @@ class Gathering:
                     )
                 ends = (str(item[1]), str(item[2]))
                 how_one = replace(how, ends=ends, labelled=False)
-                found += self._tables("edges", [tabled(item[0])], how_one)
+                found += self._tables("edges", [table_of(item[0])], how_one)
             found += self._tables("edges", plain, how)
         return found
 
-    def _source(self, given: object) -> list[Input]:
+    def _source(self, source: object) -> list[Input]:
         """A file or folder of any format, a table in memory, or a graph of networkx."""
-        if is_graph(given):
-            return [Input("networkx", Path(_kind_of(given)), self.naming, given)]
-        if is_stream(given):
-            name = _kind_of(given)
-            frame = Frame(given, name)
+        if is_graph(source):
+            return [Input("networkx", Path(_kind_of(source)), self.naming, source)]
+        if is_stream(source):
+            name = _kind_of(source)
+            frame = Frame(source, name)
             layout = frame_layout(frame, self.naming.columns)
             return [Input(self._side(layout), Path(name), self.naming, frame)]
-        if isinstance(given, PartedFile):
-            return self._group(given)
-        path = self._inside(_path(given))
+        if isinstance(source, PartedFile):
+            return self._group(source)
+        path = self._inside(_path(source))
         if self.format == "auto" and exported.is_export(path):
-            told = self._inside(path / contents.NAME)
-            return [self._table(*each) for each in exported.inputs(told, self.naming)]
+            contents = self._inside(path / export_contents.NAME)
+            return [self._table(*each) for each in exported.inputs(contents, self.naming)]
         if self.format == "auto" and kuzu_export.is_kuzu_export(path):
             tables = kuzu_export.inputs(path, self.naming, self._inside)
             return [self._of_kuzu(*each) for each in tables if not _is_empty(each[1])]
@@ -293,19 +295,19 @@ def _relation(naming: Naming, key: object) -> Naming:
     )
 
 
-def _tables_of(given: object) -> list[object]:
+def _tables_of(source: object) -> list[object]:
     """The items of a list of tables; a list of dicts is one table, as all else is."""
-    return given if isinstance(given, list) and not is_records(given) else [given]
+    return source if isinstance(source, list) and not is_records(source) else [source]
 
 
 def _several(value: object) -> list[object]:
     """One thing, or a sequence of them."""
-    value = tabled(value)
+    value = table_of(value)
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
         return [value]  # a later check raises that this is no path
-    return [tabled(each) for each in value]
+    return [table_of(each) for each in value]
 
 
 def _path(value: object) -> Path:

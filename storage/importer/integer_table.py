@@ -92,6 +92,7 @@ class IntegerTable(Table):
         self._chosen: list[I64] = []  # the columns of the rows in hand
 
     def close(self) -> None:
+        """Close the connection, if one was made, and the pieces of numbers."""
         super().close()
         if self._pieces is not None:
             self._pieces.close()
@@ -100,12 +101,13 @@ class IntegerTable(Table):
         pass  # done, and every text is an integer
 
     def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
-        pass
+        """Does nothing: `read_integers` has refused a file with other texts than integers."""
 
     def reject_missing(self, i: int, what: str) -> None:
-        pass
+        """Does nothing: no field is empty."""
 
     def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
+        """Reject rows by their places in the columns (i64[k] ascending), and drop them from the rows in hand."""
         if len(rows):
             records = self.records()
             self._reject_records(list(zip(records[rows].tolist(), reasons, strict=True)), cure, i)
@@ -113,9 +115,11 @@ class IntegerTable(Table):
             self._records = np.delete(records, rows)
 
     def count(self) -> int:
+        """Number of rows in hand."""
         return self._count if self._records is None else len(self._records)
 
     def parts(self) -> Iterator[None]:
+        """Go through the rows piece by piece, each once: a piece is freed when the next is read."""
         if self._pieces is None:
             yield
             return
@@ -127,21 +131,26 @@ class IntegerTable(Table):
         self._chosen, self._first, self._count = [], 1, count
 
     def is_empty(self, i: int) -> bool:
+        """Whether there are no rows: each row has a value in each column."""
         return not self.count()
 
     def all_fit(self, i: int, kind: Kind) -> bool:
+        """Whether the kind is int64: no other is inferred here."""
         return kind == "int64"
 
     def kind(self, i: int) -> Kind:
+        """Always int64."""
         return "int64"
 
     def column(self, i: int, kind: Kind) -> Column:
+        """The values of column i of the rows in hand, i64[n]; as decimal texts for the kind "string"."""
         numbers = self._numbers()[i]
         if kind == "string":
             return from_strings([str(value) for value in numbers.tolist()])
         return Column("int64", numbers)
 
     def records(self) -> I64:
+        """The number of each row in the file, i64[n] ascending, from 1."""
         if self._records is None:
             return np.arange(self._first, self._first + self._count)
         return self._records

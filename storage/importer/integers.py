@@ -96,7 +96,7 @@ def _count_newlines(text: int, words: int) -> int:
 _parse, _count = together(_parse_part, _count_newlines)
 
 
-def parsed(
+def parse_integers(
     text: U8, delimiter: int, width: int, cancel: threading.Event | None = None
 ) -> I64 | None:
     """The integers of a text, i64[width, lines], or None where there is anything else in it.
@@ -125,8 +125,8 @@ def parsed(
 def parsed_file(
     path: Path, start: int, delimiter: int, width: int, cancel: threading.Event | None = None
 ) -> Iterator[tuple[I64, int] | None]:
-    """The integers of a file from a line's begin on, as `parsed` gives them, part by part, each with the byte behind
-    it; None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
+    """The integers of a file from a line's begin on, as `parse_integers` gives them, part by part, each with the byte
+    behind it; None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def _read(file: int, at: int, out: U8) -> int:
 
 
 def _numbers(text: U8, delimiter: int, width: int, cancel: threading.Event | None) -> I64 | None:
-    """As `parsed`, in this thread."""
+    """As `parse_integers`, in this thread."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("The import was cancelled; nothing was stored.")
     most = 1 + _newlines(text)  # fewer where lines are blank

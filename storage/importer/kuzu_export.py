@@ -164,11 +164,11 @@ def _by_name(tables: Mapping[str, _KuzuTable]) -> list[_Copy]:
 def _statements(path: Path) -> Iterator[Words]:
     """The words of each statement of a file."""
     with open_input(path) as stream:
-        told = stream.read(_MOST + 1)
-    if len(told) > _MOST:
+        content = stream.read(_MOST + 1)
+    if len(content) > _MOST:
         _fail(path, f"has more than {_MOST:,} bytes")
     try:
-        text = told.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         _fail(path, "is not UTF-8")
     words: Words = []
@@ -245,9 +245,9 @@ def _copies(path: Path) -> list[_Copy]:
         columns = tuple(_plain(part[0]) for part in _parts(words[3:at]) if part) if at > 2 else ()
         options: dict[str, str] = {}
         for part in _parts(words[at + 3 :]):
-            given = [word for word in part if word != "="]  # `quote=quote='"'` is written as well
-            if len(given) > 1:
-                options[given[0].lower()] = _plain(given[-1])
+            tokens = [word for word in part if word != "="]  # `quote=quote='"'` is written as well
+            if len(tokens) > 1:
+                options[tokens[0].lower()] = _plain(tokens[-1])
         found.append(_Copy(_plain(words[1]), columns, _plain(words[at + 1]), options))
     return found
 

@@ -14,7 +14,7 @@ _CHUNK = 1 << 22
 
 
 @contextmanager
-def unified(path: Path, folder: Path) -> Iterator[Path]:
+def unify_line_ends(path: Path, folder: Path) -> Iterator[Path]:
     """A decompressed copy in a folder, in which every CR LF is LF, deleted afterwards; line numbers stay."""
     copy, born = folder / "lines.csv", forks.generation()
     try:

@@ -15,7 +15,7 @@ def lines_of(path: Path, most: int | None) -> Iterator[tuple[int, bytes, float]]
     """The lines without their ends, with their numbers from 1 and the part of the file that is read, 0 to 1; none is
     held longer than it is needed.
 
-    most : bytes that the file may unpack to, as in `compressed.unpacked`.
+    most : bytes that the file may unpack to, as in `compressed.unpack`.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from ..columns.model import I64, Column
 from . import number_lines
 from .compressed import damaged
 from .detect import MATRIX_MARKET, open_input
-from .number_lines import BOM, Lines, integer_fault, read_numbers, shown
+from .number_lines import BOM, Lines, integer_fault, read_numbers, shown_line
 from .report import Fault, FileReport, Rejects
 
 VALUE = "value"
@@ -148,7 +148,7 @@ def _header(stream: BinaryIO, path: Path) -> _Header:
     number, banner = 1, _line(stream, path).removeprefix(BOM)
 
     def wrong(reason: str, cure: str, text: bytes) -> ImportFailed:
-        return ImportFailed(reason, cure, file=str(path), line=number, text=shown(text))
+        return ImportFailed(reason, cure, file=str(path), line=number, text=shown_line(text))
 
     words = banner.decode("utf-8", "replace").lower().split()
     if words[:1] != [MATRIX_MARKET] or len(words) != 5:

@@ -34,20 +34,29 @@ _PROPERTIES = "Properties are numbers, booleans, texts, dates, datetimes, timede
 class NetworkxGraph(Protocol):
     """The part of `networkx.Graph` that is used; the three other classes have it too."""
 
-    def is_directed(self) -> bool: ...
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        ...
 
-    def is_multigraph(self) -> bool: ...
+    def is_multigraph(self) -> bool:
+        """Whether two nodes may have several edges, distinguished by keys."""
+        ...
 
     @property
-    def nodes(self) -> Callable[..., Iterable[tuple[Hashable, Attributes]]]: ...
+    def nodes(self) -> Callable[..., Iterable[tuple[Hashable, Attributes]]]:
+        """Called with data=True: pairs of a node and its attributes."""
+        ...
 
     @property
     def edges(
         self,
-    ) -> Callable[..., Iterable[tuple[Any, ...]]]: ...  # two ends, a key or none, attributes
+    ) -> Callable[..., Iterable[tuple[Any, ...]]]:  # two ends, a key or none, attributes
+        """Called with data=True: source, target, the key of a multigraph if keys=True, attributes."""
+        ...
 
 
 def is_graph(value: object) -> TypeGuard[NetworkxGraph]:
+    """Whether an object has the methods of a networkx graph; networkx itself is not imported."""
     wanted = ("is_directed", "is_multigraph", "nodes", "edges", "adj")
     return all(hasattr(value, name) for name in wanted)
 
@@ -60,6 +69,7 @@ class AttributeTable:
     names: list[str] = field(default_factory=list)
 
     def add(self, values: Properties, name: str) -> None:
+        """Add an element: its attributes, and its name in error messages."""
         self.values.append(values)
         self.names.append(name)
 
@@ -67,11 +77,11 @@ class AttributeTable:
         """A column for each attribute that one of them has."""
         found: dict[str, Column] = {}
         for key in sorted({key for values in self.values for key in values}):
-            given = [values.get(key) for values in self.values]
+            cells = [values.get(key) for values in self.values]
             try:
-                found[key] = Column.from_list(given)
+                found[key] = Column.from_list(cells)
             except Misfit as error:
-                value = shown(given[error.row])
+                value = shown(cells[error.row])
                 raise ImportFailed(
                     f"{self.names[error.row]}: attribute {key!r} is {value}, which {error.why}",
                     error.cure,
@@ -191,11 +201,11 @@ class _NetworkxReader:
     def node(self, attributes: Attributes, name: str) -> tuple[list[str], Properties]:
         """Labels and properties of a node."""
         key = LABELS if LABELS in attributes else LABEL
-        given = attributes.get(key)
-        several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
-        labels = [] if given is None else list(several)
+        value = attributes.get(key)
+        several = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        labels = [] if value is None else list(several)
         if not all(isinstance(label, str) and label for label in labels):
-            raise self._wrong(name, key, given, "Labels are a text, or a list of texts.")
+            raise self._wrong(name, key, value, "Labels are a text, or a list of texts.")
         return [str(label) for label in labels], self._properties(attributes, {key}, name)
 
     def edge(

@@ -127,9 +127,9 @@ def _plain(text: bytes, how: Lines) -> Numbers | None:
     blank = re.search(rb"[ \t]", text)
     if how.reals or blank is None:
         return None
-    from .integers import parsed  # brings the compiler
+    from .integers import parse_integers  # brings the compiler
 
-    found = parsed(np.frombuffer(text, np.uint8), ord(blank[0]), how.width)
+    found = parse_integers(np.frombuffer(text, np.uint8), ord(blank[0]), how.width)
     return None if found is None else np.ascontiguousarray(found.T)
 
 
@@ -173,7 +173,7 @@ def _parse_slowly(
             continue
         fault = how.fault(words)
         if fault is not None:
-            rejects.add(report, line + k, shown(raw), fault)
+            rejects.add(report, line + k, shown_line(raw), fault)
         else:
             found.append([float(word) if how.reals else int(word) for word in words])
     values: Numbers = np.array(found, np.float64 if how.reals else np.int64)
@@ -190,7 +190,7 @@ def integer_fault(word: bytes) -> str:
     return ""
 
 
-def shown(raw: bytes) -> str:
+def shown_line(raw: bytes) -> str:
     """A line as an error shows it."""
     return raw[:500].decode("utf-8", "replace").strip()
 

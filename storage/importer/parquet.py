@@ -79,14 +79,14 @@ def check(path: Path, most: int, memory: int | None, tick: Callable[[], None]) -
     ):
         try:
             with reopened(path) as place:
-                told, texts = connection.execute(_SIZE, [literal(place)]).fetchall()[0]
-                if told <= allowed < told + texts:
-                    told += _length_of_texts(place, connection, tick)
+                length, texts = connection.execute(_SIZE, [literal(place)]).fetchall()[0]
+                if length <= allowed < length + texts:
+                    length += _length_of_texts(place, connection, tick)
         except duckdb.OutOfMemoryException:
             raise no_room(path) from None
         except duckdb.Error as error:
             raise _unreadable(path, error) from None
-    if told > allowed:
+    if length > allowed:
         raise refusal(path, allowed)
 
 
@@ -155,12 +155,12 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
 
     try:
         with reopened(path) as place:
-            told = connection.execute(_described(), [literal(place)]).fetchall()
+            described = connection.execute(_described(), [literal(place)]).fetchall()
             nodes = connection.execute(_NODES, [literal(place)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
     # DuckDB's own names differ where two are alike but for their case
-    names, types = _columns(nodes), [str(type) for _, type in told]
+    names, types = _columns(nodes), [str(type) for _, type in described]
     if {"BIGINT", "BIGINT[]"} & set(types):
         with reopened(path) as place:
             found = connection.execute(_METADATA, [literal(place)]).fetchone()
@@ -192,10 +192,10 @@ def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
     try:
         source = InputStream.from_readable(io.BytesIO(base64.b64decode(schema)))
         fields = list(na.c_schema(na.ArrayStream(source).schema).children)
-        told = [(str(field.name), duration_of(field)) for field in fields]
+        durations = [(str(field.name), duration_of(field)) for field in fields]
     except (ValueError, RuntimeError):  # it is for other readers; without it they are integers
         return {}
-    return {(k, name): type for k, (name, type) in enumerate(told) if type}
+    return {(k, name): type for k, (name, type) in enumerate(durations) if type}
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:

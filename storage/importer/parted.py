@@ -30,7 +30,7 @@ class PartedFile:
     files: tuple[Path, ...]
 
 
-def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[object]:
+def expand_patterns(things: Iterable[object], inside: Callable[[Path], Path]) -> list[object]:
     """What a caller names, with the files that each pattern matches in its place, and lists as a `PartedFile`.
 
     inside : gives the path of a file that may be read, or raises.
@@ -52,10 +52,10 @@ def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[o
     return found
 
 
-def grouped(
+def group_parts(
     things: Iterable[object], naming: Naming, check: Callable[[Path], Path]
 ) -> list[object]:
-    """Things that `expanded` takes, with a header file and its parts as a `PartedFile`; only paths are looked at."""
+    """Things that `expand_patterns` takes, with a header file and its parts as a `PartedFile`; looks only at paths."""
     found: list[object] = []
     open_header: tuple[str, Naming] | None = None
     for each in things:

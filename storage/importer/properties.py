@@ -176,29 +176,29 @@ def _name(owner: Owner) -> str:
 
 
 def _clash(
-    owner: Owner, key: str, held: _Known, column: Column, source: Source, rounded: _Value | None
+    owner: Owner, key: str, known: _Known, column: Column, source: Source, rounded: _Value | None
 ) -> ImportFailed:
     """The error for values that do not go with those that are known."""
     property = f"{key!r} of {_name(owner)}"
-    if joined(held.kind, column.kind) is None:
-        value = _Value.of(column, _first_unlike(column, held.kind), source)
+    if joined(known.kind, column.kind) is None:
+        value = _Value.of(column, _first_unlike(column, known.kind), source)
         return value.wrong(
-            f"property {property} is {held.kind} {_where(held.files.get(held.kind))}, "
+            f"property {property} is {known.kind} {_where(known.files.get(known.kind))}, "
             f"and {column.kind} here: {value.shown}",
-            f"Declare one type in the headers, for example {key}:{held.kind}, "
+            f"Declare one type in the headers, for example {key}:{known.kind}, "
             "or give the property another name.",
         )
-    if rounded is None and held.rounded is not None and not held.rounded.file:
+    if rounded is None and known.rounded is not None and not known.rounded.file:
         value = _Value.of(column, _first(column), source)
         return value.wrong(
-            f"property {property} holds {held.rounded.shown} in the graph already, {ROUNDED}, "
+            f"property {property} holds {known.rounded.shown} in the graph already, {ROUNDED}, "
             f"and is {column.kind} here: {value.shown}",
             "Give the property another name.",
         )
-    blamed = rounded or held.rounded
+    blamed = rounded or known.rounded
     assert blamed is not None
     floats = WIDER.get(column.kind, column.kind)
-    other = source.file if rounded is None else held.files.get(floats)
+    other = source.file if rounded is None else known.files.get(floats)
     lists = "[]" * floats.endswith("[]")
     return blamed.wrong(
         f"property {property} is {floats} {_where(other)}, and holds {ROUNDED}, here: {blamed.shown}",

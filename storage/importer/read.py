@@ -170,7 +170,7 @@ def _add_matrix(
     allowed = compressed.allowance(path.stat().st_size, assembly.options.max_unpacked)
     if 8 * max(matrix.rows, matrix.columns) > allowed:
         raise ImportFailed(
-            f"asks for {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
+            f"declares {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
             "If its size line is right, raise max_unpacked= to 8 bytes for each.",
             file=str(path),
         )

@@ -18,9 +18,13 @@ Records = Sequence[Mapping[str, Any]]
 class LazyRows(Protocol):
     """What polars will give as a frame."""
 
-    def collect_schema(self) -> object: ...
+    def collect_schema(self) -> object:
+        """Names and types of the columns, found without running the query."""
+        ...
 
-    def sink_parquet(self, path: Any) -> object: ...
+    def sink_parquet(self, path: Any) -> object:
+        """Run the query and write its rows to a Parquet file, piece by piece."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +56,7 @@ class LazyTable:
         return self.batches.__arrow_c_stream__(requested_schema)
 
 
-def tabled(given: object) -> object:
+def table_of(source: object) -> object:
     """A list of dicts as a table, a key that one has not as null; a LazyFrame of polars as the stream of its batches,
     which its streaming engine makes one after the other; anything else as it is.
 
@@ -60,11 +64,15 @@ def tabled(given: object) -> object:
     ------
     ImportFailed : a key is no text, or a value cannot be stored beside the others of its key.
     """
-    if is_records(given):
-        return _table(given)
-    collect: Callable[..., object] | None = getattr(given, "collect", None)
-    if collect is not None and hasattr(given, "collect_schema") and hasattr(given, "sink_parquet"):
-        batches: Callable[..., object] | None = getattr(given, "collect_batches", None)
+    if is_records(source):
+        return _table(source)
+    collect: Callable[..., object] | None = getattr(source, "collect", None)
+    if (
+        collect is not None
+        and hasattr(source, "collect_schema")
+        and hasattr(source, "sink_parquet")
+    ):
+        batches: Callable[..., object] | None = getattr(source, "collect_batches", None)
         if batches is not None:
             made = batches(engine="streaming")
             if is_stream(made):
@@ -72,12 +80,12 @@ def tabled(given: object) -> object:
         return collect(
             engine="streaming"
         )  # older ones have no batches, or none for other libraries
-    return given
+    return source
 
 
-def is_records(given: object) -> TypeGuard[Records]:
+def is_records(source: object) -> TypeGuard[Records]:
     """Whether it is rows: a list of dicts, one at least."""
-    return isinstance(given, list) and bool(given) and all(isinstance(x, Mapping) for x in given)
+    return isinstance(source, list) and bool(source) and all(isinstance(x, Mapping) for x in source)
 
 
 def _table(rows: Records) -> RecordTable:

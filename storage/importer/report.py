@@ -67,10 +67,12 @@ class LoadReport:
 
     @property
     def rows(self) -> int:
+        """Rows taken from all files; rejected ones are not counted."""
         return sum(f.rows for f in self.files)
 
     @property
     def rejected(self) -> list[Rejected]:
+        """The rejected rows of all files that are listed, in the order of the files."""
         return [r for f in self.files for r in f.rejected]
 
     def __str__(self) -> str:

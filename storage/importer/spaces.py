@@ -143,6 +143,7 @@ def _begins(ordered: I64) -> Bools:
 
 
 def join_ids(a: Ids, b: Ids) -> Ids:
+    """The ids of `a`, then those of `b`: i64[n] where both are integers, else a list of strings."""
     if isinstance(a, list) and isinstance(b, list):
         return [*a, *b]
     if isinstance(a, list) or isinstance(b, list):
@@ -153,7 +154,7 @@ def join_ids(a: Ids, b: Ids) -> Ids:
 def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFailed:
     where = f" in id space {space!r}" if space else ""
     return ImportFailed(
-        f"node id {value!r} stands twice{where}",
+        f"node id {value!r} occurs twice{where}",
         DUPLICATE,
         file=report.file if report else "",
     )

@@ -62,13 +62,13 @@ def reading(layout: Layout, compression: Compression, most: int) -> exp.Expr:
     return created("t", select([record, exp.Star()], rows), replace=True)
 
 
-def refused() -> exp.Expr:
+def select_rejects() -> exp.Expr:
     """The lines that the reader refused last: number, kind, reason and column."""
     table = "reject_errors"
     last = exp.Subquery(this=select([call("max", "scan_id")], table))
-    told = [call("first", name) for name in ("error_type", "error_message", "column_idx")]
+    columns = [call("first", name) for name in ("error_type", "error_message", "column_idx")]
     return select(
-        ["line", *told],
+        ["line", *columns],
         table,
         where=[equal("scan_id", last)],
         group=[column_of("line")],
@@ -97,7 +97,7 @@ def sizes(rows: int, lengths: Sequence[exp.Expr]) -> exp.Expr:
     return select(made, "t", group=[column_of("g")], order=[way("g")])
 
 
-def numbered(text: exp.Expr, source: Rows) -> exp.Expr:
+def number_texts(text: exp.Expr, source: Rows) -> exp.Expr:
     """What makes the table g of the distinct texts v, numbered by `code` as they come first."""
     columns = [aliased(text, "v"), aliased(call("min", "record"), "first")]
     texts = select(columns, source, group=[column_of("v")])

@@ -51,7 +51,7 @@ from ..disk.sandbox import literal
 from . import statements
 from .compressed import MOST_UNPACKED, allowance, compression_of, damaged
 from .layout import Layout
-from .line_ends import unified
+from .line_ends import unify_line_ends
 from .places import Places
 from .report import Fault, FileReport, Rejects
 
@@ -145,6 +145,7 @@ class Table(Closing):
         return self
 
     def close(self) -> None:
+        """Close the connection, if one was made; its table goes with it."""
         if self._made is not None:
             self._made.close()
 
@@ -217,7 +218,7 @@ class Table(Closing):
                 raise _readable(self.path, error) from None
             # the reader wants one kind of line end in a file
             assert self._engine.scratch is not None
-            with unified(self.path, self._engine.scratch.path) as copy:
+            with unify_line_ends(self.path, self._engine.scratch.path) as copy:
                 try:
                     self._read_file(copy)
                 except duckdb.Error as second:
@@ -233,7 +234,7 @@ class Table(Closing):
             self._fill(statement, [literal(place), self.layout.delimiter])
 
     def _collect_rejects(self) -> None:
-        found = self._rows(statements.refused())
+        found = self._rows(statements.select_rejects())
         self.places.refused = {int(line) for line, *_ in found}
         shown = found[: self.rejects.shown]
         places = self.places.of_numbers({int(line) for line, *_ in shown})
@@ -260,11 +261,11 @@ class Table(Closing):
         if len(rows):
             records = self.records()[rows].tolist()
             self._reject_records(list(zip(records, reasons, strict=True)), cure, i)
-            given = exp.Subquery(this=select([call("unnest", parameter_of())]))
-            self._rows(deleted("t", exp.In(this=column_of("record"), query=given)), [records])
+            numbers = exp.Subquery(this=select([call("unnest", parameter_of())]))
+            self._rows(deleted("t", exp.In(this=column_of("record"), query=numbers)), [records])
 
-    def _reject_records(self, found: list[tuple[int, str]], cure: str, i: int) -> None:
-        shown = found[: self.rejects.shown]
+    def _reject_records(self, rejected: list[tuple[int, str]], cure: str, i: int) -> None:
+        shown = rejected[: self.rejects.shown]
         places = self.places.of_rows({record for record, _ in shown})
         for record, reason in shown:
             line, text = places[record]
@@ -286,7 +287,7 @@ class Table(Closing):
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
-        missing = equal(self._told(i), value_of(""))
+        missing = equal(self._text_or_empty(i), value_of(""))
         self.reject(i, missing, f"{what} is empty", "Every line needs one.")
 
     # ---- columns -----------------------------------------------------------------------------------
@@ -296,7 +297,7 @@ class Table(Closing):
         brackets = self.layout.bracketed and self.layout.fields[i].kind in ITEM_OF
         return csv_values.unbracketed(column_of(f"c{i}")) if brackets else column_of(f"c{i}")
 
-    def _told(self, i: int) -> exp.Expr:
+    def _text_or_empty(self, i: int) -> exp.Expr:
         """A column as text, "" where it is empty."""
         return call("coalesce", self.text(i), value_of(""))
 
@@ -310,6 +311,7 @@ class Table(Closing):
         return csv_values.unescaped(made) if kind == "string[]" and self.layout.escaped else made
 
     def count(self) -> int:
+        """Number of rows that were not rejected."""
         return self._number("t")
 
     def parts(self) -> Iterator[None]:
@@ -347,8 +349,8 @@ class Table(Closing):
 
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
-        given = [unequal(self.text(i), value_of(""))]
-        return not self._number(select([value_of(1)], "t", where=given, limit=1))
+        tests = [unequal(self.text(i), value_of(""))]
+        return not self._number(select([value_of(1)], "t", where=tests, limit=1))
 
     def all_fit(self, i: int, kind: Kind) -> bool:
         """Whether a column may be taken for a kind that was not declared."""
@@ -369,10 +371,10 @@ class Table(Closing):
         )
         if found != "float64":
             return found
-        given = unequal(f"c{i}", value_of(""))
-        if not self._number("t", where=[given, negated(csv_values.is_no_number(f"c{i}"))]):
+        present = unequal(f"c{i}", value_of(""))
+        if not self._number("t", where=[present, negated(csv_values.is_no_number(f"c{i}"))]):
             return "string"
-        if not self._number("t", where=[given, negated(csv_values.is_digits(f"c{i}"))]):
+        if not self._number("t", where=[present, negated(csv_values.is_digits(f"c{i}"))]):
             self.warnings.append(
                 f"{self.path}: {field.name!r} holds integers beyond 64 bits; it is stored as string "
                 f"(declare {field.name}:float to round them)"
@@ -416,9 +418,9 @@ class Table(Closing):
         ways = [way(name) for name in order]
         if kind in TEXT_KINDS:
             return replace(self._strings(value, source, ways), kind=kind)
-        given = csv_values.number(value, kind)
+        number = csv_values.number(value, kind)
         zero = value_of(False) if kind == "bool" else value_of(0)
-        columns = [aliased(call("coalesce", given, zero), "v"), aliased(is_there(given), "ok")]
+        columns = [aliased(call("coalesce", number, zero), "v"), aliased(is_there(number), "ok")]
         found = self._arrays(select(columns, source, order=ways))
         valid = np.asarray(found["ok"], np.bool_)
         numbers: Values = np.ascontiguousarray(found["v"]).astype(DTYPES[kind])
@@ -437,8 +439,8 @@ class Table(Closing):
 
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
-        text, source = self._told(i), self._source
-        self._rows(statements.numbered(text, source))
+        text, source = self._text_or_empty(i), self._source
+        self._rows(statements.number_texts(text, source))
         names = [str(v) for (v,) in self._rows(select(["v"], "g", order=[way("code")]))]
         found = self._arrays(statements.numbers(text, source))
         return names, np.asarray(found["code"], np.int64)
@@ -467,13 +469,13 @@ def _texts(relation: DuckDBPyRelation) -> Column:
     valid = [np.zeros(0, np.bool_)]
     with stream_errors(), na.c_array_stream(relation) as stream:
         for chunk in stream:
-            text, given = chunk.child(0), chunk.child(1)
+            text, validity = chunk.child(0), chunk.child(1)
             ends = np.asarray(text.view().buffer(1)).astype(np.int64)
             ends = ends[text.offset : text.offset + text.length + 1]
             data.append(np.asarray(text.view().buffer(2)).view(np.uint8)[ends[0] : ends[-1]])
             lengths.append(np.diff(ends))
-            flags = np.asarray(given.view().buffer(1))
-            valid.append(flags[given.offset : given.offset + given.length] != 0)
+            flags = np.asarray(validity.view().buffer(1))
+            valid.append(flags[validity.offset : validity.offset + validity.length] != 0)
     joined = np.concatenate(data)  # copies, so nothing of Arrow's memory is kept
     ok = np.concatenate(valid)
     offsets = offsets_of_lengths(np.concatenate(lengths))

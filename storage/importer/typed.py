@@ -174,7 +174,7 @@ def typed_layout(
     fields, warnings = parse_header(names, wrong)
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
-        held = _held(type, field)
+        held = _declared_type(type, field)
         kind = (_type(held) or _TEXT).kind
         if _type(held) is None and field.role != "IGNORE":
             warnings.append(as_text(name, type))
@@ -210,7 +210,7 @@ def duration_of(field: CSchema) -> str:
     return item and item + "[]"
 
 
-def _held(type: str, field: Field) -> str:
+def _declared_type(type: str, field: Field) -> str:
     """The type of a column whose field may say that its integers are microseconds, or its texts of any type."""
     if (type, field.kind) == ("VARCHAR", "any"):
         return "ANY"
@@ -229,13 +229,14 @@ class TypedTable(Table, ABC):
         fields, types = self.layout.fields, schema[1]
         if any(field.kind != "string" for field in fields):  # else they are to be texts
             wrong = partial(ImportFailed, file=str(self.path))
-            told = zip(fields, *schema, strict=False)  # their number is checked below
-            typed = [(name, type) for field, name, type in told if field.kind != "string"]
+            columns = zip(fields, *schema, strict=False)  # their number is checked below
+            typed = [(name, type) for field, name, type in columns if field.kind != "string"]
             _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [
-            _type(_held(type, field)) or _TEXT for type, field in zip(types, fields, strict=True)
+            _type(_declared_type(type, field)) or _TEXT
+            for type, field in zip(types, fields, strict=True)
         ]
         for field, type, read in zip(fields, types, self.types, strict=True):
             kind = read.kind
@@ -278,9 +279,11 @@ class TypedTable(Table, ABC):
         """Run the statement of the columns of the table, and behind them the number of the row, from 0."""
 
     def text(self, i: int) -> exp.Expr:
+        """Column i cast to VARCHAR, in SQL."""
         return cast(f"c{i}", "VARCHAR")
 
     def length(self, i: int) -> exp.Expr | None:
+        """Bytes of a value of column i, in SQL: UTF-8 of a text, about 8 an item of a list; None for fixed widths."""
         kind = self.types[i].kind
         if kind in TEXT_KINDS:
             return call("strlen", self.text(i))
@@ -292,6 +295,7 @@ class TypedTable(Table, ABC):
         return binary(exp.Mul, value_of(8), call("len", f"c{i}"))
 
     def value(self, i: int, kind: Kind) -> exp.Expr:
+        """Column i as values of a kind, in SQL: without a cast where it has that kind already."""
         if self.layout.fields[i].kind != kind:
             return super().value(i, kind)
         return self.types[i].read(f"c{i}")

@@ -28,8 +28,7 @@ from ..format.manifest import (
 from ..format.manifest_head import next_version
 from ..format.segment import Section, SectionKind
 from ..format.segment_writer import SegmentWriter
-from ..graph import ids, pcsr
-from ..graph import property_columns as properties
+from ..graph import ids, pcsr, property_columns
 from ..graph.snapshot import Snapshot
 from .column_spool import ColumnSpool
 from .edge_runs import PIECE, Room, RunPiece
@@ -336,11 +335,11 @@ class _Builder:
         sections: list[Section] = []
         records: list[ColumnRecord] = []
         for column in [*([own] if own is not None else []), *columns.values()]:
-            record, added = properties.sections_of(column, len(sections))
+            record, added = property_columns.sections_of(column, len(sections))
             records.append(record)
             sections.extend(added)
         place = self._writer.place(sections)
-        records = [properties.moved(record, place.section) for record in records]
+        records = [property_columns.move_record(record, place.section) for record in records]
         named = dict(zip(columns, records[len(records) - len(columns) :], strict=True))
         return place.file, records, named
 
@@ -410,7 +409,10 @@ class _Builder:
             self._later.callback(columns.close)
         else:
             columns.close()
-        moved = {key: properties.moved(record, place.section) for key, record in records.items()}
+        moved = {
+            key: property_columns.move_record(record, place.section)
+            for key, record in records.items()
+        }
         return place.file, moved
 
 

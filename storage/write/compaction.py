@@ -75,8 +75,8 @@ class Compactor:
                 raise
             if store.snapshot().version != changes.base.version:
                 raise  # the switch was made, and only its sync failed
-            told = str(error) or "the machine has no more memory."
-            _log.warning("there is no room to write the graph anew: %s", told)
+            reason = str(error) or "the machine has no more memory."
+            _log.warning("there is no room to write the graph anew: %s", reason)
         self._failed_at = changes.delta.size
         self._failed = changes.base.manifest.base_files
         return None

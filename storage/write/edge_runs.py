@@ -315,6 +315,7 @@ class Turned:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of keys and columns, or 8 for each key where it has no columns."""
         return self.run.nbytes if self.columns else 8 * len(self)
 
     def __len__(self) -> int:
@@ -330,10 +331,11 @@ class Turned:
             yield RunPiece(turned[:at], piece.columns if self.columns else {})
 
     def sample(self) -> U64:
+        """A sample of the run's keys, turned."""
         return self.turn(self.run.sample())
 
 
-def ordered(run: Run, room: Room) -> Iterator[RunPiece]:
+def order_edges(run: Run, room: Room) -> Iterator[RunPiece]:
     """The edges by key, those of one key as they arrived, in pieces that fit the room's `bucket`. All edges of a key
     are in one piece, however many they are.
 
@@ -358,7 +360,7 @@ def ordered(run: Run, room: Room) -> Iterator[RunPiece]:
             for bucket, begin, end in zip(buckets, cuts, cuts[1:], strict=False):
                 bucket.add(dealt.part(begin, end))
         for bucket in buckets:
-            yield from ordered(bucket, room)
+            yield from order_edges(bucket, room)
             bucket.close()
     finally:
         for bucket in buckets:

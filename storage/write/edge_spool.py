@@ -14,7 +14,7 @@ from ..columns.kinds import is_empty
 from ..columns.model import I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from ..format.direction import Direction
 from ..graph.pcsr import U64
-from . import edge_runs as runs
+from . import edge_runs
 from .edge_runs import Ahead, Pieces, Room, Run, RunPiece, Turned
 from .renumber import ShareSets
 
@@ -66,8 +66,8 @@ class Spool(Pieces):
             raise missing(self.name)
         self.highest = max(self.highest, ends.highest)
         self.loops += ends.loops
-        for begin in range(0, count, runs.PIECE):
-            end = min(begin + runs.PIECE, count)
+        for begin in range(0, count, edge_runs.PIECE):
+            end = min(begin + edge_runs.PIECE, count)
             few = {key: column.part(begin, end) for key, column in columns.items()}
             self.add(RunPiece(ends.keys[begin:end], few))
 
@@ -83,6 +83,7 @@ class Spool(Pieces):
         return dict(sorted(found.items()))
 
     def piece(self, k: int) -> RunPiece:
+        """Piece k with all columns of the spool: cast to the kinds that they have by now, null where it lacks one."""
         found = super().piece(k)
         kinds = self.kinds
         if not kinds:
@@ -143,13 +144,13 @@ def shares_of(types: Sequence[Spool], vertices: int) -> tuple[ShareSets, I64]:
 def without_repeats(spool: Spool, before: int) -> Spool:
     """The edges without those that join the same two vertices as an earlier one; the first `before` all stay.
 
-    Cost: as `gdb.storage.write.edge_runs.ordered`.
+    Cost: as `gdb.storage.write.edge_runs.order_edges`.
     """
     kept = Spool(spool.name, spool.directed, spool.room)
     numbered = Turned(
         _Numbered(spool), (lambda keys: keys) if spool.directed else low_first, 1, True
     )
-    for piece in runs.ordered(numbered, spool.room):
+    for piece in edge_runs.order_edges(numbered, spool.room):
         position = piece.columns.pop(_POSITION).values
         first = np.ones(len(piece.keys), np.bool_)
         first[1:] = piece.keys[1:] != piece.keys[:-1]
@@ -201,15 +202,15 @@ class Sorts:
     """
 
     def __init__(self, spool: Spool, vids: U32) -> None:
-        from ..graph.edge_loops import renumbered  # brings the compiler
+        from ..graph.edge_loops import renumber_keys  # brings the compiler
 
         self.spool, self._begun = spool, list[Ahead]()
 
         def out(keys: U64) -> U64:
-            return renumbered(keys, vids, swap=False)
+            return renumber_keys(keys, vids, swap=False)
 
         def back(keys: U64) -> U64:
-            return renumbered(keys, vids, swap=True)
+            return renumber_keys(keys, vids, swap=True)
 
         def both(keys: U64) -> U64:
             turned = out(keys)
@@ -229,7 +230,7 @@ class Sorts:
 
     def _begin(self, count: int) -> None:
         for _, run in self._runs[len(self._begun) : count]:
-            self._begun.append(Ahead(runs.ordered(run, self.spool.room)))
+            self._begun.append(Ahead(edge_runs.order_edges(run, self.spool.room)))
 
     def __iter__(self) -> Iterator[tuple[Direction | None, Ahead]]:
         for number, (direction, _) in enumerate(self._runs):

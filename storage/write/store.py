@@ -17,7 +17,7 @@ from gdb.base import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.imports import deferred
 
-from ..disk import file_names as names
+from ..disk import file_names
 from ..disk.files import MANIFEST, TO_CHANGE, Files, OpenEnd, PosixFiles, missing
 from ..disk.growing_file import Growing
 from ..disk.pins import Pin
@@ -30,10 +30,10 @@ from ..graph.snapshot import Snapshot
 from .sweep import Sweeper
 
 if TYPE_CHECKING:
-    from ..disk import memory_files as memory
+    from ..disk import memory_files
     from ..format import journal as journals
 else:
-    journals, memory = (
+    journals, memory_files = (
         deferred("gdb.storage.format.journal"),
         deferred("gdb.storage.disk.memory_files"),
     )
@@ -106,7 +106,7 @@ class Store:
         in_memory = where is None and files is None
         if files is None:
             make = create and not read_only
-            files = memory.MemoryFiles() if where is None else PosixFiles(where, create=make)
+            files = memory_files.MemoryFiles() if where is None else PosixFiles(where, create=make)
         found, made = files.names(), False
         if MANIFEST not in found:
             if (create and not read_only) or in_memory:
@@ -206,7 +206,7 @@ class Store:
             return now.pins
         known = {pin.name: pin for pin in (*(() if now is None else now.pins), *pins)}
         found = []
-        for name in names.first_of_each(record.name for record in manifest.files):
+        for name in file_names.first_of_each(record.name for record in manifest.files):
             try:
                 found.append(known[name] if name in known else self.files.pin(name))
             except FileNotFoundError:
@@ -402,6 +402,7 @@ class Store:
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called; new snapshots and writes then raise ClosedError."""
         return self._closed
 
     def _drop(self) -> None:
@@ -418,9 +419,9 @@ class Store:
             return self._journal.files
         return () if self._snapshot is None else self._snapshot.manifest.files
 
-    def _tidy(self, named: Sequence[FileRecord], found: list[str]) -> None:
+    def _tidy(self, named: Sequence[FileRecord], names: list[str]) -> None:
         """Sweep unless there is a writer, where files were found that the manifest does not name."""
-        strays = names.strays(found, {record.name for record in named})
+        strays = file_names.strays(names, {record.name for record in named})
         if self.read_only or not strays or not self._writing.acquire(blocking=False):
             return
         try:
@@ -437,8 +438,8 @@ class Store:
 def _create(files: Files) -> bool:
     """Commit an empty manifest into a folder without files of other programs; whether there was none."""
     found = files.names()
-    if not names.holds_nothing_else(found):
-        if not names.looks_like_store(found):
+    if not file_names.holds_nothing_else(found):
+        if not file_names.looks_like_store(found):
             raise NotAStore(
                 f"The folder {files.where} is not empty and holds no store of gdb.",
                 "Give a new name, or the folder of a store.",

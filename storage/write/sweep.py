@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from gdb.errors import StoreError
 
-from ..disk import file_names as names
+from ..disk import file_names
 from ..disk.files import Files
 from ..format import manifest as manifests
 from ..format.segment import FileRecord
@@ -22,7 +22,7 @@ class Sweeper:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._named: Sequence[FileRecord] | None = None  # beside these there is nothing else than
-        self._left: tuple[names.FileGroup, ...] = ()
+        self._left: tuple[file_names.FileGroup, ...] = ()
 
     def after_writing(self, named: Sequence[FileRecord], *, certain: bool) -> None:
         """Sweep at the end of a writer's work, under the writer's lock. Files that cannot be removed are left.
@@ -69,7 +69,7 @@ class Sweeper:
             self._files.fsync_dir()  # protects the manifest's name: the one before may need what goes now
         self._left = tuple(x for x in strays if x not in free or not self._removed(x))
 
-    def _removed(self, group: names.FileGroup) -> bool:
+    def _removed(self, group: file_names.FileGroup) -> bool:
         try:
             with self._files.unpinned(group.first) as free:
                 if not free:
@@ -86,7 +86,7 @@ class Sweeper:
         with suppress(FileNotFoundError):  # a gdb before pins sweeps in its own way
             self._files.unlink(name)
 
-    def _free(self, group: names.FileGroup) -> bool:
+    def _free(self, group: file_names.FileGroup) -> bool:
         try:
             with self._files.unpinned(group.first) as free:
                 return free
@@ -98,5 +98,5 @@ class Sweeper:
         _, manifest = manifests.read(self._files)
         return {record.name for record in manifest.files}
 
-    def _strays(self, kept: set[str]) -> tuple[names.FileGroup, ...]:
-        return names.together(names.strays(self._files.names(), kept))
+    def _strays(self, kept: set[str]) -> tuple[file_names.FileGroup, ...]:
+        return file_names.together(file_names.strays(self._files.names(), kept))

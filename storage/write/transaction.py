@@ -14,8 +14,8 @@ from ..columns.kinds import fitted, named
 from ..columns.model import I64, U32, Column, Kind
 from ..format.direction import Direction
 from ..graph import intervals
-from ..graph.ascending import distinct, last_places, united
-from ..graph.delta import Delta, NewVertices, Patch, TypeDelta, appended, over, patched, visible
+from ..graph.ascending import distinct, last_places, unite_ascending
+from ..graph.delta import Delta, NewVertices, Patch, TypeDelta, appended, overlay, patched, visible
 from ..graph.edge_order import EdgeOrder
 from ..graph.pcsr import U64, keys_of
 from ..graph.snapshot import Snapshot
@@ -138,7 +138,7 @@ class Changes:
         added = list(self.delta.added)
         for k, old in enumerate(added):
             if old.key == key:
-                ranges = intervals.merged([*old.ranges, (start, start + count)])
+                ranges = intervals.merge_ranges([*old.ranges, (start, start + count)])
                 # what vertices had that are no more may be of other kinds
                 alive = visible(old.ranges, self.delta.dead)
                 both = appended([old.columns if alive else {}, columns], [len(old.ids), count])
@@ -187,7 +187,7 @@ class Changes:
             if piece.new is None:
                 of = dict(patches.get(piece.number, {}))
                 for name, patch in new.items():
-                    of[name] = over(of.get(name), patch)
+                    of[name] = overlay(of.get(name), patch)
                 patches[piece.number] = of
             else:
                 changed = dict(piece.new.columns)
@@ -220,7 +220,7 @@ class Changes:
     def drop_vertices(self, vids: U32) -> None:
         """Remove vertices that have no edges."""
         if len(vids):
-            old, dead = self.delta, united(self.delta.dead, distinct(vids))
+            old, dead = self.delta, unite_ascending(self.delta.dead, distinct(vids))
             self.delta = Delta(old.vertices, dead, old.added, old.patches, old.types, old.rewrites)
 
     def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
@@ -322,7 +322,7 @@ class Changes:
         patches, values = dict(old.patches), dict(old.columns)
         for key, column in columns.items():
             if len(ranks):
-                patches[key] = over(patches.get(key), Patch(ranks, column.take(of_rank)))
+                patches[key] = overlay(patches.get(key), Patch(ranks, column.take(of_rank)))
             if len(places):
                 stored = values.get(key, Column.nulls(column.kind, len(old.keys)))
                 turned = np.empty(len(places), np.int64)
@@ -357,7 +357,7 @@ class Changes:
         patches, values = dict(old.patches), dict(old.columns)
         for key, column in columns.items():
             if len(ranks):
-                patches[key] = over(patches.get(key), Patch(ranks, column.take(last[of_rank])))
+                patches[key] = overlay(patches.get(key), Patch(ranks, column.take(last[of_rank])))
             if len(places):
                 stored = values.get(key, Column.nulls(column.kind, len(old.keys)))
                 values[key] = patched(stored, Patch(places, column.take(last[of_place])))
@@ -390,7 +390,7 @@ class Changes:
         if not len(ranks) + len(places):
             return
         old = self._type(name, self._directed(name))
-        removed, rest = united(old.removed, ranks), (old.patches, old.serials)
+        removed, rest = unite_ascending(old.removed, ranks), (old.patches, old.serials)
         if not len(places):
             self._put(TypeDelta(*(name, old.directed, old.keys, old.columns), removed, *rest))
             return

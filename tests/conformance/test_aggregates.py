@@ -75,7 +75,7 @@ def test_sums_do_not_depend_on_the_order_or_the_way(filled: Database) -> None:
 
 
 def test_there_are_many(runs: list[Runner]) -> None:
-    """Of a run of the whole file; it stands last."""
+    """Of a run of the whole file; it comes last."""
     print(
         f"{sum(one.cells for one in runs):,} cells, {sum(one.by_columns for one in runs):,} rows of columns"
     )

@@ -73,7 +73,7 @@ def test_functions(runner: Runner, name: str) -> None:
 
 
 def test_there_are_many(runs: list[Runner]) -> None:
-    """Of a run of the whole file; it stands last."""
+    """Of a run of the whole file; it comes last."""
     print(
         f"{sum(one.cells for one in runs):,} cells, {sum(one.by_columns for one in runs):,} rows of columns"
     )

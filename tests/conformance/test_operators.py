@@ -29,7 +29,7 @@ _UNARY = (
 
 
 _PAIRED = {"Int", "Float", "String", "Bool", "Date", "Length", "Ints"}
-"""The labels of which each is paired with each; the others only with themselves."""
+"""The labels that are paired with one another; the others only with themselves."""
 
 
 @pytest.mark.parametrize("text", _UNARY)
@@ -86,7 +86,7 @@ def test_an_integer_here_and_a_float_there() -> None:
 
 
 def test_there_are_many(runs: list[Runner]) -> None:
-    """Of a run of the whole file; it stands last."""
+    """Of a run of the whole file; it comes last."""
     print(
         f"{sum(one.cells for one in runs):,} cells, {sum(one.by_columns for one in runs):,} rows of columns"
     )

@@ -16,7 +16,7 @@ from gdb.base.values.temporal_python import from_python, to_python
 from gdb.errors import QueryError
 from gdb.language.parser import parse
 from gdb.physical.evaluator.evaluate import Evaluator
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from tests.conformance.corpus import values
 
 Key = tuple[int, ...]
@@ -64,15 +64,15 @@ class Definition:
 @contextmanager
 def columns() -> Iterator[None]:
     """Small graphs are not left to rows."""
-    by_operators.WAY = "columns"
+    operator_run.WAY = "columns"
     try:
         yield
     finally:
-        by_operators.WAY = None
+        operator_run.WAY = None
 
 
 def same(one: object, other: object) -> bool:
-    """Whether nobody can tell the values apart."""
+    """Whether no query distinguishes the values."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float) and isinstance(other, float):

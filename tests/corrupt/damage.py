@@ -20,12 +20,12 @@ class Damage:
 
     @property
     def exhaustive(self) -> bool:
-        """Whether the kind stands for single bytes, all of which are worth trying."""
+        """Whether the kind is a damage of single bytes, which are all worth trying."""
         return self.kind.endswith(" bytes")
 
     @property
     def unsealed(self) -> bool:
-        """Whether a checksum must tell: then no query comes to see a byte of it."""
+        """Whether a checksum must detect it, before a query reads a byte of it."""
         return self.exhaustive or self.kind in ("truncated", "grown", "zeroed sector", "swapped")
 
 

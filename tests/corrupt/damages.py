@@ -1,7 +1,7 @@
 """Every damage that is tried on a store, by kind.
 
-Three families. *Bytes* and *files*: what a disk, a file system or a person does; the checksums tell. *Nonsense*:
-a number that contradicts the rest of the store, under checksums that fit; only the store's own rules tell.
+Three families. *Bytes* and *files*: what a disk, a file system or a person does; the checksums detect it. *Nonsense*:
+a number that contradicts the rest of the store, under checksums that fit; only the store's own rules detect it.
 What contradicts nothing is not tried, for no reader could see it: another property value, a validity bit, the
 end of one string moved into the next, int64 read as float64, the texts of any read as strings.
 """

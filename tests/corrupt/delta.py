@@ -20,7 +20,7 @@ GROUPS = ("-1", "2", "99", "x", "", "1.5", "1e0", " 0", "00", "+0", "1_0", "٠")
 
 
 class Delta:
-    """A store's delta, as far as the text of the format tells what contradicts what."""
+    """A store's delta, as far as the text of the format defines what contradicts what."""
 
     def __init__(self, base: Path) -> None:
         self.body = sealed.body_of(base)
@@ -47,7 +47,7 @@ class Delta:
     def contradicts(self, number: int, kind: int, items: list[int]) -> bool:
         """Whether a section of kind 48 to 51 cannot hold these."""
         if kind == DEAD:
-            return True  # whatever else stands there: every vertex that is has an edge
+            return True  # whatever else is there: every existing vertex has an edge
         if kind == ADDED:
             ends = [(key >> 32, key & 0xFFFFFFFF) for key in items]
             turned = number in self._undirected and any(a > b for a, b in ends)
@@ -91,7 +91,7 @@ def nonsense(base: Path) -> Iterator[Damage]:
 
 
 def _left_out(delta: Delta) -> Iterator[Damage]:
-    """Whole members, whose sections are then nobody's."""
+    """Whole members, whose sections then belong to no member."""
     kind = "part of the delta left out"
     yield of_manifest(kind, "delta", sealed.without(delta.body, ("delta",)))
     for at in _records(delta.body, ("delta",)):

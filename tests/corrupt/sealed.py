@@ -1,6 +1,6 @@
 """A store taken apart and sealed again: whatever its numbers say, its checksums verify.
 
-Written from docs/FORMAT.md with struct and json alone, so that no check of `gdb.storage` stands between a
+Written from docs/FORMAT.md with struct and json alone, so that no check of `gdb.storage` comes between a
 test and the nonsense that it wants to write.
 """
 

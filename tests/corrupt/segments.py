@@ -146,7 +146,7 @@ def _contradicts(offsets: list[int], at: int, value: int) -> bool:
 
 
 def _others(items: list[int], at: int, item: int) -> list[int]:
-    """What stands in the place of an item: its neighbours in value, and the ends of its range."""
+    """The values that replace an item: its neighbours in value, and the ends of its range."""
     top = 1 << 8 * item
     near = [items[at] + step for step in (-1, 1, 2, 40)]
     far = [0, 1, 39, 40, 41, 255, top // 2 - 1, top // 2, top - 2, top - 1]
@@ -172,7 +172,7 @@ def _columns(base: Path) -> dict[tuple[str, int], tuple[str, bool]]:
                 section = sealed.value_at(body, (*at[:-1], member))
                 assert isinstance(section, int)
                 if section >= 0:
-                    # of the ids of the delta there is no index that could tell
+                    # the ids of the delta have no index that could detect it
                     found[name, section] = str(kind), at[2] == "ids" and at[0] != "delta"
     return found
 
@@ -182,7 +182,7 @@ def _value_nonsense(
 ) -> Iterator[Damage]:
     """Bytes that no value of the kind has: a bool of 2, text that is not UTF-8, a day after the last.
 
-    is_id : of vertices with an index, which tells of another text too.
+    is_id : of vertices with an index, which detects another text too.
     """
     old = content[entry.offset : entry.offset + entry.length]
     text = (0x80, 0xC0, 0xFF, 0xE4)

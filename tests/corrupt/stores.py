@@ -1,4 +1,4 @@
-"""The stores that are damaged, and everything that they are asked.
+"""The stores that are damaged, and all queries that run on them.
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
@@ -20,7 +20,7 @@ from gdb.api.transaction import Transaction
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.format import segment_writer
 from gdb.storage.format.direction import Direction
-from gdb.storage.write import commit as committing
+from gdb.storage.write import commit
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 
@@ -88,9 +88,9 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
                     tx.add_relationships("MET", [106], [100], {"on": [date(2020, 1, number + 2)]})
                     tx.set_nodes([100], {"name": [f"neü {number}"]})
     elif name in (INSIDE, BESIDE):
-        most = committing.MOST_INLINE if name == INSIDE else 0
+        most = commit.MOST_INLINE if name == INSIDE else 0
         with (
-            patch.object(committing, "MOST_INLINE", most),
+            patch.object(commit, "MOST_INLINE", most),
             gdb.connect(folder) as db,
             db.transaction() as tx,
         ):

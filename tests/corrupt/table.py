@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0  # seconds; an honest trial takes less than one
 MOST = 500  # damages of a kind, where it has too many to try all
 OUTCOMES = ("at use", "by check", "harmless", "older", "wrong", "foreign", "crashed", "hung")
-BAD = OUTCOMES[4:]  # "older" is told of the end of a journal alone
+BAD = OUTCOMES[4:]  # "older" is reported for the end of a journal only
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _swap(one: Path, other: Path) -> None:
 
 
 def test_an_older_valid_copy_of_a_segment_is_refused(folder: Path, tmp_path: Path) -> None:
-    # Same length, a valid header, valid in its own time: only the pinned checksum tells.
+    # Same length, a valid header, valid in its own time: only the pinned checksum detects it.
     old = {name: (folder / name).read_bytes() for name in names(folder)}
     write_graph(Store.open(folder, create=False), graph(2))
     refused = 0

@@ -71,7 +71,7 @@ def test_all_faults_are_found_and_the_first_is_the_message(written: Path, tmp_pa
         db.check()
     found = caught.value.faults
     assert {one.invariant for one in found} == wanted
-    assert len(found) == len(wanted)  # each is told once
+    assert len(found) == len(wanted)  # each is reported once
     assert f"its file {found[0].file} {found[0].what}" in str(caught.value)
     assert "the first of 4 faults" in str(caught.value)
     assert all((folder / one.file).exists() for one in found)

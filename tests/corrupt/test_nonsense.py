@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.storage.graph import section_checks as readable
+from gdb.storage.graph import section_checks
 from tests.corrupt import damages, delta, sealed, stores, table, trial
 from tests.corrupt.sealed import Path_
 
@@ -164,12 +164,12 @@ def test_a_bool_that_is_believed_would_be_seen(
             yield trial.outcome(work, right, special=False)[0]
 
     assert next(outcomes()) == "at use"
-    monkeypatch.setattr(readable, "COLUMN", ())
+    monkeypatch.setattr(section_checks, "COLUMN", ())
     assert "wrong" in outcomes()
 
 
 def test_an_interval_that_lost_its_length_is_refused(folder: Path) -> None:
-    # The section of lengths is one short; what stood after it moves up, so that the table is right.
+    # The section of lengths is one short; what followed it moves up, so that the table is right.
     name, content, entry = section_of(folder, 2)
     number = sealed.entries(content).index(entry)
     at = sealed.HEADER.size + number * sealed.ENTRY.size
@@ -216,7 +216,7 @@ def test_a_property_of_another_kind_in_the_delta_is_refused_when_it_is_opened(
         with pytest.raises(CorruptStore, match="a property of two kinds"):
             gdb.connect(work, read_only=True)
     # The row with one comparison left out: this test can see.
-    monkeypatch.setattr(readable, "_kinds", lambda *_: {})
+    monkeypatch.setattr(section_checks, "_kinds", lambda *_: {})
     gdb.connect(work, read_only=True).close()
 
 

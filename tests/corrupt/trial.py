@@ -24,7 +24,7 @@ from gdb.errors import (
 from gdb.storage.write import store
 from tests.corrupt import damages, sealed, stores
 
-MEMORY = 8 << 30  # nonsense must not be believed when memory is asked for
+MEMORY = 8 << 30  # nonsense must not be believed when memory is allocated
 BY_QUERIES = 50  # one of so many that no checksum fits is tried by queries too
 CLEAR = (CorruptStore, StoreVersionError, NotAStore)
 
@@ -33,7 +33,7 @@ def outcome(folder: Path, right: list[list[str]], *, special: bool) -> tuple[str
     """What becomes of a damaged store: "at use" (a query refused), "by check" (only `check` did), "harmless",
     "wrong" or "foreign" (an error that is not ours, or is not clear); and the error.
 
-    special : no file at all stands where one should, so that the operating system may be quoted.
+    special : no file at all is where one should be, so that the operating system may be quoted.
     """
     clear = (StoreError,) if special else CLEAR
     refused, differs = "", ""
@@ -98,7 +98,7 @@ def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
 
 
 def main(base: Path, stale: Path, work: Path, seed: int) -> None:
-    store.PATIENCE = ()  # nobody writes meanwhile
+    store.PATIENCE = ()  # no process writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tried = damages.all_damages(base, stale, seed)
     with gdb.connect(base, read_only=True) as db:

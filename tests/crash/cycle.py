@@ -1,4 +1,4 @@
-"""Reading processes beside a writing one, on a graph that tells of itself whether it is whole (`tests.crash.ring`).
+"""Reading processes beside a writing one, on a graph that shows whether it is whole (`tests.crash.ring`).
 
 python -m tests.crash.cycle --seconds 60 --readers 8 (`make cycle`) prints what was written, and what each reader saw.
 """
@@ -32,7 +32,7 @@ ROLLED_BACK, COMPACTED = 0.1, 0.03  # parts of the transactions
 
 @dataclass(slots=True)
 class Written:
-    """What the writer did. left : files that nobody needs any more and that are still there."""
+    """What the writer did. left : files that are unused and still there."""
 
     transactions: int = 0
     rolled_back: int = 0
@@ -81,7 +81,7 @@ def run(
     Parameters
     ----------
     folder : of a new store.
-    until : asked with what was written so far, whether it is enough.
+    until : whether what was written so far, its argument, is enough.
     broken : what the readers do wrong; see `ring_reader.BROKEN`.
     """
     with gdb.connect(folder) as db:
@@ -110,7 +110,7 @@ def _all_said(processes: list[subprocess.Popen[str]]) -> bool:
 
 
 def _left(db: gdb.Database, folder: Path, ring: Ring) -> int:
-    """How many files there are, after the first commit whose sweep no reader stands in the way of, that neither its
+    """How many files there are, after the first commit whose sweep no reader blocks, that neither its
     version needs nor the one that it came from."""
     versions = [db._store.snapshot()]
     with db.transaction() as tx:

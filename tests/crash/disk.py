@@ -78,7 +78,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """An fsync of a file or folder returned. `site`: the line of the program that asked for it."""
+    """An fsync of a file or folder returned. `site`: the line of the program that called it."""
 
     inode: int
     site: str
@@ -86,7 +86,7 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The caller was told that the store in this folder holds this version."""
+    """The commit of this version to the store in this folder was acknowledged."""
 
     store: str
     version: int
@@ -104,7 +104,7 @@ class Image:
     files: tuple[tuple[str, bytes], ...]
 
     def key(self) -> bytes:
-        """16 bytes that tell it from every other image."""
+        """16 bytes that identify the image."""
         found = hashlib.blake2b(repr(self.folders).encode(), digest_size=16)
         for path, content in self.files:
             found.update(f"{path}\0{len(content)}\0".encode())
@@ -132,7 +132,7 @@ class _Folder:
 
 
 class Disk:
-    """The state after some operations; `apply` adds one, `images` tells what a power cut may leave now."""
+    """The state after some operations; `apply` adds one, `images` lists what a power cut may leave now."""
 
     def __init__(self) -> None:
         self._folders: dict[int, _Folder] = {ROOT: _Folder()}
@@ -298,7 +298,7 @@ def _choices(sizes: list[int], most: int, rng: Random) -> Iterator[tuple[int, ..
         if choice not in seen and len(seen) < most:
             seen.add(choice)
             yield choice
-    for _ in range(4 * most):  # drawing again what was drawn is no reason to go on for ever
+    for _ in range(4 * most):  # drawing again what was drawn is no reason to continue endlessly
         if len(seen) >= most:
             return
         choice = tuple(map(rng.randrange, sizes))

@@ -31,7 +31,7 @@ from tests.crash.workloads import (
 )
 
 _SHOWN = 5
-_RUN_IMAGES = 100  # of a short run, of which there are many
+_RUN_IMAGES = 100  # of a short run; there are many
 _MEMORY = Path("/dev/shm")  # where there is such a file system, images are made in memory
 
 

@@ -15,7 +15,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from gdb.errors import NotAStore
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -173,7 +173,7 @@ def _version(folder: Path, expected: dict[int, Content]) -> int:
         raise
     try:
         version = _checked(store.snapshot(), expected)
-        _takes_a_commit(store)  # nobody reads the old snapshot any more, so its files must go
+        _takes_a_commit(store)  # the old snapshot is closed, so its files must go
         return version
     finally:
         store.close()
@@ -192,7 +192,7 @@ def _takes_a_commit(store: Store) -> None:
     assert after.version == before + 1, "the further commit has another version"
     assert content(after) == _FURTHER, "the further commit has another content"
     kept = {record.name for record in after.manifest.files}
-    left = names.strays(store.files.names(), kept)
+    left = file_names.strays(store.files.names(), kept)
     assert not left, f"the further commit left {left}"
 
 
@@ -207,6 +207,6 @@ def _new(folder: Path) -> None:
 
 
 def sites(tape: Tape) -> list[str]:
-    """Where the recorded program asked for an fsync, in order, each once."""
+    """Where the recorded program called fsync, in order, each once."""
     found = (op.site for op in tape.operations[tape.began :] if isinstance(op, Synced))
     return list(dict.fromkeys(found))

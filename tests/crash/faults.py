@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.format import segment_writer
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def lost(self) -> bool:
-        """A commit that was told is not there, or nothing is."""
+        """An acknowledged commit is missing, or everything is."""
         return self.found is None or (self.acknowledged and self.found != 1)
 
     @property
@@ -98,7 +98,7 @@ def make_small() -> None:
 def _commit_in_child(
     folder: Path, prepare: Callable[[], object], report: socket.socket, *, again: bool
 ) -> None:
-    """Write generation 1 and tell what happened, and whether the store can be used `again`; never returns."""
+    """Write generation 1 and report what happened, and whether the store can be used `again`; never returns."""
     told: dict[str, object] = {"acknowledged": False, "error": "", "clear": True, "again": ""}
     store: Store | None = None
     disarm = prepare()
@@ -250,7 +250,7 @@ def _left(folder: Path) -> tuple[int | None, str]:
             write_graph(store, writer.generation(3), segment_edges=writer.SEGMENT_EDGES)
             whole = writer.generation_of(store.snapshot()) == 3
             kept = {record.name for record in store.snapshot().manifest.files}
-            strays = names.strays(os.listdir(folder), kept)
+            strays = file_names.strays(os.listdir(folder), kept)
         finally:
             store.close()
     except (GdbError, AssertionError, OSError) as error:
@@ -350,7 +350,7 @@ def straced(folder: Path, kind: str, call: str, *, step: int = 1) -> Iterator[Ou
 
 
 def filled(disk: Path, *, step: int = 1) -> Iterator[Outcome]:
-    """A commit on a disk (small, and of nobody else) with 0, 1, 2, ... pages free, until there is room for it."""
+    """A commit on a disk (small, exclusively owned) with 0, 1, 2, ... pages free, until there is room for it."""
     page, folder, filler = os.sysconf("SC_PAGE_SIZE"), disk / "s", disk / "filler"
     for pages in range(0, MOST, step):
         filler.unlink(missing_ok=True)

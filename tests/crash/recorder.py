@@ -33,7 +33,7 @@ from tests.crash.disk import (
 
 T = TypeVar("T")
 StrPath = str | os.PathLike[str]
-# functions of the door; who asks for a sync stands above them
+# functions of the door; the caller of a sync is above them on the stack
 _DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "fsync_path", "sync", "_in_place"}
 _open, _close, _write, _mkdir = os.open, os.close, os.write, os.mkdir
 _pwrite = os.pwrite
@@ -55,7 +55,7 @@ class Recorder:
     Parameters
     ----------
     root : the folder; what it holds at first is certain.
-    lost : whether the fsync asked for at that site is left out, to prove that it is missed.
+    lost : whether the fsync called at that site is left out, to prove that it is missed.
     """
 
     def __init__(self, root: Path, lost: Callable[[str], bool] = keep_all) -> None:
@@ -75,7 +75,7 @@ class Recorder:
         self.began = len(self.operations)
 
     def acknowledge(self, store: str, version: int) -> None:
-        """Record that the caller was told of a version."""
+        """Record that a version was acknowledged."""
         self.operations.append(Acknowledged(store, version))
 
     def kill_after(self, operations: int) -> None:
@@ -101,7 +101,7 @@ class Recorder:
             "write": self.write,
             "pwrite": self.pwrite,
             "fsync": self.fsync,
-            "fdatasync": self.fsync,  # what it leaves out is nothing that a reader asks for
+            "fdatasync": self.fsync,  # it leaves out only what no reader needs
             "mkdir": self.mkdir,
             "rename": self.rename,
             "unlink": self.unlink,
@@ -293,7 +293,7 @@ def restore(image: Image, root: Path) -> None:
 
 @contextmanager
 def no_waiting() -> Iterator[None]:
-    """Let fsync return at once: whether it is asked for is a question for the recorder."""
+    """Let fsync return at once: the recorder notes whether it is called."""
     with (
         patch.object(os, "fsync", lambda descriptor: None),
         patch.object(os, "fdatasync", lambda descriptor: None),
@@ -302,12 +302,12 @@ def no_waiting() -> Iterator[None]:
 
 
 def _in_place(call: Callable[[], T], **_: bool) -> T:
-    """A call that the library makes on a helper thread: here, so that `_site` sees who asks for it."""
+    """A call that the library makes on a helper thread: here, so that `_site` sees the caller."""
     return call()
 
 
 def _site() -> str:
-    """Who asks for a sync, and the comment of that line: every fsync says there what it protects."""
+    """The caller of a sync, and the comment of that line, which says what the sync protects."""
     frame = sys._getframe(2)
     while frame.f_code.co_name in _DOOR and frame.f_back is not None:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""A graph that tells of itself whether it is whole: a cycle, each relationship stamped with the version that made it.
+"""A graph that shows whether it is whole: a cycle, each relationship stamped with the version that made it.
 
 After the cycle test of FoundationDB (J. Zhou et al., "FoundationDB: A Distributed Unbundled Transactional Key Value
 Store", SIGMOD 2021, §4): every version re-links some nodes so that one cycle through all of them remains. A version
@@ -43,7 +43,7 @@ class Ring:
 
     def next(self) -> Ring:
         """The next version: nodes change places, some relationships are only stamped, and at times a node goes and a
-        new one stands in its place."""
+        new one replaces it."""
         rng, version = Random(self.version + 1), self.version + 1
         after = dict(self.after)
         touched: set[int] = set()

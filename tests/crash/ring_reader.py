@@ -23,19 +23,19 @@ from gdb.storage.disk.files import PosixFiles
 from gdb.storage.disk.growing_file import Bound, Growing
 from gdb.storage.format.manifest import TypeRecord
 from gdb.storage.format.segment import Segments
-from gdb.storage.graph import snapshot as snapshots
+from gdb.storage.graph import snapshot
 from gdb.storage.graph.delta import TypeDelta
 from gdb.storage.graph.partitions import Partitions
 from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
 
 LOOKS = 25  # before the database is opened anew
-MOST = 5  # faults that are told
+MOST = 5  # faults that are reported
 ENOUGH_LOOKS, ENOUGH_VERSIONS = 30, 10  # before what a reader says means anything
 
 
 @dataclass(slots=True)
 class Report:
-    """What a reader saw. versions : different ones; violations : how many, the first of which are told in `faults`."""
+    """What a reader saw. versions : different ones; violations : how many; the first ones are in `faults`."""
 
     looks: int = 0
     versions: int = 0
@@ -98,7 +98,7 @@ def old_relationships() -> Look:
             deltas = before._deltas
         return Partitions(records, deltas, segments, count, before)
 
-    patch.object(snapshots, "Partitions", partitions).start()
+    patch.object(snapshot, "Partitions", partitions).start()
     return whole
 
 

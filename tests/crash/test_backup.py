@@ -59,7 +59,7 @@ def test_backups_and_exports_while_another_process_writes(tmp_path: Path) -> Non
         process.communicate()
     assert found == sorted(found)
     assert exported == sorted(exported)
-    assert len(set(found)) > 5  # else nobody wrote meanwhile
+    assert len(set(found)) > 5  # else nothing was written meanwhile
     assert not [p for p in tmp_path.iterdir() if "partial" in p.name]
 
 

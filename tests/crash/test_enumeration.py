@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.disk.files import MANIFEST, Files
 from gdb.storage.disk.growing_file import Growing
 from gdb.storage.format import manifest
@@ -187,7 +187,7 @@ MISSED = (
     Fsync("new_folder.new_folder: protects the names in it", "an export"),
     Fsync("new_folder.new_folder: protects the new name", "a backup"),
 )
-# `new_folder` syncs every file once more, whoever wrote it. This one is there to hear of a failing disk.
+# `new_folder` syncs every file once more. This one detects a failing disk.
 SPARE = "backup._copy: protects the segment's bytes"
 
 
@@ -246,7 +246,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
         out.close()
         files.fsync_dir()
         files.rename(name, MANIFEST)
-        for stray in names.strays(files.names(), {file.name for file in new.files}):
+        for stray in file_names.strays(files.names(), {file.name for file in new.files}):
             files.unlink(stray)
         files.fsync_dir()
         return raw
@@ -260,7 +260,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
 def test_going_on_where_another_writer_stopped_would_be_seen(
     root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # what a killed one wrote last and did not sync may be lost, and then what stands behind it with it
+    # what a killed one wrote last and did not sync may be lost, and then what follows it as well
     opened = Store._opened
 
     def and_own(store: Store, file: Growing) -> Snapshot:
@@ -298,7 +298,7 @@ def test_a_version_that_is_lost_or_wrong_would_be_seen(root: Root) -> None:
     tape = record(WORKLOADS[0], root())
     told = [op for op in tape.operations if isinstance(op, Acknowledged)]
     assert [op.version for op in told] == [0, 1, 2, 3]
-    # told too early: before the last commit's switch
+    # acknowledged too early: before the last commit's switch
     switches = [k for k, op in enumerate(tape.operations) if isinstance(op, Renamed)]
     early = switches[-1]
     operations = [*tape.operations[:early], told[-1], *tape.operations[early:]]

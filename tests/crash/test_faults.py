@@ -55,7 +55,7 @@ def test_a_call_that_the_kernel_fails(folder: Path, call: str, kind: str) -> Non
 
 
 def test_a_lock_that_fails(folder: Path) -> None:
-    # The last two calls are those of the sweep: the commit was made, and is told.
+    # The last two calls are those of the sweep: the commit was made, and is reported.
     found = list(faults.patched(folder / "s", "EIO", call="flock"))
     assert not bad(found)
     assert [outcome.acknowledged for outcome in found][-2:] == [True, True]
@@ -63,7 +63,7 @@ def test_a_lock_that_fails(folder: Path) -> None:
 
 def test_a_disk_that_is_full(folder: Path) -> None:
     if not faults.mounted(disk := folder / "tmpfs"):
-        pytest.skip("no tmpfs may be mounted here; test_files_that_may_not_grow stands for it")
+        pytest.skip("no tmpfs may be mounted here; test_files_that_may_not_grow replaces it")
     try:
         found = list(faults.filled(disk, step=3))
     finally:

@@ -17,7 +17,7 @@ from typing import cast
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage.disk import file_names as names
+from gdb.storage.disk import file_names
 from gdb.storage.disk.files import MANIFEST, Files, PosixFiles
 from gdb.storage.format import manifest
 from gdb.storage.write.build import write_graph
@@ -38,7 +38,7 @@ def _begin(folder: Path, first: int) -> subprocess.Popen[str]:
 
 def _stray_count(folder: Path, store: Store) -> int:
     kept = {record.name for record in store.snapshot().manifest.files}
-    return len(names.strays([p.name for p in folder.iterdir()], kept))
+    return len(file_names.strays([p.name for p in folder.iterdir()], kept))
 
 
 def test_killed_at_12_random_moments(tmp_path: Path) -> None:

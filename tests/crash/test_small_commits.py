@@ -1,6 +1,6 @@
 """Small commits, one after the other, in a process that is killed, or whose calls to the operating system fail.
 
-What was told is there, whole and in order, and the store takes more commits. `faults` tries the large ones.
+What was acknowledged is there, whole and in order, and the store takes more commits. `faults` tries the large ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def commit(db: gdb.Database, number: int) -> None:
 
 
 def child(folder: Path, first: int, told: int, prepare: Callable[[], object]) -> None:
-    """Commit until all is done or something fails, and tell each; never returns."""
+    """Commit until all is done or something fails, and report each; never returns."""
     tell = os.pwrite  # a call that does not fail
     try:
         prepare()
@@ -72,7 +72,7 @@ def run(
     prepare: Callable[[], object],
     kill_after: tuple[int, float] | None = None,
 ) -> tuple[int, int]:
-    """Commits from `first` on in a child: how many were told in all, and its exit status. kill_after : so many commits,
+    """Commits from `first` on in a child: how many were reported, and its exit status. kill_after : so many commits,
     and then so many seconds."""
     with tempfile.NamedTemporaryFile() as told:
         if not (pid := os.fork()):
@@ -108,7 +108,7 @@ def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
         told, status = run(folder, 1, lambda f=fault: faults._patch(f, lambda: None))
         assert status in ((0,) if kind != "KILL" else (0, signal.SIGKILL))
         count = held(folder)
-        assert count in (told, told + 1)  # what was not told may be there, whole
+        assert count in (told, told + 1)  # what was not reported may be there, whole
         found.add(count)
         with gdb.connect(folder) as db:
             for more in range(count + 1, count + 4):

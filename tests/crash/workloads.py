@@ -22,7 +22,7 @@ from gdb.storage.disk.steps import Steps
 from gdb.storage.format import journal, segment_writer
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit as committing
-from gdb.storage.write import edge_runs as runs
+from gdb.storage.write import edge_runs
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit as commit_changes
 from gdb.storage.write.compaction import compact
@@ -60,7 +60,7 @@ def content(snapshot: Snapshot) -> Content:
 
 
 def graph(number: int, vertices: int = 12) -> GraphTables:
-    """A small graph that tells its number in every part of it."""
+    """A small graph with its number in every part of it."""
     rng = np.random.default_rng(number)
     names = [f"{number}-{k}" for k in range(vertices)]
     ends = rng.integers(0, vertices, (4, 3 * vertices))
@@ -141,7 +141,7 @@ def _import(store: Store, root: Path, memory: int | None = None) -> None:
 
 def _import_in_little(store: Store, root: Path) -> None:
     """Edges go through scratch files, several times."""
-    with patch.object(runs, "LEAST_BUCKET", 64), patch.object(runs, "PIECE", 10):
+    with patch.object(edge_runs, "LEAST_BUCKET", 64), patch.object(edge_runs, "PIECE", 10):
         _import(store, root, 500)
 
 

@@ -20,7 +20,7 @@ VERTICES, EDGES, SEGMENT_EDGES = 2_000, 20_000, 4_000
 
 
 def generation(number: int) -> GraphTables:
-    """A graph that tells its number in every part of it."""
+    """A graph with its number in every part of it."""
     rng = np.random.default_rng(number)
     ids = np.arange(VERTICES) + number * VERTICES
     owner = {"generation": Column("int64", np.full(VERTICES, number))}

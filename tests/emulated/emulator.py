@@ -1,6 +1,6 @@
-"""The GPU executor on a machine without a GPU: its kernels, as they stand, compiled by g++ with `warp.h` for a device.
+"""The GPU executor on a machine without a GPU: its kernels, unchanged, compiled by g++ with `warp.h` for a device.
 
-Everything of `gdb.executor.gpu` runs but what asks CuPy: memory is arrays of the host, a launch a call of the library.
+Everything of `gdb.executor.gpu` runs but what calls CuPy: memory is arrays of the host, a launch a call of the library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.compiler_results import kept
 
 HERE = Path(__file__).parent
 ALIGNED = 256  # bytes, as CuPy's pool does
-# what only a GPU has, and what stands for it
+# what only a GPU has, and its replacement
 REPLACED = (
     (r"extern __shared__ i64 states\[\];", "i64* states = own_warp->shared;"),
     (r'asm volatile\("mov\.u64 %0, %globaltimer;"[^;]*;', "now = clock_nanoseconds();"),
@@ -89,7 +89,7 @@ class Buffer:
 
 
 class Array:
-    """Stands for a `memory.DeviceArray`."""
+    """A fake `memory.DeviceArray`."""
 
     def __init__(self, shape: tuple[int, ...], dtype: object, fill: int) -> None:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -110,7 +110,7 @@ def empty(shape: tuple[int, ...], dtype: object, *, zero: bool = False) -> Array
 
 
 class Block:
-    """Stands for page-locked memory."""
+    """Fake page-locked memory."""
 
     def __init__(self, size: int = 1 << 14) -> None:
         self._room = np.zeros(max(size, 1 << 14), np.uint8)
@@ -129,7 +129,7 @@ class Locked:
 
 
 class Ended:
-    """Stands for the event of a copy."""
+    """A fake event of a copy."""
 
     def synchronize(self) -> None:
         pass
@@ -141,7 +141,7 @@ def to_device(to: int, source: int, size: int) -> Ended:
 
 
 class Copies:
-    """Stands for the stream on which rows go to the host."""
+    """A fake of the stream on which rows go to the host."""
 
     def to_host(self, pieces: Iterator[tuple[int, int, int]]) -> Ended:
         for to, source, size in pieces:
@@ -191,7 +191,7 @@ def _launch(call: compiler.Call, function: Function, blocks: int, shared: int) -
 
 
 class Kernel:
-    """Stands for a special kernel that has been compiled already, or, where it is `late`, when it has been asked for
+    """A fake special kernel that is compiled already, or, where it is `late`, once it has been requested
     more than twice."""
 
     late = False

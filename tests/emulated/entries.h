@@ -45,7 +45,7 @@ extern "C" int emulate_tell_counters(const unsigned long long* header, unsigned 
     return 0;
 }
 
-// Each lane has a number; the sum of all is what every lane is told.
+// Each lane has a number; every lane gets the sum of all.
 extern "C" int emulate_warp_sum(const i64* numbers, i64* sums) {
     Views all = {numbers, nullptr, 0, sums};
     const auto run = [](void* given) {

@@ -1,6 +1,6 @@
 """A pytest plugin that runs tests of the GPU on the emulator: `make gpu-emulated`.
 
-Threads cannot share the emulator, and what asks CuPy itself has no answer here: the target leaves such tests out.
+Threads cannot share the emulator, and what calls CuPy itself has no answer here: the target leaves such tests out.
 """
 
 from __future__ import annotations

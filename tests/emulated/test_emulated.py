@@ -101,7 +101,7 @@ def counts_whichever_way(
 
 @pytest.mark.parametrize("most", [1 << 58, 1 << 30, 40])
 def test_a_sum_over_a_warp(most: int) -> None:
-    """It is added up in parts, of which every one must come to its place."""
+    """It is added up in parts, and every one must come to its place."""
     numbers = np.random.default_rng(most).integers(0, most, 32)
     sums = np.zeros(32, np.int64)
     given = (ctypes.c_void_p(array.ctypes.data) for array in (numbers, sums))

@@ -234,7 +234,7 @@ static int run_grid(int blocks, int threads, size_t shared_bytes, Body what) {
     block_size = {(unsigned)threads};
     std::vector<EmulatedWarp> warps(blocks * warps_in_block);
     std::vector<std::vector<long long>> shared(blocks);
-    for (auto& one : shared) one.assign(shared_bytes / 8 + 8, 0x5555555555555555LL);  // nobody has written there yet
+    for (auto& one : shared) one.assign(shared_bytes / 8 + 8, 0x5555555555555555LL);  // unwritten memory
     for (size_t k = 0; k < warps.size(); ++k) {
         const size_t block = k / warps_in_block;
         warps[k].block = (unsigned)block;

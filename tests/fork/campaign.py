@@ -73,7 +73,7 @@ WAYS: tuple[Callable[[gdb.Database, Path, list[str]], dict[str, int]], ...] = (i
 
 
 class Beside:
-    """Threads of the parent that work until `end`: one asks, one commits, and one imports."""
+    """Threads of the parent that work until `end`: one reads, one commits, and one imports."""
 
     def __init__(self, db: gdb.Database, folder: Path, name: str) -> None:
         self._db, self._folder, self._name = db, folder, name

@@ -81,7 +81,7 @@ def begin(work: Callable[[], object]) -> Child:
 
 def watch_over(seconds: int) -> None:
     """Have this process show where its threads are and die by SIGALRM after so long. (faulthandler's own watchdog is a
-    thread, for which a child of this process would wait for ever.)"""
+    thread, for which a child of this process would wait endlessly.)"""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     faulthandler.enable(sys.__stderr__)
     faulthandler.register(signal.SIGALRM, file=sys.__stderr__, all_threads=True, chain=True)

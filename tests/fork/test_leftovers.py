@@ -186,7 +186,7 @@ def test_a_scratch_folder_is_the_parents(tmp_path: Path) -> None:
 def test_cuda_of_the_parent_is_refused_in_the_child(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose_device, "BEGIN", 0.0)  # a query is worth to ask for a GPU
+    monkeypatch.setattr(choose_device, "BEGIN", 0.0)  # every query is worth starting a GPU
 
     def child() -> tuple[str, str]:
         with pytest.raises(DeviceError, match="spawn") as refused:

@@ -43,13 +43,13 @@ def value_of(value: object) -> object:
 
 
 def record_of(properties: object) -> frozenset[tuple[str, str]]:
-    """Properties as something that tells 1 from 1.0 and from True, and 0.0 from -0.0."""
+    """Properties in a form that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
     assert isinstance(properties, dict)
     return frozenset((key, repr(value_of(value))) for key, value in properties.items())
 
 
 def wanted(name: str) -> Content:
-    """The content that NAME.json tells."""
+    """The content that NAME.json describes."""
     nodes, edges = graph_of(name)
     found: Counter[object] = Counter()
     for type_, directed, start, end, own, times in edges:
@@ -81,7 +81,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def folder(name: str, tmp_path: Path) -> Path:
-    """A copy: whoever opens a store makes a lock file in it."""
+    """A copy: opening a store makes a lock file in it."""
     return Path(shutil.copytree(HERE / name, tmp_path / "copy"))
 
 

@@ -274,7 +274,7 @@ class _Maker:
         )
 
     def pattern_test(self, scope: State) -> Predicate:
-        """A pattern that stands as a condition: its names are there already."""
+        """A pattern as a condition: its names are there already."""
         chain = self.chain(scope, self.draw.choice([1, 1, 2]))
         bound = scope.nodes
         nodes = [

@@ -1,11 +1,11 @@
-"""Ask queries at random and judge what comes: a result, or an error of gdb whose place lies in the text.
+"""Run random queries and judge the outcome: a result, or an error of gdb whose place lies in the text.
 
     make fuzz-language                       100,000 of them
     python -m tests.fuzz.language --number 1000 --seed 7
 
 An InternalError, any other exception, a query that runs longer than its timeout, and a query that is not read back from
 its printed text are failures; each is shown with its number, and the exit code is 1. `--seed S --first N --number 1`
-asks it again.
+runs it again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass
 class Run:
-    """Asks queries `first`, `first + 1`, ... of a seed. A query depends on its number alone, not on those before."""
+    """Runs queries `first`, `first + 1`, ... of a seed. A query depends on its number alone, not on those before."""
 
     seed: int
     counts: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Run:
     _changed: int = 0
 
     def ask(self, first: int, number: int) -> None:
-        """Ask so many."""
+        """Run so many queries."""
         try:
             for n in range(first, first + number):
                 text, whole = query(self.seed, n)
@@ -156,7 +156,7 @@ def unlike(text: str) -> str:
 
 
 def main(line: list[str] | None = None) -> int:
-    """Ask, print what came. 1 where something failed."""
+    """Run the queries, print the outcome. 1 where something failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

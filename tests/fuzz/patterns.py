@@ -108,7 +108,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What stands in one MATCH."""
+    """The patterns of one MATCH."""
 
     chains: tuple[Chain, ...]
     conditions: tuple[Condition, ...] = ()

@@ -1,4 +1,4 @@
-"""The small graph that random queries are asked of, and the parameters that they name."""
+"""The small graph that random queries run on, and the parameters that they name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Queries at random, from a grammar over a small graph.
 
-The grammar knows the variables that stand before a clause and what they are, so that most of its queries run; that a
+The grammar knows the variables before a clause and what they are, so that most of its queries run; that a
 query is refused is no failure. All randomness comes from the `Random` that is given.
 """
 
@@ -55,7 +55,7 @@ class Maker:
         return self.random.choice(several)
 
     def either(self, *makers: Callable[[], str]) -> str:
-        return self.random.choice(makers)()  # the others are not asked
+        return self.random.choice(makers)()  # the others are not called
 
     def perhaps(self, part: float, make: Callable[[], str]) -> str:
         return make() if self.chance(part) else ""

@@ -1,4 +1,4 @@
-"""A sample of what `make fuzz-language` asks, and that its judge sees what it should."""
+"""A sample of what `make fuzz-language` runs, and that its judge sees what it should."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Statements that write, one after the other and several in a transaction, against a model of dicts.
 
-A node is known by its property k. Relationships with equal properties between the same nodes cannot be told apart, so
+A node is known by its property k. Relationships with equal properties between the same nodes are indistinguishable, so
 both sides are compared as bags of what each says. The stores have ids of all sorts (`beginnings`), which last.
 """
 
@@ -21,7 +21,7 @@ STEPS = 12
 MOST_NODES = 9
 Rows = list[tuple[object, ...]] | None
 Statement = tuple[str, Callable[["Model"], Rows]]
-"""A text, and what it does to the model: the rows that it returns, None where none are asked."""
+"""A text, and what it does to the model: the rows that it returns, None where it returns none."""
 
 
 class _Maker:
@@ -71,7 +71,7 @@ class _Maker:
         return f"CREATE (n{text} {{k: {k}, x: {x}, y: null}}) RETURN n.k, n.x", apply
 
     def create(self, model: Model) -> Statement:
-        """Two nodes and two parallel relationships, one of which is changed at once."""
+        """Two nodes and two parallel relationships; one is changed at once."""
         a, b, w, type_ = model.fresh(), model.fresh(), self.x(), self.type()
 
         def apply(m: Model) -> Rows:
@@ -456,7 +456,7 @@ class _Run:
         return Failure(self.seed, "\n    ".join(self.log), self.beginning, expected, found)
 
     def other_ids(self) -> list[object]:
-        """Nodes whose ids are not what they were, or of which new ones are not where such are made."""
+        """Nodes whose ids are not what they were, or new ones that were not made where they should be."""
         before, self.ids = self.ids, ids_of(self.db)
         spaces = {self.beginning.created}
         if not any(space == "" and isinstance(one, str) for space, one in before.values()):

@@ -14,7 +14,7 @@ import gdb
 from gdb import planner
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.gpu import launch, memory, special
-from gdb.executor.nest.bindings import Given
+from gdb.executor.nest.bindings import Bindings
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.plan import MISSING, Compare
 from gdb.executor.work.scheduler import Budget, Watch
@@ -118,7 +118,7 @@ def test_launches_that_stop_anywhere(
 def given(prepared: Prepared, graph: SmallGraph, bounds: tuple[int, int]) -> Prepared:
     """The stage with other bounds of every comparison."""
     numbers = range(len(prepared.plan.compares))
-    return Given({}, {}, dict.fromkeys(numbers, bounds)).stage(prepared, graph)
+    return Bindings({}, {}, dict.fromkeys(numbers, bounds)).stage(prepared, graph)
 
 
 @pytest.mark.parametrize("edges", [False, True], ids=["vertices", "edges"])

@@ -41,7 +41,7 @@ def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
     name, option = f"sm_{architecture}", "--ptxas-options=-v"
 
     def compiled() -> bytes:
-        code, log = compiler.compiled(source, name, option)
+        code, log = compiler.compile_source(source, name, option)
         return len(code).to_bytes(8, "little") + code + log.encode()
 
     found = kept("nvrtc", (version, name, option, render.OPTIONS, source), compiled)

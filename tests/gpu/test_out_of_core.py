@@ -1,4 +1,4 @@
-"""Graphs of which only a part lies in device memory: the same answers as with the whole, from any part; accounts,
+"""Graphs that lie in device memory in part: the same answers as with the whole, from any part; accounts,
 eviction, and what is refused."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def part(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 
 
 def is_split(prepared: Prepared) -> bool:
-    return residency.split(prepared, sys.maxsize).cold
+    return residency.split_views(prepared, sys.maxsize).cold
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_passes_over_the_vids_of_a_level(shape: str, monkeypatch: pytest.MonkeyP
         for graph in (hub_graph(2, 60, 60, multi=False), hub_graph(3, 40, 40)):
             for off in (frozenset[str](), frozenset({"count_last"}), frozenset({"symmetry"})):
                 prepared = staged(pattern(shape, DIFFERENT_NODES, ("U",)), graph, True, off)
-                several += len(residency.split(prepared, sys.maxsize).passes) > 1
+                several += len(residency.split_views(prepared, sys.maxsize).passes) > 1
                 for steps in (7, sys.maxsize):
                     monkeypatch.setattr(launch, "STEPS", steps)
                     found, expected = count_both(prepared)
@@ -111,7 +111,7 @@ def test_special_kernels_in_passes(shape: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(special, "WORTH", -1.0)
     graph = hub_graph(2, 60, 60, multi=False)
     prepared = staged(pattern(shape, DIFFERENT_NODES, ("U",)), graph, True)
-    assert len(residency.split(prepared, sys.maxsize).passes) > 1
+    assert len(residency.split_views(prepared, sys.maxsize).passes) > 1
     for _ in range(2):
         found, expected = count_both(prepared)
         assert found == expected > 0

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.hostile import forge
 
 GOOD = ("answered", "refused")
-SILENCE = 300.0  # seconds of a clock without a word of a worker, which waits for ever then
+SILENCE = 300.0  # seconds of a clock without a word of a worker, which then hangs
 BESIDE = 96 << 20  # bytes of memory that may be taken beside twice the store's: the engine's own
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import gdb
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.write import commit as committing
+from gdb.storage.write import commit
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed, stores
@@ -38,7 +38,7 @@ def write(folder: Path, kind: str, seed: int = 1) -> None:
     if kind == PACKED_DELTA:
         stores.write(folder, seed, name=stores.PACKED)
         with (
-            patch.object(committing, "MOST_INLINE", 0),
+            patch.object(commit, "MOST_INLINE", 0),
             gdb.connect(folder) as db,
             db.transaction() as tx,
         ):

@@ -1,7 +1,7 @@
 """Queries that want all memory and all time, each under a budget: an answer or a clear error, soon, in little memory.
 
 python -m tests.hostile.queries --number 1000: prints a table of the kinds of queries, and every one that failed. The
-program's limits are those of the issue: 256 MB and 2 s asked for, 512 MB more than at the start and 3 s taken.
+program's limits are those of the issue: 256 MB and 2 s as limits, 512 MB more than at the start and 3 s taken.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import gdb
 from gdb import Database
 from gdb.errors import GdbError, InternalError
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from tests.hostile.query_kinds import FILES, KINDS
 
 NODES = 3000
@@ -93,7 +93,7 @@ def outcomes(
 def _run(
     db: Database, kind: str, way: str, text: str, folder: str, timeout: float, memory: int
 ) -> Outcome:
-    by_operators.WAY = "rows" if way == "rows" else None
+    operator_run.WAY = "rows" if way == "rows" else None
     forget()
     begun, at, fault = resident(), time.monotonic(), ""
     try:
@@ -110,7 +110,7 @@ def _run(
     except Exception as error:
         outcome, fault = type(error).__name__, str(error)[:200]
     finally:
-        by_operators.WAY = None
+        operator_run.WAY = None
     seconds, size = time.monotonic() - at, resident() - begun
     return Outcome(kind, way, text, outcome, seconds, size, fault)
 

@@ -103,7 +103,7 @@ def one_row_group(folder: Path) -> Path:
 
 
 def lists(folder: Path) -> Path:
-    """Lists of 2,000 texts, each of which is one of a dictionary."""
+    """Lists of 2,000 texts, each from a dictionary."""
     column = pa.ListArray.from_arrays(
         pa.array(np.arange(0, 400_001, 2000, dtype=np.int32)),
         repeated("y" * 2000, 400_000).cast(pa.string()),

@@ -1,4 +1,4 @@
-"""Machine code that somebody else put into the cache folder is never run, and nothing behind a link is touched.
+"""Machine code that another user put into the cache folder is never run, and nothing behind a link is touched.
 
 What is planted is as good as a stranger can make it: written by the same gdb for the same function, with a key of the
 stranger's own beside it.

@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.physical.rows import csv as load_csv
-from gdb.storage.disk import import_root as rooted
+from gdb.storage.disk import import_root
 
 SECRET = 4711
 
@@ -53,7 +53,7 @@ class Swap:
         return opened_below(root, path)
 
 
-opened_below = rooted.opened_below
+opened_below = import_root.opened_below
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -70,7 +70,7 @@ def test_a_link_that_comes_later(
         (root / "in").mkdir(parents=True)
         file = Path(shutil.copy(good, root / "in"))
         swap = Swap(*((file.parent, outside) if folder else (file, outside / file.name)), before)
-        monkeypatch.setattr(rooted, "opened_below", swap)
+        monkeypatch.setattr(import_root, "opened_below", swap)
         told = "loaded"
         with gdb.connect(import_root=root) as db:
             try:

@@ -213,7 +213,7 @@ def test_a_lock_with_a_second_name_is_not_written_to(store: Path, tmp_path: Path
 
 
 def linked_copy(store: Path, copy: Path) -> dict[str, bytes]:
-    """A copy by hard links, as of `cp -al`, and what its files hold."""
+    """A copy by hard links, as `cp -al` makes it, and what its files hold."""
     shutil.copytree(store, copy, copy_function=os.link)
     return {path.name: path.read_bytes() for path in copy.iterdir() if path.is_file()}
 

@@ -139,7 +139,7 @@ def test_duckdb_is_given_a_folder_in_that_of_the_process() -> None:
 def test_a_query_where_there_is_no_folder_for_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch_folder, "_own", PerProcess(scratch_folder._made))
+    monkeypatch.setattr(scratch_folder, "_own", PerProcess(scratch_folder._make_scratch))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     assert scratch_folder.of_process() is None
     with gdb.connect() as db:
@@ -240,5 +240,5 @@ def test_the_compiler_imports_nothing_from_the_folder_where_the_user_stands(
     monkeypatch.setattr(compiler, "TRIES", 1)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     with pytest.raises(gdb.errors.DeviceError):
-        compiler.compiled("no CUDA at all", "sm_00")
+        compiler.compile_source("no CUDA at all", "sm_00")
     assert not (tmp_path / "ran").exists()

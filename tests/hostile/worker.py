@@ -19,10 +19,10 @@ from pathlib import Path
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.storage.format import segment
-from gdb.storage.write import store as stores
+from gdb.storage.write import store
 from tests.hostile import forge, guarded
 
-# of addresses, of which threads reserve much: nonsense must not be believed when memory is asked for
+# of addresses, and threads reserve many: nonsense must not be believed when memory is allocated
 SPACE = (8 << 30) + (os.cpu_count() or 1) * (256 << 20)
 SECONDS = 20.0  # of the processors, for one store
 QUERIES = (
@@ -116,7 +116,7 @@ def main(root: Path, *, blind: bool) -> None:
     """blind : nothing that is read from a file is compared before it is used."""
     if blind:
         segment.invariants_hold = lambda *_: None  # type: ignore[assignment]
-    stores.PATIENCE = ()  # nobody writes meanwhile
+    store.PATIENCE = ()  # no process writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
     guarded.install()

@@ -64,7 +64,7 @@ def tables(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _mend(source: Path, target: Path) -> None:
-    """Addresses and names such as 2, rue du Commerce stand there without quotes: of a line with too many fields
+    """Addresses and names such as 2, rue du Commerce are there without quotes: of a line with too many fields
     those that begin with a blank belong to the one before."""
     with source.open(encoding="utf-8", newline="") as old, target.open("w", newline="") as new:
         reader, writer = csv.reader(old), csv.writer(new)

@@ -196,7 +196,7 @@ def _adjacency_agrees(
                 )
             seen.add((int(eids[at]), vid, neighbour))
             at += 1
-    assert len(seen) == at  # no edge stands twice in one place
+    assert len(seen) == at  # no edge occurs twice in one place
     expected = naive.adjacency(types, direction) if not types or _known(types, snapshot) else {}
     assert found == expected
     rows = [sorted(c.elements(), key=repr) for c in expected.values()]

@@ -15,7 +15,7 @@ Steps = dict[int, list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Walk:
-    """What is asked for one row. goal : None for any. used : edges that may not be used. ends : where paths may end,
+    """The question of one row. goal : None for any. used : edges that may not be used. ends : where paths may end,
     None for anywhere."""
 
     steps: Steps

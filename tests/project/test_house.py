@@ -19,22 +19,20 @@ ROOMS = ("gdb", "storage", "executor", "repl")
 MADE_LATER = {"dataclass", "field", "replace"}
 PLAIN_ROOMS = ("storage", "executor", "repl", "gdb")
 NO_PHRASES = (
-    r"\b(?:is|are|was|were|be|been|being) told\b",
-    r"\btells?\b",
+    r"\b(?:tells?|told)\b",
     r"\bnobody\b",
     r"\b(?:some|any)body\b",
     r"\bno say\b",
-    r"(?<!`)\basks?\b",
-    r"\b(?:is|are|was|were|be|been|being) asked\b",
-    r"\basked (?:for|of)\b",
-    r"\bst(?:ands?|ood) (?:for|in|at|before|behind|beside)\b",
+    r"(?<!`)\b(?:asks?|asked)\b",
+    r"\bst(?:ands?|ood)\b(?!-)",
     r"\bh[au]ngs? on\b",
     r"\bfor ever\b",
     r"\bwho(?:ever\b| asks\b| only\b)",
     r"\bof which\b",
     r"\bas of `",
 )
-"""Phrases that read as translated; no comment or docstring of `PLAIN_ROOMS` has one."""
+"""Phrases that read as translated: no comment, docstring or message has one, nor a document."""
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs")
 NO_OPENINGS = r"(?:what|which|whose|where|how|who|is|of)\b"
 
 
@@ -114,8 +112,11 @@ def test_every_package_is_listed(repository: Path) -> None:
 
 
 def prose_of(path: Path) -> Iterator[tuple[int, str]]:
-    """The comments and docstrings of a source file, each with the number of its first line."""
+    """The comments and docstrings of a source file, or a document, each with the number of its first line."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix in {".md", ".ipynb"}:
+        yield 1, text
+        return
     if path.suffix != ".py":
         for found in re.finditer(r"//.*(?:\n[ \t]*//.*)*", text):
             yield text.count("\n", 0, found.start()) + 1, found[0].replace("//", "  ")
@@ -135,22 +136,44 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
         yield block[0].start[0], "\n".join(each.string[1:] for each in block)
 
 
-def plain_files(repository: Path) -> list[Path]:
-    return sorted(
-        path
-        for room in PLAIN_ROOMS
-        for path in (repository / room).rglob("*")
-        if path.suffix in {".py", ".cu", ".cuh"}
-    )
+def messages_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts in the code of a Python file: messages, among others."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Constant(value=str(text)):
+                yield node.lineno, text
+
+
+def files_of(repository: Path, rooms: Iterable[str], *suffixes: str) -> list[Path]:
+    found = [repository / room for room in rooms if (repository / room).is_file()]
+    found += [path for room in rooms for path in (repository / room).rglob("*")]
+    return sorted(path for path in found if path.suffix in suffixes and path.is_file())
+
+
+def banned_phrases(
+    repository: Path, texts: Iterable[tuple[Path, tuple[int, str]]]
+) -> Iterator[str]:
+    banned = re.compile("|".join(NO_PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+    for path, (line, text) in texts:
+        for hit in banned.finditer(text):
+            at = line + text.count("\n", 0, hit.start())
+            yield f"{path.relative_to(repository)}:{at}: {hit[0]!r}"
 
 
 def test_no_phrase_of_the_translated_register_comes_back(repository: Path) -> None:
-    banned = re.compile("|".join(NO_PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+    code = files_of(repository, (*PLAIN_ROOMS, "benchmarks", "tests"), ".py", ".cu", ".cuh", ".h")
+    prose = [*code, *files_of(repository, DOCUMENTS, ".md", ".ipynb")]
+    assert len(prose) > 900
     found = [
-        f"{path.relative_to(repository)}:{line + text.count(chr(10), 0, hit.start())}: {hit[0]!r}"
-        for path in plain_files(repository)
-        for line, text in prose_of(path)
-        for hit in banned.finditer(text)
+        *banned_phrases(repository, ((path, part) for path in prose for part in prose_of(path))),
+        *banned_phrases(
+            repository,
+            (
+                (path, part)
+                for path in files_of(repository, PLAIN_ROOMS, ".py")
+                for part in messages_of(path)
+            ),
+        ),
     ]
     assert not found, "write it in plain technical English:\n" + "\n".join(found)
 
@@ -158,12 +181,40 @@ def test_no_phrase_of_the_translated_register_comes_back(repository: Path) -> No
 def test_module_docstrings_begin_with_a_noun(repository: Path) -> None:
     found = [
         f"{path.relative_to(repository)}:1: {text.splitlines()[0]}"
-        for path in plain_files(repository)
-        if path.suffix == ".py"
-        and (text := ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in files_of(repository, PLAIN_ROOMS, ".py")
+        if (text := ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
         and re.match(NO_OPENINGS, text, re.IGNORECASE)
     ]
     assert not found, "begin with a noun phrase that says what the module is:\n" + "\n".join(found)
+
+
+ALIASES = {"cpu", "gpu", "executor"}
+"""The doors of the backends, `launch`, by what they run on, and of the executors, `run`."""
+
+
+def aliased_modules(path: Path, modules: set[str]) -> Iterator[str]:
+    """Imports of our modules under another name, where the module's own means nothing else in the file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    names |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    names |= {alias.asname or alias.name for n in imports for alias in n.names}
+    for node in imports:
+        within = node.level > 0 or (node.module or "").startswith("gdb")
+        for alias in node.names if within else ():
+            known = {None, alias.name, f"_{alias.name}", *ALIASES}
+            if alias.asname not in known and alias.name in modules - names:
+                yield f"{path}:{node.lineno}: {alias.name} as {alias.asname}"
+
+
+def test_a_module_is_called_by_its_name(repository: Path, tmp_path: Path) -> None:
+    ours = [path for path in sources(repository) if path.relative_to(repository).parts[0] in ROOMS]
+    modules = {path.stem for path in ours}
+    assert not [alias for path in ours for alias in aliased_modules(path, modules)]
+    (tmp_path / "a.py").write_text("from gdb.storage.graph import delta as changes\n")
+    (tmp_path / "b.py").write_text("from gdb.storage.graph import delta as deltas\ndelta = 1\n")
+    assert list(aliased_modules(tmp_path / "a.py", modules))
+    assert not list(aliased_modules(tmp_path / "b.py", modules))
 
 
 MIRRORED = {

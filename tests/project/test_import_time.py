@@ -141,7 +141,7 @@ def test_a_first_answer_is_not_interrupted_by_the_collector(repository: Path, ri
 
 
 def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path: Path) -> None:
-    """An import is over before a query is asked."""
+    """An import is over before a query runs."""
     program = (
         f"import sys, gdb; gdb.connect({str(tmp_path / 's')!r}); "
         "print(*(name for name in sys.modules if name.startswith('gdb.')))"

@@ -156,7 +156,7 @@ def test_the_distribution_counts_what_is_over_the_goals() -> None:
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    """Two patterns, of which one has a published count and times."""
+    """Two patterns; one has a published count and times."""
     shape = {"vertices": 3, "labels": None, "edges": [[0, 1], [0, 2], [1, 2]]}
     measured = {"g": {"q1": {"count": 24, "ms": {"one": 3.0, "two": "timeout", "three": None}}}}
     (tmp_path / "patterns.json").write_text(json.dumps({"q1": shape, "q2": shape, "house": shape}))

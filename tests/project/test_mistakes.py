@@ -1,4 +1,4 @@
-"""tests/queries/mistakes.txt: what newcomers get wrong is told with its place, its cause and its cure."""
+"""tests/queries/mistakes.txt: mistakes of newcomers are reported with their place, cause and cure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import gdb
 from gdb.errors import GdbError, QueryError
-from gdb.repl import main as shell
+from gdb.repl import main
 
 FILE = Path(__file__).resolve().parents[1] / "queries" / "mistakes.txt"
 _BLOCK = re.compile(r"^(cypher|python|gdbsh)> (.*)\n((?:.+\n?)*)", re.MULTILINE)
@@ -103,10 +103,10 @@ def test_a_command(mistake: Mistake, folder: Path, capsys: pytest.CaptureFixture
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            code = shell.main(shlex.split(mistake.written))
+            code = main.main(shlex.split(mistake.written))
         except SystemExit as ended:  # of argparse
             code = ended.code  # type: ignore[assignment]
-    assert code in (shell.FAILED, shell.USAGE)
+    assert code in (main.FAILED, main.USAGE)
     shown = capsys.readouterr().err
     assert fits(mistake.told, shown if "..." in mistake.told else shown.partition("\n")[0])
     assert not re.search(r"\b\w+=(\"|\.\.\.|$)|parameters=|Traceback", shown)  # words of Python

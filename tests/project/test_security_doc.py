@@ -1,4 +1,4 @@
-"""docs/SECURITY.md: behind each promise stands a test that exists."""
+"""docs/SECURITY.md: each promise names a test that exists."""
 
 from __future__ import annotations
 

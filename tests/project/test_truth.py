@@ -64,7 +64,7 @@ def test_published_counts_of_hprd(opened: Callable[[str], gdb.Database], shared_
 
 
 def test_a_pattern_as_cypher() -> None:
-    """Labels stand at the first mention only; a vertex without an edge is a part of its own."""
+    """Labels are at the first mention only; a vertex without an edge is a part of its own."""
     pattern = patterns.Pattern("p", ("L1", None, "L2"), ((1, 0), (0, 1)))
     assert pattern.cypher("distinct") == (
         "MATCH SUBGRAPHS (v1)-[]-(v0:L1), (v0)-[]-(v1), (v2:L2) RETURN count(*) AS n"

@@ -18,7 +18,7 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled
 from tests.signals.works import Work
 
-HANGS = 120.0  # seconds after which a press is a hang: the process ends, and prints where it stood
+HANGS = 120.0  # seconds after which a press is a hang: the process ends, and prints where it was
 OTHER = """
 import os, signal, sys, time
 for line in sys.stdin:

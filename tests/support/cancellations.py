@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from gdb.api.database import Database
-from gdb.run import operator_run as by_operators
-from gdb.run import request
-from gdb.storage.write import commit as committing
+from gdb.run import operator_run, request
+from gdb.storage.write import commit
 from gdb.storage.write.store import Store
 
 CREATE = "UNWIND range(1, 100) AS i CREATE (n:N) RETURN count(*)"
@@ -40,7 +39,7 @@ def ctrl_c(db: Database) -> None:
 
 
 def lost_ctrl_c() -> None:
-    """Ctrl-C of which a wait of the main thread does not learn, as of one that came just before the wait began; called
+    """Ctrl-C that a wait of the main thread does not notice, as one that came just before the wait began; called
     in another thread, while the main one begins to wait."""
     main = threading.main_thread().ident
     assert main is not None
@@ -121,16 +120,16 @@ def both(before: bool) -> Stage:
 
 
 EARLY: dict[str, Stage] = {
-    "before the rows": wrapped(by_operators, "_ran", True),
-    "behind the rows": wrapped(by_operators, "_ran", False),
-    "behind the cells": wrapped(by_operators, "_given", False),
+    "before the rows": wrapped(operator_run, "_ran", True),
+    "behind the rows": wrapped(operator_run, "_ran", False),
+    "behind the cells": wrapped(operator_run, "_user_rows", False),
 }
 LATE: dict[str, Stage] = {
     "the commit begins": wrapped(Database, "_commit", True),
     "before the switch": both(True),
     "behind the switch": both(False),
-    "behind the commit": wrapped(committing, "commit", False),
-    "the result is made": wrapped(by_operators, "Summary", True),
+    "behind the commit": wrapped(commit, "commit", False),
+    "the result is made": wrapped(operator_run, "Summary", True),
 }
 
 

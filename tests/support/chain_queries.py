@@ -391,7 +391,7 @@ class Queries:
 
 
 def normal(rows: Sequence[tuple[object, ...]], sorted_: bool, lists: bool) -> list[str]:
-    """Rows to compare: floats to twelve digits, lists sorted where their order is nobody's."""
+    """Rows to compare: floats to twelve digits, lists sorted where their order is not defined."""
 
     def cell(value: object) -> str:
         if isinstance(value, float):

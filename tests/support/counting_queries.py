@@ -7,7 +7,7 @@ import random
 
 
 class Counts:
-    """A random query that asks of many elements no more than how many there are: what is counted and not listed.
+    """A random query that needs of many elements no more than how many there are: what is counted and not listed.
 
     walks : whether some relationships are of variable length.
     """

@@ -56,7 +56,7 @@ def content(snapshot: Snapshot) -> tuple[object, object]:
 
 
 def read(folder: Path) -> tuple[int, tuple[object, object]]:
-    """Version and content, as somebody sees them who opens the store now."""
+    """Version and content, as a process sees them that opens the store now."""
     store = Store.open(folder, create=False, read_only=True)
     try:
         snapshot = store.snapshot()

@@ -1,4 +1,4 @@
-"""Reads tests/queries/*.txt and shows trees and bound queries as text, to compare with what stands there.
+"""Reads tests/queries/*.txt and shows trees and bound queries as text, to compare with the expected text.
 
 A case is a query (lines that begin with "> ") and the lines that are expected below it, up to the next blank line.
 `UPDATE_QUERIES=1 pytest tests/unit/gdb/language/test_language_cases.py` writes what comes out; read the difference.
@@ -21,7 +21,7 @@ from gdb.errors import NotSupported
 from gdb.executor.relational.relational_tail import Value
 from gdb.language import refusals
 from gdb.language.canonical import canonical, labels_text
-from gdb.language.clauses import Match, Query, Return, hoisted
+from gdb.language.clauses import Match, Query, Return, hoist_conditions
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.physical.binder import BoundQuery
@@ -117,7 +117,9 @@ def expression(tree: Expression) -> str:
 def tree(query: Query) -> str:
     """A parsed query, one line for each part; printed, where it is not one MATCH and RETURN that the binder knows."""
     *first, returning = query.parts[0]
-    matches = [hoisted(one) for one in first if isinstance(one, Match) and not one.optional]
+    matches = [
+        hoist_conditions(one) for one in first if isinstance(one, Match) and not one.optional
+    ]
     plain = len(query.parts) == 1 and matches and len(matches) == len(first)
     if not plain or not isinstance(returning, Return) or _refused(query.text, matches, returning):
         return printed(query)
@@ -204,7 +206,7 @@ class NamedSnapshot(SmallSnapshot):
         for group in groups:
             column = self.vertex_column(group, key)
             if column is not None:
-                at, rows = value_index.found(column, wanted, None)
+                at, rows = value_index.find_values(column, wanted, None)
                 places.append(at)
                 vids.append(Extent(self.groups[group].ranges).vids(rows))
         return np.concatenate(places), np.concatenate(vids)

@@ -2,7 +2,7 @@
 
 A fenced block marked `cypher` is a query. A Markdown table behind it is its result, a block marked `text` its error,
 anything else says nothing of the result. A first line `// {"name": ...}` holds parameters. The block behind the comment
-`<!-- graph -->` makes the graph that all others are asked of, each a new one. In a table whose first column is headed
+`<!-- graph -->` makes the graph that all others run on, each a new one. In a table whose first column is headed
 `call`, or `call, x from LIST`, each row has an expression and, in backquotes, its value.
 
 `UPDATE_DOCS=1 pytest tests/project/test_language_doc.py` writes what comes out; read the difference then.
@@ -33,8 +33,8 @@ _CALLS = re.compile(
 
 @dataclass(frozen=True)
 class Example:
-    """A query of the document. line : where it stands. shown : the table or error behind it; empty for none. at : where
-    that stands in the text."""
+    """A query of the document. line : of the document. shown : the table or error behind it; empty for none. at : where
+    that the text shows."""
 
     line: int
     query: str
@@ -100,7 +100,7 @@ def opened(text: str) -> gdb.Database:
 
 
 def answer(db: gdb.Database, example: Example) -> str:
-    """What should stand behind an example: its table, its error, or nothing where it has no columns."""
+    """What should follow an example: its table, its error, or nothing where it has no columns."""
     try:
         found = db.execute(example.query, example.parameters, device="cpu")
     except GdbError as error:

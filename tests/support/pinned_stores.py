@@ -13,7 +13,7 @@ import numpy as np
 
 from gdb.storage.columns.model import Column, GraphTables, VertexTable
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write import commit as committing
+from gdb.storage.write import commit
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 
@@ -45,11 +45,11 @@ def add(store: Store, number: int) -> None:
     with store.writer():
         changes = Changes(store.snapshot())
         changes.add_vertices(("N",), "n", Column.from_list([number]), {})
-        committing.commit(store, changes)
+        commit.commit(store, changes)
 
 
 class Reader:
-    """Another process with a Database `d`, which does what it is told."""
+    """Another process with a Database `d`, which runs what is sent to it."""
 
     def __init__(self, folder: Path, *command: str, read_only: bool = True) -> None:
         program = (

@@ -1,7 +1,7 @@
 """The programs of the documentation: fenced blocks marked `python` or `sh`, and the output that a `text` block behind
-one shows (`...` stands for anything, as in doctest).
+one shows (`...` matches anything, as in doctest).
 
-What a page takes for granted stands before it in a comment, `<!-- python`, which readers do not see.
+What a page takes for granted precedes it in a comment, `<!-- python`, which readers do not see.
 
 A section of a recipe page, from `## ` to the next, is a program that needs nothing of the others; any other page is one
 program. `run` runs one in the working folder.
@@ -37,7 +37,7 @@ _OWN_PROCESS = ("multiprocessing", "ProcessPoolExecutor", "InteractiveShell")
 
 @dataclass(frozen=True)
 class Block:
-    """kind : "python" or "sh". shown : the output that stands behind it; None where none does."""
+    """kind : "python" or "sh". shown : the output that follows it; None where none does."""
 
     kind: str
     code: str

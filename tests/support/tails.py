@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from gdb.executor.plan.embeddings import Embeddings
-from gdb.executor.relational import relational_tail as tails
+from gdb.executor.relational import relational_tail
 from gdb.executor.relational.relational_tail import Tail, TailResult
 from gdb.storage.graph.snapshot import Snapshot
 
@@ -20,5 +20,7 @@ def run(
     deadline: float | None = None,
 ) -> TailResult:
     """The answer from all embeddings, or from their number (exactly where tail.count_only)."""
-    parts = [tails.part(tail, found, snapshot)] if isinstance(found, Embeddings) else found
-    return tails.finish(tail, parts, memory=memory, cancel=cancel, deadline=deadline)
+    parts = (
+        [relational_tail.part(tail, found, snapshot)] if isinstance(found, Embeddings) else found
+    )
+    return relational_tail.finish(tail, parts, memory=memory, cancel=cancel, deadline=deadline)

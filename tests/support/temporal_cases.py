@@ -50,7 +50,7 @@ def _of_scenario(stem: str, text: str) -> Iterator[Case]:
     body, _, examples = body.partition("Examples:")
     queries = [query.strip() for query in re.findall(r'"""(.*?)"""', body, re.DOTALL)]
     *setup, query = queries
-    row = _rows(body)[1]  # the first is of the names; side effects stand before a control query
+    row = _rows(body)[1]  # the first is of the names; side effects come before a control query
     row = _rows(body.rpartition("Then the result should be")[2])[1]
     table = _rows(examples) or [[], []]
     for number, values in enumerate(table[1:]):

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 from unittest.mock import patch
 
-from gdb.run import operator_run as by_operators
-from gdb.run.query_cache import Texts
+from gdb.run import operator_run
+from gdb.run.query_cache import QueryCache
 
 Way = Literal["chosen", "operators", "columns", "rows"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -21,6 +21,6 @@ def forced(way: Way) -> Iterator[None]:
     if way == "chosen":
         yield
         return
-    no_pattern = patch.object(Texts, "one_pattern", lambda *_: None)
-    with no_pattern, patch.object(by_operators, "WAY", None if way == "operators" else way):
+    no_pattern = patch.object(QueryCache, "one_pattern", lambda *_: None)
+    with no_pattern, patch.object(operator_run, "WAY", None if way == "operators" else way):
         yield

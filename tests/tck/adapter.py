@@ -39,7 +39,7 @@ class Session:
             done, effects = found.summary.effects, dict[str, int]()
             if done is not None:
                 effects = _between(_state(before), _state(self.db))
-                # relationships have no lasting ids to be told apart by
+                # relationships have no lasting ids that distinguish them
                 effects["+relationships"] = done.relationships_created
                 effects["-relationships"] = done.relationships_deleted
         return found.columns, rows, effects

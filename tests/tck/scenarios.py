@@ -65,7 +65,7 @@ def run(workers: int = 0, way: Way = "chosen", each: int = 1) -> list[Outcome]:
     """Run all, in file order. workers : processes; 0 for one on each core, 1 for this one. way : that queries go.
     each : of so many scenarios that follow one another, one.
 
-    Every worker takes each `workers`-th scenario: the slow ones stand together in the files.
+    Every worker takes each `workers`-th scenario: the slow ones are neighbours in the files.
     """
     many = workers or len(os.sched_getaffinity(0))
     if many == 1:
@@ -107,13 +107,13 @@ def known(path: Path = KNOWN) -> dict[str, str]:
             reason = line.removeprefix("== ")
         elif line and not line.startswith("#"):
             assert reason, f"{line!r} stands under no reason"
-            assert line not in found, f"{line!r} stands twice"
+            assert line not in found, f"{line!r} occurs twice"
             found[line] = reason
     return found
 
 
 def listed(outcomes: Iterable[Outcome], reasons: Mapping[str, str]) -> str:
-    """The list for these outcomes; of scenarios that were listed before with the reasons that stood there."""
+    """The list for these outcomes; of scenarios that were listed before with their reasons."""
     by_reason: dict[str, list[str]] = {}
     for outcome in outcomes:
         if not outcome.passed:

@@ -77,7 +77,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def drawn(elements: Elements, path: str | os.PathLike[str] | None) -> Drawing | Any:
+def draw_graph(elements: Elements, path: str | os.PathLike[str] | None) -> Drawing | Any:
     """See `Result.draw`."""
     target = None if path is None else checked_path(path)
     if not len(elements):

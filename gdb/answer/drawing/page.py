@@ -133,13 +133,13 @@ window.addEventListener("pointermove", (event) => {
 });
 
 // ---- pointing: what it is, and what is joined to it
-const tell = (element) => {
+const describe = (element) => {
   const title = element.querySelector("title"), words = title.textContent;
   title.remove();  // or the browser shows it as well
   element.addEventListener("pointerenter", () => { about.textContent = words; about.hidden = false; });
   element.addEventListener("pointerleave", () => { about.hidden = true; });
 };
-[...nodes, ...edges].forEach(tell);
+[...nodes, ...edges].forEach(describe);
 for (const edge of edges) {  // a line is too thin to point at
   const reach = edge.querySelector(".line").cloneNode();
   reach.setAttribute("class", "reach");

@@ -83,7 +83,7 @@ def folder_path() -> tuple[str, ...]:
 def _inside(work: Callable[[int], T]) -> T | None:
     """What `work` makes of a descriptor of the folder; None where there is none to trust, or it fails."""
     try:
-        with private_folder.opened(*folder_path()) as (folder, wide):
+        with private_folder.open_private(*folder_path()) as (folder, wide):
             if wide:  # others may have put there what they liked: nothing in it is worth a look
                 _empty(folder)
             return work(folder)

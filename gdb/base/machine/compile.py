@@ -101,6 +101,7 @@ def _machine_code(functions: tuple[Callable[..., object], ...]) -> tuple[int, ..
     entry = _entry(functions, *_host(), _seen)
     code = cache.read(entry) if entry is not None else None
     if code is None:
+        # here: kept machine code needs no translation
         from gdb.base.machine.translate import translate
 
         entry = _entry(functions, *_host())  # of the text that is compiled

@@ -18,8 +18,8 @@ def signature(function: Function) -> tuple[list[object], object]:
     """Types of the arguments, and of the result: a type, None, or a tuple type."""
     annotations = function.__annotations__
     if all(one in _PLAIN for one in annotations.values()):  # most: and to evaluate them takes long
-        *arguments, given = (_PLAIN[one] for one in annotations.values())
-        return arguments, given
+        *arguments, returned = (_PLAIN[one] for one in annotations.values())
+        return arguments, returned
     hints = get_type_hints(function)
     result = hints.pop("return")
     return list(hints.values()), None if result is type(None) else result

@@ -1,7 +1,7 @@
 """From Python to LLVM: the part of Python that the kernel is written in.
 
 A function is plain arithmetic: ints are 64 bits wide and wrap, floats are doubles, bools; tuples only
-come back from functions and stand on both sides of an assignment. It assigns names, branches by `if`,
+come back from functions and are on both sides of an assignment. It assigns names, branches by `if`,
 loops by `while` and `for ... in range()`, and calls other such functions, min, max, int and float. What
 it reads and writes lies behind addresses (`memory.load_u32` and its like); what Python has no operator
 for is in `bits`. A name's type is that of its first assignment. `//` and `%` round down, as ever;
@@ -99,7 +99,7 @@ class _Body(Expressions):
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         for node in nodes:
-            if self.builder.block.is_terminated:  # what stands after a return is never reached
+            if self.builder.block.is_terminated:  # what follows a return is never reached
                 return
             self.statement(node)
 

@@ -57,6 +57,7 @@ class DistinctValues:
             self._inner.add(*values)
 
     def result(self) -> Value:
+        """The value of the inner aggregate."""
         return self._inner.result()
 
 
@@ -67,10 +68,12 @@ class Count:
         self._count = 0
 
     def add(self, *values: Value) -> None:
+        """Count a row: each one for count(*), else one whose value is not null."""
         if not values or values[0] is not None:
             self._count += 1
 
     def result(self) -> Value:
+        """The number of rows, 0 for none."""
         return self._count
 
 
@@ -82,11 +85,13 @@ class Collect:
         self._pile = Pile(here(), "collect()")
 
     def add(self, *values: Value) -> None:
+        """Append a value that is not null. Raises an error beyond the query's memory."""
         if values[0] is not None:
             self._pile.add(values[0])
             self._values.append(values[0])
 
     def result(self) -> Value:
+        """The list, empty for no values."""
         return self._values
 
 
@@ -99,6 +104,7 @@ class Extreme:
         self._key: Key | None = None
 
     def add(self, *values: Value) -> None:
+        """Keep the value if it is beyond the one kept so far; of equal ones the first stays."""
         value = values[0]
         if value is None:
             return
@@ -107,6 +113,7 @@ class Extreme:
             self._best, self._key = value, key
 
     def result(self) -> Value:
+        """The value kept, null for no values."""
         return self._best
 
 
@@ -120,6 +127,7 @@ class Sum:
         self.count = 0
 
     def add(self, *values: Value) -> None:
+        """Add a number or a duration. ValueProblem for a value of another kind."""
         value = values[0]
         if value is None:
             return
@@ -134,6 +142,7 @@ class Sum:
         self.count += 1
 
     def result(self) -> Value:
+        """The sum. ValueProblem where an integer leaves 64 bits, or numbers and durations were mixed."""
         if self._time is not None:
             if self._floats or self._whole:
                 raise ValueProblem("type", "sum() does not take numbers and durations together.")
@@ -160,9 +169,11 @@ class Average:
         self._sum = Sum()
 
     def add(self, *values: Value) -> None:
+        """As `Sum.add`."""
         self._sum.add(*values)
 
     def result(self) -> Value:
+        """The mean, null for no values."""
         return self._sum.mean()
 
 
@@ -223,10 +234,12 @@ class Deviation:
         self._numbers = Numbers(f"{name}()")
 
     def add(self, *values: Value) -> None:
+        """Add a number. ValueProblem for a value of another kind."""
         if values[0] is not None:
             self._numbers.append(_number(self._name, values[0]))
 
     def result(self) -> Value:
+        """The square root of the sum of squared distances from the mean, over n - 1 or n."""
         count = len(self._numbers)
         if count < 2:
             return 0.0
@@ -244,13 +257,14 @@ class Percentile:
         self._percentile: float | None = None
 
     def add(self, *values: Value) -> None:
+        """Add a number, and the percentile, 0.0 to 1.0; the first row's is used. ValueProblem for other values."""
         value, percentile = values
         if self._percentile is None:  # the first row's
-            self._percentile = self._asked(percentile)
+            self._percentile = self._percentile_of(percentile)
         if value is not None:
             self._numbers.append(_number(self._name, value))
 
-    def _asked(self, value: Value) -> float:
+    def _percentile_of(self, value: Value) -> float:
         percentile = _number(self._name, value)
         if 0 <= percentile <= 1:
             return percentile
@@ -259,6 +273,7 @@ class Percentile:
         )
 
     def result(self) -> Value:
+        """The percentile, null for no values; percentileCont interpolates between the two values next to it."""
         if not self._numbers or self._percentile is None:
             return None
         numbers = in_order(self._numbers, sort_key)

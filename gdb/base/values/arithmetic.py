@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.allowance import here
 from gdb.base.values import times
-from gdb.base.values.naming import kind, shown
+from gdb.base.values.naming import kind, type_phrase
 from gdb.base.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def in_range(number: int) -> int:
 
 
 def is_number(value: Value) -> bool:
+    """Whether a value is an integer or a float; booleans are not numbers here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -82,7 +83,7 @@ def joined(a: Value, b: Value) -> Value:
         return [*a, *b]
     cure = "Write OR." if isinstance(a, bool) and isinstance(b, bool) else ""
     cure = cure or "Write toString() around what is no string, or + for an item of a list."
-    raise ValueProblem("type", f"|| does not take {shown(a)} and {shown(b)}.", cure)
+    raise ValueProblem("type", f"|| does not take {type_phrase(a)} and {type_phrase(b)}.", cure)
 
 
 def subtract(a: Value, b: Value) -> Value:
@@ -174,7 +175,7 @@ def negate(value: Value) -> Value:
         return in_range(-value)
     if times.is_temporal(value):
         return times.multiply(value, -1)
-    raise ValueProblem("type", f"- takes a number, and this is {shown(value)}.")
+    raise ValueProblem("type", f"- takes a number, and this is {type_phrase(value)}.")
 
 
 def _floats(operator: str, a: Value, b: Value) -> tuple[float, float]:
@@ -193,7 +194,9 @@ def _floats(operator: str, a: Value, b: Value) -> tuple[float, float]:
         cure = "toInteger() and toFloat() make a number of a string."
     elif several & {"NODE", "RELATIONSHIP", "MAP"}:
         cure = "Take a property, as in a.key."
-    raise ValueProblem("type", f"{operator} does not take {shown(a)} and {shown(b)}.", cure)
+    raise ValueProblem(
+        "type", f"{operator} does not take {type_phrase(a)} and {type_phrase(b)}.", cure
+    )
 
 
 def _by_zero() -> ValueProblem:

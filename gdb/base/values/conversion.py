@@ -113,8 +113,8 @@ def of_list(name: str, convert: Callable[[Value], Value]) -> Callable[[Value], V
     each = or_null(convert)
 
     def converted(values: Value) -> Value:
-        given = items(name, values)
-        here().make(_ITEM * len(given), f"{name}()")
-        return [each(value) for value in paced(given, len(given))]
+        listed = items(name, values)
+        here().make(_ITEM * len(listed), f"{name}()")
+        return [each(value) for value in paced(listed, len(listed))]
 
     return converted

@@ -43,6 +43,7 @@ class Duration(Ordered):
             raise ValueProblem("arithmetic", "A duration does not fit into 64 bits.")
 
     def key(self) -> tuple[int, ...]:
+        """What durations are ordered by: average length in whole seconds, nanoseconds, then months and days."""
         length = self.months * AVERAGE_MONTH + self.days * 86_400 + self.seconds
         return length, self.nanoseconds, self.months, self.days
 

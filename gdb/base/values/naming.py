@@ -58,7 +58,7 @@ def kind(value: Value) -> str:
             return times.kind(value)
 
 
-def shown(value: Value) -> str:
+def type_phrase(value: Value) -> str:
     """The type with its article, as in "an integer"."""
     name = kind(value)
     return _SHOWN.get(name, f"a {name.lower()}")
@@ -66,7 +66,7 @@ def shown(value: Value) -> str:
 
 def refusal(what: str, takes: str, value: Value) -> ValueProblem:
     """The problem of a function or operator `what` that takes `takes` and got `value`."""
-    return ValueProblem("type", f"{what} takes {takes}, and this is {shown(value)}.")
+    return ValueProblem("type", f"{what} takes {takes}, and this is {type_phrase(value)}.")
 
 
 def value_type(value: Value) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.allowance import here
 from gdb.base.values.problems import ValueProblem
-from gdb.base.values.regex_syntax import Refused, translated
+from gdb.base.values.regex_syntax import Refused, translate_pattern
 
 if TYPE_CHECKING:
     import re2
@@ -69,7 +69,7 @@ class Regex:
 
 
 @lru_cache(maxsize=_KEPT)
-def compiled(pattern: str) -> Regex:
+def compile_regex(pattern: str) -> Regex:
     """The expression.
 
     Raises
@@ -78,7 +78,7 @@ def compiled(pattern: str) -> Regex:
 
     Examples
     --------
-    >>> compiled("(?i)ab.*").fits("ABC"), compiled(r"\\p{Lu}+").fits("ÄB")
+    >>> compile_regex("(?i)ab.*").fits("ABC"), compile_regex(r"\\p{Lu}+").fits("ÄB")
     (True, True)
     """
     import re2  # here: most queries have no regular expression
@@ -94,27 +94,27 @@ def compiled(pattern: str) -> Regex:
     options.log_errors = False
     options.max_mem = MEMORY
     try:
-        found = re2.compile(translated(pattern), options)
+        found = re2.compile(translate_pattern(pattern), options)
     except Refused as refused:
         raise ValueProblem(
             "argument", f"the regular expression '{shown}' {refused.what}.", refused.cure
         ) from None
     except re2.error as error:
         reason = error.args[0]
-        told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        message = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise ValueProblem(
-            "argument", f"'{shown}' is no regular expression: {_cut(told)}.", _cure(told)
+            "argument", f"'{shown}' is no regular expression: {_cut(message)}.", _cure(message)
         ) from None
     finally:
         re2.purge()  # it keeps 128 of its own, whose memory nothing bounds
     return Regex(found)
 
 
-def _cut(told: str) -> str:
-    return told if len(told) <= 120 else f"{told[:117]}..."
+def _cut(message: str) -> str:
+    return message if len(message) <= 120 else f"{message[:117]}..."
 
 
-def _cure(told: str) -> str:
-    if "too large" in told or "repetition size" in told:
-        return "A repetition counts up to 1000, also where one stands inside another: write + or *."
+def _cure(message: str) -> str:
+    if "too large" in message or "repetition size" in message:
+        return "A repetition counts up to 1000, nested ones together: write + or *."
     return r"Write \\ before a special character that is meant literally, as in '\\('."

@@ -54,7 +54,7 @@ class Refused(Exception):
         self.what, self.cure = what, cure
 
 
-def translated(pattern: str) -> str:
+def translate_pattern(pattern: str) -> str:
     r"""The pattern for RE2.
 
     Raises
@@ -63,7 +63,7 @@ def translated(pattern: str) -> str:
 
     Examples
     --------
-    >>> translated(r"(?<x>a|b)\d"), translated("(?i)a[b-d]")
+    >>> translate_pattern(r"(?<x>a|b)\d"), translate_pattern("(?i)a[b-d]")
     ('(?:a|b)[0-9]', '[aA][b-dB-D]')
     """
     return _RegexReader(pattern).all()
@@ -82,7 +82,7 @@ class _RegexReader:
         return "".join(self.parts)
 
     def part(self) -> str:
-        """What stands next, translated."""
+        """The next part, translated."""
         character = self.pattern[self.at]
         match character:
             case "\\":

@@ -62,8 +62,8 @@ def _width(text: str) -> int:
 
 def split(text: Value, delimiter: Value) -> Value:
     """The parts between the delimiters; an empty delimiter parts all characters. Several may be given in a list."""
-    given = delimiter if isinstance(delimiter, list) else [delimiter]
-    delimiters = [string("split", one) for one in given]
+    listed = delimiter if isinstance(delimiter, list) else [delimiter]
+    delimiters = [string("split", one) for one in listed]
     parts = [string("split", text)]
     for one in delimiters:
         count = sum(part.count(one) + 1 for part in parts)
@@ -89,11 +89,11 @@ _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 def normalize(text: Value, form: Value = "NFC") -> Value:
     """normalize(): a text in one of the four Unicode forms."""
-    characters, asked = string("normalize", text), string("normalize", form).upper()
-    match asked:
+    characters, normal_form = string("normalize", text), string("normalize", form).upper()
+    match normal_form:
         case "NFC" | "NFD" | "NFKC" | "NFKD":
             _check_marks(characters)
-            return unicodedata.normalize(asked, characters)
+            return unicodedata.normalize(normal_form, characters)
         case _:
             raise ValueProblem(
                 "argument", f"normalize() has no form '{form}'.", f"It has {', '.join(_FORMS)}."

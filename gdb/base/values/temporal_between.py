@@ -18,7 +18,7 @@ from gdb.base.values.temporal import (
     Temporal,
     Time,
 )
-from gdb.base.values.temporal_make import TemporalParts, described, parts_of
+from gdb.base.values.temporal_make import TemporalParts, describe_type, parts_of
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -187,5 +187,5 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
 
 
 def _unfit(done: str, left: Value, right: Value, cure: str) -> ValueProblem:
-    message = f"{described(left).capitalize()} and {described(right)} cannot be {done}."
+    message = f"{describe_type(left).capitalize()} and {describe_type(right)} cannot be {done}."
     return ValueProblem("type", message, cure)

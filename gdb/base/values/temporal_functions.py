@@ -17,7 +17,7 @@ from gdb.base.values.temporal import (
     Time,
 )
 from gdb.base.values.temporal_clock import real_instant, statement_instant, transaction_instant
-from gdb.base.values.temporal_make import UTC, TemporalType, described, make, present
+from gdb.base.values.temporal_make import UTC, TemporalType, describe_type, make, present
 from gdb.base.values.temporal_truncate import truncate
 from gdb.base.values.zones import zone_of
 
@@ -35,8 +35,8 @@ CLOCKS: dict[str, Callable[[], int]] = {
 def constructor(kind: TemporalType) -> Callable[..., Temporal]:
     """date() and its like: of the present, or of a value."""
 
-    def apply(*given: Value) -> Temporal:
-        return make(kind, given[0]) if given else present(kind, statement_instant())
+    def apply(*arguments: Value) -> Temporal:
+        return make(kind, arguments[0]) if arguments else present(kind, statement_instant())
 
     return apply
 
@@ -44,8 +44,8 @@ def constructor(kind: TemporalType) -> Callable[..., Temporal]:
 def clock(kind: TemporalType, read: Callable[[], int]) -> Callable[..., Temporal]:
     """date.statement() and its like, in a zone."""
 
-    def apply(*given: Value) -> Temporal:
-        zone = zone_of(_text(given[0], "A timezone")) if given else UTC
+    def apply(*arguments: Value) -> Temporal:
+        zone = zone_of(_text(arguments[0], "A timezone")) if arguments else UTC
         return present(kind, read(), zone)
 
     return apply
@@ -54,12 +54,14 @@ def clock(kind: TemporalType, read: Callable[[], int]) -> Callable[..., Temporal
 def truncation(kind: TemporalType) -> Callable[..., Temporal]:
     """date.truncate() and its like: without a value, of the present; without a map, with no part changed."""
 
-    def apply(*given: Value) -> Temporal:
-        unit = _text(given[0], "A unit")
-        value = _instant(given[1]) if len(given) > 1 else present(kind, statement_instant())
-        changes = given[2] if len(given) > 2 else {}
+    def apply(*arguments: Value) -> Temporal:
+        unit = _text(arguments[0], "A unit")
+        value = _instant(arguments[1]) if len(arguments) > 1 else present(kind, statement_instant())
+        changes = arguments[2] if len(arguments) > 2 else {}
         if not isinstance(changes, dict):
-            raise ValueProblem("argument", f"The parts to change are {described(changes)}, no map.")
+            raise ValueProblem(
+                "argument", f"The parts to change are {describe_type(changes)}, no map."
+            )
         return truncate(kind, unit, value, changes)
 
     return apply
@@ -70,30 +72,37 @@ def distance(measure: Callable[[Instant, Instant], Duration]) -> Callable[..., T
     return lambda one, other: measure(_instant(one), _instant(other))
 
 
-def from_epoch(*given: Value) -> Temporal:
-    seconds, nanoseconds = _integer(given[0]), _integer(given[1]) if len(given) > 1 else 0
+def from_epoch(*arguments: Value) -> Temporal:
+    """datetime.fromepoch(seconds, nanoseconds): an instant in UTC, by whole seconds since 1970."""
+    seconds, nanoseconds = (
+        _integer(arguments[0]),
+        _integer(arguments[1]) if len(arguments) > 1 else 0,
+    )
     return DateTime.of_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
 
 
-def from_epoch_millis(*given: Value) -> Temporal:
-    return DateTime.of_instant(_integer(given[0]) * 1_000_000, UTC)
+def from_epoch_millis(*arguments: Value) -> Temporal:
+    """datetime.fromepochmillis(milliseconds): an instant in UTC, by milliseconds since 1970."""
+    return DateTime.of_instant(_integer(arguments[0]) * 1_000_000, UTC)
 
 
 def _instant(value: Value) -> Instant:
     if isinstance(value, Date | LocalTime | Time | LocalDateTime | DateTime):
         return value
     raise ValueProblem(
-        "argument", f"This is {described(value)}.", "It must be a date, a time, or both."
+        "argument", f"This is {describe_type(value)}.", "It must be a date, a time, or both."
     )
 
 
 def _text(value: Value, what: str) -> str:
     if isinstance(value, str):
         return value
-    raise ValueProblem("argument", f"{what} is {described(value)}.", "It must be a text.")
+    raise ValueProblem("argument", f"{what} is {describe_type(value)}.", "It must be a text.")
 
 
 def _integer(value: Value) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise ValueProblem("argument", f"A time since 1970 is {described(value)}.", "Give an integer.")
+    raise ValueProblem(
+        "argument", f"A time since 1970 is {describe_type(value)}.", "Give an integer."
+    )

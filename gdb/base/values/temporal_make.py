@@ -45,6 +45,7 @@ class TemporalParts:
 
 
 def parts_of(value: Instant) -> TemporalParts:
+    """The parts that a temporal value has, None for each that it lacks."""
     match value:
         case Date():
             return TemporalParts(value.days)
@@ -113,11 +114,11 @@ def make(kind: TemporalType, value: Value) -> Instant:
         case dict():
             return of_map(kind, value)
         case Date() | LocalTime() | Time() | LocalDateTime() | DateTime():
-            return converted(kind, value)
+            return convert_temporal(kind, value)
         case _:
             raise ValueProblem(
                 "argument",
-                f"{kind.name}() does not take {described(value)}.",
+                f"{kind.name}() does not take {describe_type(value)}.",
                 "It takes a text, a map, or another temporal value.",
             )
 
@@ -134,41 +135,41 @@ def make_duration(value: Value) -> Duration:
         case _:
             raise ValueProblem(
                 "argument",
-                f"duration() does not take {described(value)}.",
+                f"duration() does not take {describe_type(value)}.",
                 "It takes a text or a map.",
             )
 
 
 def present(kind: TemporalType, instant: int, zone: Zone = UTC) -> Instant:
     """What a clock of the zone shows at an instant."""
-    return converted(kind, DateTime.of_instant(instant, zone))
+    return convert_temporal(kind, DateTime.of_instant(instant, zone))
 
 
-def converted(kind: TemporalType, value: Instant) -> Instant:
+def convert_temporal(kind: TemporalType, value: Instant) -> Instant:
     """The value as another type: what that has not is left out, midnight and UTC are put in."""
     parts = parts_of(value)
     if kind.lacks(parts):
         raise ValueProblem(
             "argument", f"{kind.name}() cannot be made of a {TYPE_NAMES[type(value)]}."
         )
-    return assembled(kind, {}, parts)
+    return assemble_temporal(kind, {}, parts)
 
 
-def of_map(kind: TemporalType, given: Mapping[str, Value]) -> Instant:
+def of_map(kind: TemporalType, parts: Mapping[str, Value]) -> Instant:
     """The value of a map of parts, as {year: 1984, month: 10} or {date: other, hour: 12, timezone: '+01:00'}."""
-    zone = zone_in(given)
-    if zone is not None and len(given) == 1:
+    zone = zone_in(parts)
+    if zone is not None and len(parts) == 1:
         return present(kind, statement_instant(), zone)
     if zone is not None and not kind.has_zone:
         raise ValueProblem("argument", f"A {kind.name} has no timezone.")
-    counts, sources = _counts(kind, given), _sources(kind, given)
-    base = _base(given, sources)
-    if "epochMillis" in given and "nanosecond" in counts and base.time is not None:
+    counts, sources = _counts(kind, parts), _sources(kind, parts)
+    base = _base(parts, sources)
+    if "epochMillis" in parts and "nanosecond" in counts and base.time is not None:
         counts.setdefault("millisecond", base.time // 1_000_000 % 1_000)
-    return assembled(kind, counts, base, zone)
+    return assemble_temporal(kind, counts, base, zone)
 
 
-def assembled(
+def assemble_temporal(
     kind: TemporalType, counts: Mapping[str, int], base: TemporalParts, zone: Zone | None = None
 ) -> Instant:
     """The value of a base with some parts changed. zone : where its instant is to be shown, if it has a zone already;
@@ -200,26 +201,28 @@ def _shown_in(value: Instant, zone: Zone) -> Instant:
     return Time((value.nanoseconds + (offset - value.offset) * SECOND) % DAY, offset)
 
 
-def zone_in(given: Mapping[str, Value]) -> Zone | None:
+def zone_in(parts: Mapping[str, Value]) -> Zone | None:
     """The timezone of a map, None where it has none."""
-    if "timezone" not in given:
+    if "timezone" not in parts:
         return None
-    text = given["timezone"]
+    text = parts["timezone"]
     if not isinstance(text, str):
-        raise ValueProblem("argument", f"timezone is {described(text)}.", "It must be a text.")
+        raise ValueProblem("argument", f"timezone is {describe_type(text)}.", "It must be a text.")
     return zone_of(text)
 
 
-def counts_in(kind: TemporalType, given: Mapping[str, Value]) -> dict[str, int]:
+def counts_in(kind: TemporalType, parts: Mapping[str, Value]) -> dict[str, int]:
     """The numbers of a map that has no other parts than numbers and a timezone."""
-    return _counts(kind, given, sources=False)
+    return _counts(kind, parts, sources=False)
 
 
-def _counts(kind: TemporalType, given: Mapping[str, Value], sources: bool = True) -> dict[str, int]:
+def _counts(
+    kind: TemporalType, entries: Mapping[str, Value], sources: bool = True
+) -> dict[str, int]:
     parts = DATE_PARTS * kind.has_day + TIME_PARTS * kind.has_time
     others = ("timezone", *(_source_names(kind) if sources else ()))
     counts = {}
-    for name, value in given.items():
+    for name, value in entries.items():
         part = _ALIASES.get(name, name)
         if part in parts:
             counts[part] = _integer(name, value)
@@ -237,18 +240,18 @@ def _source_names(kind: TemporalType) -> tuple[str, ...]:
     return (*("date",) * kind.has_day, *("time",) * kind.has_time, *whole, *epochs)
 
 
-def _sources(kind: TemporalType, given: Mapping[str, Value]) -> dict[str, Value]:
+def _sources(kind: TemporalType, parts: Mapping[str, Value]) -> dict[str, Value]:
     """The other values that a map names; no two of them may give the same part."""
-    found = {name: given[name] for name in _source_names(kind) if name in given}
+    found = {name: parts[name] for name in _source_names(kind) if name in parts}
     if len(found) > 1 and set(found) != {"date", "time"}:
         raise ValueProblem("argument", f"A {kind.name} cannot have {' and '.join(found)}.")
     return found
 
 
-def _base(given: Mapping[str, Value], sources: Mapping[str, Value]) -> TemporalParts:
+def _base(entries: Mapping[str, Value], sources: Mapping[str, Value]) -> TemporalParts:
     for name, unit in _EPOCHS.items():
         if name in sources:
-            count = _integer(name, given[name])
+            count = _integer(name, entries[name])
             return parts_of(DateTime.of_instant(count * unit, UTC))
     parts = {name: _source(name, value) for name, value in sources.items()}
     if "datetime" in parts:
@@ -263,18 +266,18 @@ def _source(name: str, value: Value) -> TemporalParts:
         missing = {"date": parts.day is None, "time": parts.time is None}
         if not missing.get(name, parts.day is None or parts.time is None):
             return parts
-    raise ValueProblem("argument", f"{described(value)} cannot be the {name} of a value.")
+    raise ValueProblem("argument", f"{describe_type(value)} cannot be the {name} of a value.")
 
 
-def _duration_of_map(given: Mapping[str, Value]) -> Duration:
+def _duration_of_map(parts: Mapping[str, Value]) -> Duration:
     counts = {}
-    for unit, count in given.items():
+    for unit, count in parts.items():
         if unit not in UNITS:
             raise ValueProblem(
                 "argument", f"A duration has no {unit!r}.", f"It has {', '.join(UNITS)}."
             )
         if isinstance(count, bool) or not isinstance(count, int | float):
-            raise ValueProblem("argument", f"{unit} is {described(count)}.", "Give a number.")
+            raise ValueProblem("argument", f"{unit} is {describe_type(count)}.", "Give a number.")
         counts[unit] = number_of(count)
     if not counts:
         raise ValueProblem("argument", "A duration of nothing.", "Give {seconds: 0} for none.")
@@ -283,11 +286,11 @@ def _duration_of_map(given: Mapping[str, Value]) -> Duration:
 
 def _integer(name: str, value: Value) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueProblem("argument", f"{name} is {described(value)}.", "Give an integer.")
+        raise ValueProblem("argument", f"{name} is {describe_type(value)}.", "Give an integer.")
     return value
 
 
-def described(value: Value) -> str:
+def describe_type(value: Value) -> str:
     """A value's type, for a message."""
     match value:
         case None:

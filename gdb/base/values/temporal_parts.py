@@ -107,8 +107,8 @@ def time_from(parts: Mapping[str, int], base: int | None = None) -> int:
     time = base or 0
     total = 0
     for part, (most, unit) in _CLOCK.items():
-        given = _check(part, parts[part], 0, most) if part in parts else time // unit % (most + 1)
-        total += given * unit
+        count = _check(part, parts[part], 0, most) if part in parts else time // unit % (most + 1)
+        total += count * unit
     return total + _fraction(parts, time % SECOND)
 
 

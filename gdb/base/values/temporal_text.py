@@ -12,7 +12,7 @@ from gdb.base.values.duration import SECOND, Duration, duration_of_units
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.base.values.temporal_parts import day_from, time_from
-from gdb.base.values.zones import DAY_SECONDS, Zone, named, offsets_of_local, zone_of
+from gdb.base.values.zones import DAY_SECONDS, Zone, offsets_of_local, zone_named, zone_of
 
 # the digits of a signed year are taken whole: no month may begin among them
 _YEAR = r"(?P<year>\d{4}|[+-]\d{1,9}(?!\d))"
@@ -95,7 +95,7 @@ def parse_datetime(text: str) -> DateTime:
         offset = zone_of(found["offset"]) if found["offset"] else None
     if named_zone is None:
         return DateTime.of_local(days, nanoseconds, offset or 0)
-    named(name)
+    zone_named(name)
     return _in_named(text, days, nanoseconds, name, offset)
 
 

@@ -12,7 +12,7 @@ from gdb.base.values.temporal import TYPE_NAMES, Instant
 from gdb.base.values.temporal_make import (
     TemporalParts,
     TemporalType,
-    assembled,
+    assemble_temporal,
     counts_in,
     parts_of,
     zone_in,
@@ -58,7 +58,7 @@ def truncate(
         raise ValueProblem("argument", f"A {kind.name} has no timezone.")
     if zone is not None:
         base = replace(base, zone=zone, offset=None)
-    return assembled(kind, _beside(unit, counts, base.time or 0), base)
+    return assemble_temporal(kind, _beside(unit, counts, base.time or 0), base)
 
 
 def _units(kind: TemporalType) -> tuple[str, ...]:

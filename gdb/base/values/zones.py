@@ -43,7 +43,7 @@ def zone_of(text: str) -> Zone:
             raise ValueProblem("argument", f"{text!r} is no offset from UTC.", CURE)
         offset = 3600 * hours + 60 * minutes + seconds
         return checked_offset(-offset if found[1] == "-" else offset)
-    named(text)
+    zone_named(text)
     return text
 
 
@@ -63,7 +63,7 @@ def offset_text(offset: int) -> str:
     return f"{text}:{seconds:02}" if seconds else text
 
 
-def named(name: str) -> ZoneInfo:
+def zone_named(name: str) -> ZoneInfo:
     """The zone of a name. ValueProblem : there is none."""
     if name not in _names():  # as they are written there, also where a file system ignores case
         raise ValueProblem("argument", f"There is no time zone {name!r}.", CURE)
@@ -94,20 +94,20 @@ def _pickled_by_name() -> type[ZoneInfo]:
 
     class Named(ZoneInfo):
         def __reduce__(self) -> tuple[Callable[[str], ZoneInfo], tuple[str]]:
-            return named, (self.key,)
+            return zone_named, (self.key,)
 
     return Named
 
 
 def for_python(name: str, local: datetime) -> ZoneInfo:
     """The zone of a name as programs have it, for a local time (with its fold): equal to their `ZoneInfo(name)`, and
-    with its pickling, where the machine's database has the same offset then; else that of `named`.
+    with its pickling, where the machine's database has the same offset then; else that of `zone_named`.
 
     ValueProblem : there is none.
     """
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-    ours = named(name)
+    ours = zone_named(name)
     try:
         theirs = ZoneInfo(name)
     except (
@@ -125,7 +125,7 @@ def offset_at(zone: Zone, seconds: int) -> int:
     if isinstance(zone, int):
         return zone
     moment = _reachable(seconds).replace(tzinfo=UTC)
-    return _seconds(moment.astimezone(named(zone)).utcoffset())
+    return _seconds(moment.astimezone(zone_named(zone)).utcoffset())
 
 
 def offsets_of_local(zone: Zone, seconds: int) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def offsets_of_local(zone: Zone, seconds: int) -> tuple[int, int]:
     it, first the one from before, and otherwise twice the same."""
     if isinstance(zone, int):
         return zone, zone
-    local, info = _reachable(seconds), named(zone)
+    local, info = _reachable(seconds), zone_named(zone)
     before = local.replace(tzinfo=info, fold=0).utcoffset()
     after = local.replace(tzinfo=info, fold=1).utcoffset()
     return _seconds(before), _seconds(after)

@@ -38,10 +38,16 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
-from gdb.physical.columns.column_projection import aggregated, distinct, limited, ordered, projected
+from gdb.physical.columns.column_projection import (
+    compile_aggregate,
+    compile_limit,
+    compile_project,
+    compile_sort,
+    distinct,
+)
 from gdb.physical.columns.expression_translation import ChainTranslator, integers_of
-from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settled
-from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, selected
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settle_embeddings
+from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, select_columns
 from gdb.physical.columns.steps import Chain
 from gdb.records import dataclass, replace
 
@@ -134,23 +140,26 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
     relation = start
     builder.all_needed()
     limit: Limit | None = None  # done with the Sort before it
-    asked = demands(operators, names)
-    for place, (operator, demand) in enumerate(zip(operators, asked, strict=True)):
+    demanded = demands(operators, names)
+    for place, (operator, demand) in enumerate(zip(operators, demanded, strict=True)):
         builder.pulse()
         builder.reached = place
         if builder.alone and not isinstance(operator, (Project, Aggregate)):
-            relation = settled(builder, relation, demand)
+            relation = settle_embeddings(builder, relation, demand)
         match operator:
             case Match():
-                from gdb.physical.columns.column_matching import matched  # a tail has none of these
+                # here: chains without a MATCH need no patterns
+                from gdb.physical.columns.column_matching import (
+                    compile_match,  # a tail has none of these
+                )
 
-                relation = matched(builder, relation, operator, demand)
+                relation = compile_match(builder, relation, operator, demand)
             case Unwind():
                 relation = _unwound(builder, relation, operator)
             case Project():
-                relation = projected(builder, relation, operator, demand)
+                relation = compile_project(builder, relation, operator, demand)
             case Aggregate():
-                relation = aggregated(builder, relation, operator, demand)
+                relation = compile_aggregate(builder, relation, operator, demand)
             case Distinct():
                 relation = distinct(builder, relation, operator)
             case Filter():
@@ -162,10 +171,10 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
                 limit = after if isinstance(after, Limit) else None
                 behind = operators[place + 1 + (limit is not None) :]
                 last = all(isinstance(one, (Project, Filter)) for one in behind)
-                relation = ordered(builder, relation, operator, limit, last)
+                relation = compile_sort(builder, relation, operator, limit, last)
             case Limit():
                 if operator is not limit:
-                    relation = limited(builder, relation, operator)
+                    relation = compile_limit(builder, relation, operator)
             case Apply():
                 relation = _applied(builder, relation, operator)
             case _:
@@ -187,9 +196,9 @@ def owned(
     assert ownership is not None
     if ownership.apart and whole:
         if builder.alone:
-            relation = settled(builder, relation, demand)
+            relation = settle_embeddings(builder, relation, demand)
         with builder.asking():
-            relation = builder.made(relation)
+            relation = builder.as_table(relation)
         ownership.tables.append((id(operator), relation.table, relation.weight))
     ownership.own(builder.steps, operator)
     return relation
@@ -201,11 +210,12 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
         if len(span) > LONGEST_SPAN:
             raise builder.refuse(clause.place, "so long a range is")
         return _counted(builder, relation, clause, span)
+    # here: only lists with a pattern in them need it
     from gdb.physical.columns.pattern_columns import PatternColumns
 
-    asked = PatternColumns(builder, relation)
-    (expression,) = asked.answered([clause.list])
-    relation = asked.relation
+    pattern_columns = PatternColumns(builder, relation)
+    (expression,) = pattern_columns.answered([clause.list])
+    relation = pattern_columns.relation
     columns = RelationColumns(builder, relation.names)
     typed = ChainTranslator(builder, columns).typed(expression)
     if typed.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
@@ -219,7 +229,7 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
         sql = chosen((is_null(sql), value_of([])), default=exp.Array(expressions=[sql]))
     relation, source = looked_up(builder, relation, columns)
     column = builder.fresh("u")
-    inner = selected([*relation.columns, aliased(call("unnest", sql), column)], source)
+    inner = select_columns([*relation.columns, aliased(call("unnest", sql), column)], source)
     return _with_items(builder, relation, clause, inner, Held(column, item))
 
 
@@ -230,23 +240,23 @@ def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) 
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
     # written out: with parameters DuckDB makes a list of all
     made = named_rows(call("generate_series", *map(value_of, bounds)), series, [column])
-    inner = selected([*relation.columns, column], relation.from_, made)
+    inner = select_columns([*relation.columns, column], relation.from_, made)
     return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
 
 
 def _with_items(
-    builder: Builder, relation: Relation, clause: Unwind, inner: exp.Query, held: Held
+    builder: Builder, relation: Relation, clause: Unwind, inner: exp.Query, item: Held
 ) -> Relation:
     """The relation whose rows `inner` selects, with what UNWIND names."""
     name = clause.variable.text
     names = {n: h for n, h in relation.names.items() if n != name and not is_hidden(n)}
-    names[name] = held
+    names[name] = item
     rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
     found = replace(relation, source=inner, names=names, hidden=rest, order=None)
     if relation.order is None and relation.source is not None:
         return found
     number = builder.fresh("n")
-    sql = selected([*found.columns, aliased(row_number(), number)], inner)
+    sql = select_columns([*found.columns, aliased(row_number(), number)], inner)
     return replace(found, source=sql, hidden=(*rest, number), order=number)
 
 
@@ -259,5 +269,5 @@ def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
     inner = over(builder, plan.sides[0], plan.names, UNIT)
     builder.reached = place
     columns = [*relation.columns, *inner.columns]
-    sql = selected(columns, relation.from_, inner.from_)
+    sql = select_columns(columns, relation.from_, inner.from_)
     return replace(relation, source=sql, names={**relation.names, **inner.names})

@@ -27,9 +27,9 @@ from gdb.executor.relational.relational_tail import ColumnRef, TailResult, gathe
 from gdb.physical import counting
 from gdb.physical.columns.semi_joins import holders
 from gdb.physical.columns.steps import CUT, Chain, FirstRows, Found, Looked, Made, Step, Walked
-from gdb.physical.columns.walked import Members, walked
+from gdb.physical.columns.walked import Members, walk_step
 from gdb.physical.meter import ANSWER, Figures, Meter
-from gdb.physical.row_graph import started
+from gdb.physical.row_graph import plan_from_rows
 from gdb.physical.rows.component import question
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def ran(context: RowContext, chain: Chain, memory: int | None) -> TailResult:
         for step in chain.steps:
             run.step(step)
         context.pulse()
-        table = answered(session, chain, context.meter)
+        table = run_last_select(session, chain, context.meter)
     return TailResult(chain.outputs, with_durations(table, chain.outputs))
 
 
-def answered(session: Session, chain: Chain, meter: Meter | None) -> Array:
+def run_last_select(session: Session, chain: Chain, meter: Meter | None) -> Array:
     """The last SELECT of a chain whose steps have run, and the rows of its operators."""
     if meter is None or chain.ownership is None:
         return session.answer(chain.sql, chain.parameters)
@@ -88,12 +88,12 @@ def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Mete
     session.taken("embeddings", relation)
     for step in chain.steps:
         assert isinstance(step, Made)
-        metered(meter, session, step, partial(session.run, step.sql, step.parameters))
-    table = answered(session, chain, meter)
+        run_metered(meter, session, step, partial(session.run, step.sql, step.parameters))
+    table = run_last_select(session, chain, meter)
     return TailResult(chain.outputs, with_durations(table, chain.outputs))
 
 
-def attempted(context: RowContext, chain: Chain, memory: int | None) -> TailResult | GdbError:
+def try_chain(context: RowContext, chain: Chain, memory: int | None) -> TailResult | GdbError:
     """As `ran`; an error that a run over rows is to decide is given back, not raised.
 
     Raises
@@ -109,13 +109,13 @@ def attempted(context: RowContext, chain: Chain, memory: int | None) -> TailResu
         return error
 
 
-def metered(meter: Meter, session: Session, step: Step, run: Callable[[], None]) -> None:
+def run_metered(meter: Meter, session: Session, step: Step, run: Callable[[], None]) -> None:
     """Run a step, and note its rows, its time and the bytes that DuckDB holds more after it."""
-    own, held = meter.step(step.name), session.held()
+    own, held = meter.step(step.name), session.memory_in_use()
     with meter.during(own):
         run()
     own.rows = session.count(step.name)
-    own.hold(max(session.held() - held, 0) or None)
+    own.hold(max(session.memory_in_use() - held, 0) or None)
 
 
 class _ColumnsRun:
@@ -131,7 +131,7 @@ class _ColumnsRun:
         if meter is None or isinstance(step, FirstRows):
             self._step(step, most)
         else:
-            metered(meter, self.session, step, lambda: self._step(step, most))
+            run_metered(meter, self.session, step, lambda: self._step(step, most))
 
     def _step(self, step: Step, most: int | None) -> None:
         match step:
@@ -143,7 +143,7 @@ class _ColumnsRun:
                 self.find(step, most)
             case Walked():
                 members = Members(self.context, self.values)
-                self.session.taken(step.name, walked(self.context, self.session, members, step))
+                self.session.taken(step.name, walk_step(self.context, self.session, members, step))
             case Looked():
                 self.look(step)
             case FirstRows():
@@ -181,8 +181,8 @@ class _ColumnsRun:
     def find(self, step: Found, most: int | None) -> None:
         component = step.component
         bound = {name: self.values(*place) for name, place in step.bound.items()}
-        for name, asked in step.sought.items():
-            held = holders(self.session, self.snapshot, asked)
+        for name, sought in step.sought.items():
+            held = holders(self.session, self.snapshot, sought)
             if held is not None:
                 bound[name] = held
         if any(not len(values) for values in bound.values()):
@@ -267,14 +267,14 @@ class _ColumnsRun:
 
     def _embeddings(self, step: Found, graph: QueryGraph, most: int | None) -> Array:
         few = most is not None
-        made, source = started(graph, self.snapshot, *self._bound(step), few=few)
+        made, source = plan_from_rows(graph, self.snapshot, *self._bound(step), few=few)
         component, names = step.component, step.columns
         vertices = (component.vertices.index(n) for n in names if n in component.vertices)
         edges = (component.edges.index(n) for n in names if n in component.edges)
         wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
         kept = partial(gather, self._refs(step), snapshot=self.snapshot)
         found = executor.rows(
-            made, source, self.context.options, wanted, kept, most, spill=arrow.filed
+            made, source, self.context.options, wanted, kept, most, spill=arrow.move_to_files
         )
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)

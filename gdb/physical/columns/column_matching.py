@@ -41,10 +41,10 @@ from gdb.language.syntax import (
 from gdb.logical.demand import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns
-from gdb.physical.columns.paths import Part, Paths, alike, check, folded, rivals
+from gdb.physical.columns.paths import Part, Paths, alike, check, folded_path, rivals
 from gdb.physical.columns.pattern_columns import PatternColumns
-from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
-from gdb.physical.columns.semi_joins import sought
+from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, select_columns
+from gdb.physical.columns.semi_joins import add_semi_joins
 from gdb.physical.columns.steps import Found, Sought
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Component, Condition, Pattern, pattern_of_match
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
+def compile_match(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
     """The rows that MATCH makes of a relation. demand : what later operators need of them.
 
     Raises
@@ -67,7 +67,7 @@ def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand)
     return _ColumnMatching(builder, clause, demand).run(relation)
 
 
-def read(builder: Builder, clause: Match) -> Pattern:
+def read_pattern(builder: Builder, clause: Match) -> Pattern:
     """The pattern of a clause, if it is one that is joined from components."""
     for path in clause.patterns:
         _check(builder, path)
@@ -96,9 +96,9 @@ class _ColumnMatching:
         self.builder, self.clause, self.demand = builder, clause, demand
         self.live = demand.live
         self.wishes: frozenset[tuple[str, str]] = frozenset()
-        self.pattern = read(builder, clause)
+        self.pattern = read_pattern(builder, clause)
         self.components = self.pattern.components()
-        self.asked: frozenset[str] | set[str] = frozenset()
+        self.needed: frozenset[str] | set[str] = frozenset()
         self.sought: Mapping[str, Sought] = {}
 
     def run(self, relation: Relation) -> Relation:
@@ -113,19 +113,19 @@ class _ColumnMatching:
         rest = [c for c in pattern.conditions if not any(c.expression is one for one in taken)]
         late = [c for c in rest if asks(c.expression)]
         soon = [c for c in rest if c not in late]
-        asked = {name for c in rest for name in c.names} & reach
+        needed = {name for c in rest for name in c.names} & reach
         self.wishes = self.demand.wishes | properties(c.expression for c in rest)
-        self.asked = wanted = (self.live | asked) & reach
+        self.needed = wanted = (self.live | needed) & reach
         if optional and late:
             return self._numbered_optional(relation, wanted)
         relation = relation.only(wanted | bound)
         if bound:
-            relation = self.builder.made(relation)
-        relation, self.sought = sought(self.builder, relation, fresh, soon)
+            relation = self.builder.as_table(relation)
+        relation, self.sought = add_semi_joins(self.builder, relation, fresh, soon)
         differing = self._differing()
-        told = {e for pair in differing for e in pair} | asked
-        present = self.demand.present - told - bound
-        parts = self._parts(relation, fresh, pushed, wanted | told, present)
+        compared = {e for pair in differing for e in pair} | needed
+        present = self.demand.present - compared - bound
+        parts = self._parts(relation, fresh, pushed, wanted | compared, present)
         joined = self._joined(relation, parts, fresh, soon, differing)
         if late:
             named = joined.only(n for n in joined.names if not is_hidden(n))
@@ -148,14 +148,14 @@ class _ColumnMatching:
         measured = {e for r in pattern.routes if r.name in needed for e in r.edges} | needed
         ends = {end for edge in long for end in edge.ends}
         own: dict[str, tuple[Condition, ...]] = {}
-        told = {name for name in present if name not in ends | others}
+        present_only = {name for name in present if name not in ends | others}
         parts: list[Part] = []
         for component, conditions in zip(self.components, pushed, strict=True):
-            if folded(pattern, component, relation.names):
+            if folded_path(pattern, component, relation.names):
                 own[component.vertices[0]] = conditions
             elif not self._known(component, relation, ends):
                 parts.append(
-                    self._part(component, conditions, relation, fresh, needed | ends, told)
+                    self._part(component, conditions, relation, fresh, needed | ends, present_only)
                 )
         stored = {
             n: self._stored(n, fresh[n]) for n in pattern.vertices if n in own and n in needed
@@ -244,10 +244,10 @@ class _ColumnMatching:
     ) -> Part:
         builder, bound = self.builder, relation.names
         names = (*component.vertices, *component.edges)
-        asked = [n for n in names if n in wanted or n in bound]
-        valued = [n for n in asked if n not in present]
+        needed = [n for n in names if n in wanted or n in bound]
+        valued = [n for n in needed if n not in present]
         number = builder.fresh("w") if self._counts(component, valued, bound) else None
-        columns = {n: builder.fresh("x") for n in (asked if number is None else valued)}
+        columns = {n: builder.fresh("x") for n in (needed if number is None else valued)}
         held = {
             n: (relation.table, relation.names[n].column) for n in component.vertices if n in bound
         }
@@ -279,8 +279,8 @@ class _ColumnMatching:
         if number is None:
             return Part(table, columns, stored)
         there = columns[valued[0]] if valued else number
-        told = {n: there for n in asked if n not in valued}
-        return Part(table, columns, stored, number=number, present=told)
+        flags = {n: there for n in needed if n not in valued}
+        return Part(table, columns, stored, number=number, present=flags)
 
     def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
         """Whether the embeddings of a component are to be counted, and not listed, for each needed vertex, or for what
@@ -316,19 +316,19 @@ class _ColumnMatching:
         differing: Sequence[tuple[str, str]],
     ) -> Relation:
         owner, tests = _owners(relation, parts)
-        names = self._held(relation, parts, fresh, owner)
+        names = self._held_columns(relation, parts, fresh, owner)
         routes = self._routes({n: one for part in parts for n, one in part.lengths.items()})
         names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
         tests += [unequal(owner[a].columns[a], owner[b].columns[b]) for a, b in differing]
-        asked = RelationColumns(self.builder, names)
-        translator = ChainTranslator(self.builder, asked)
+        columns = RelationColumns(self.builder, names)
+        translator = ChainTranslator(self.builder, columns)
         tests += [translator.tested(c.expression) for c in conditions]
-        if asked.asked_of(relation):
-            relation = self.builder.made(relation)
-        made = [self._with_looks(part, fresh, asked, owner) for part in parts]
+        if columns.asked_of(relation):
+            relation = self.builder.as_table(relation)
+        made = [self._with_looks(part, fresh, columns, owner) for part in parts]
         made = self._with_routes(made, routes)
         held = {n: relation.names.get(n, held) for n, held in names.items()}
-        before = everything(left_joined(relation.from_, asked.joins(relation)))
+        before = everything(left_joined(relation.from_, columns.joins(relation)))
         new = [n for n in names if n not in relation.names]
         mine = [c for n in new for c in (held[n].column, *held[n].stored.values())]
         weights = [part.number for part in parts if part.number is not None]
@@ -338,17 +338,17 @@ class _ColumnMatching:
             inside = made[0] if len(made) == 1 else everything(*made)
             on = joined(exp.And, tests) if tests else value_of(True)
             source = left_joined(before, [(inside, on)])
-            return replace(relation, source=selected(every, source), names=held)
+            return replace(relation, source=select_columns(every, source), names=held)
         if first:
-            if len(parts) == 1 and not tests and not asked.asks() and not routes:
+            if len(parts) == 1 and not tests and not columns.asks() and not routes:
                 relation = replace(UNIT, hidden=tuple(weights), weight=parts[0].number)
                 return replace(relation, source=parts[0].table, names=held)
             sources = made
         else:
             sources = [before, *made]
-        return replace(relation, source=selected(every, *sources, where=tests), names=held)
+        return replace(relation, source=select_columns(every, *sources, where=tests), names=held)
 
-    def _held(
+    def _held_columns(
         self,
         relation: Relation,
         parts: Sequence[Part],
@@ -377,7 +377,7 @@ class _ColumnMatching:
         """A column for each path length that is needed, and its SQL."""
         found: dict[str, tuple[str, exp.Expr]] = {}
         for route in self.pattern.routes:
-            if route.name in self.asked:
+            if route.name in self.needed:
                 single = sum(edge not in lengths for edge in route.edges)
                 terms = [lengths[edge] for edge in route.edges if edge in lengths]
                 length = binary(exp.Add, *terms, value_of(single))
@@ -385,12 +385,12 @@ class _ColumnMatching:
         return found
 
     def _with_routes(
-        self, made: list[Rows], routes: Mapping[str, tuple[str, exp.Expr]]
+        self, parts: list[Rows], routes: Mapping[str, tuple[str, exp.Expr]]
     ) -> list[Rows]:
         if not routes:
-            return made
+            return parts
         columns = [aliased(sql, column) for column, sql in routes.values()]
-        return [select([exp.Star(), *columns], *made)]
+        return [select([exp.Star(), *columns], *parts)]
 
     def _weighed(
         self, relation: Relation, weights: Sequence[str], mine: Sequence[str]
@@ -413,11 +413,11 @@ class _ColumnMatching:
         self,
         part: Part,
         fresh: dict[str, ElementReference],
-        asked: RelationColumns,
+        columns: RelationColumns,
         owner: Mapping[str, Part],
     ) -> Rows:
         joins = [
-            asked.join_of(element, part.columns[name], (part.table, part.columns[name]))
+            columns.join_of(element, part.columns[name], (part.table, part.columns[name]))
             for name, element in fresh.items()
             if owner.get(name) is part
         ]
@@ -430,25 +430,25 @@ class _ColumnMatching:
         columns: list[SqlPart] = [*relation.columns, aliased(row_number(), number)]
         counted = replace(
             relation,
-            source=selected(columns, relation.from_),
+            source=select_columns(columns, relation.from_),
             hidden=(*relation.hidden, number),
         )
-        counted = builder.made(counted)
+        counted = builder.as_table(counted)
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
         with builder.asking():
-            found = matched(builder, counted.unweighted(), inner, demand)
+            found = compile_match(builder, counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")
         new = list(dict.fromkeys(new))
         weights = [] if found.weight is None else [found.weight]
-        rows = selected([aliased(number, other), *new, *weights], found.from_)
+        rows = select_columns([aliased(number, other), *new, *weights], found.from_)
         kept = replace(relation, names=counted.names)
         kept, every = self._weighed(kept, weights, new)
         source = left_joined(counted.table, [(rows, equal(number, other))])
         names = {n: h for n, h in found.names.items() if n not in relation.names}
-        return replace(kept, source=selected(every, source), names={**counted.names, **names})
+        return replace(kept, source=select_columns(every, source), names={**counted.names, **names})
 
 
 def _owners(relation: Relation, parts: Sequence[Part]) -> tuple[dict[str, Part], list[exp.Expr]]:

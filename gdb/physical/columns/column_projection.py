@@ -26,8 +26,8 @@ from gdb.language.syntax import Call, ElementReference, Expression, Place, Varia
 from gdb.logical.demand import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
 from gdb.physical.columns.expression_translation import ChainTranslator
-from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored
-from gdb.physical.columns.relation import Builder, Held, Relation, cuts, selected
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored_columns
+from gdb.physical.columns.relation import Builder, Held, Relation, cuts, select_columns
 from gdb.records import replace
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ MOST_LISTED = 500_000
 # ---- row by row ----------------------------------------------------------------------------------
 
 
-def projected(builder: Builder, relation: Relation, operator: Project, demand: Demand) -> Relation:
+def compile_project(
+    builder: Builder, relation: Relation, operator: Project, demand: Demand
+) -> Relation:
     """The columns of each row.
 
     Raises
@@ -52,22 +54,22 @@ def projected(builder: Builder, relation: Relation, operator: Project, demand: D
     if all(isinstance(column.expression, Variable) for column in columns):
         return replace(relation, names=dict(_passed_on(builder, relation, columns)))
     relation, expressions = _answered(builder, relation, [column.expression for column in columns])
-    asked = RelationColumns(builder, relation.names)
-    translator = ChainTranslator(builder, asked)
+    sources = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, sources)
     names: dict[str, Held] = {}
     made: list[Part] = []
     for column, expression in zip(columns, expressions, strict=True):
-        held, sql = _held(translator, expression)
+        held, sql = _hold(translator, expression)
         kept = _stored(builder, relation, expression, column.name, demand)
         names[column.name] = replace(held, stored=kept)
         made += [aliased(sql, held.column), *kept.values()]
-    relation, source = looked_up(builder, relation, asked)
+    relation, source = looked_up(builder, relation, sources)
     origins = {h.element: h.origin for h in relation.names.values() if h.element is not None}
     names = {
         n: h if h.element is None else replace(h, origin=origins.get(h.element))
         for n, h in names.items()
     }
-    return replace(relation, source=selected([*made, *relation.hidden], source), names=names)
+    return replace(relation, source=select_columns([*made, *relation.hidden], source), names=names)
 
 
 def _passed_on(
@@ -83,11 +85,11 @@ def _passed_on(
     return found
 
 
-def _check_measured(builder: Builder, held: Held, place: Place) -> None:
-    if held.measured:
-        path = held.measured == "length"
+def _check_measured(builder: Builder, column: Held, place: Place) -> None:
+    if column.measured:
+        path = column.measured == "length"
         what = "a name for a whole path" if path else "a list of relationships"
-        raise builder.refuse(place, f"{what}, but for its {held.measured}, is")
+        raise builder.refuse(place, f"{what}, but for its {column.measured}, is")
 
 
 def _stored(
@@ -96,7 +98,7 @@ def _stored(
     """Columns of an element that later operators need, where they exist."""
     if not isinstance(expression, Variable):
         return {}
-    return stored(builder, relation.names[expression.name], name, demand)
+    return stored_columns(builder, relation.names[expression.name], name, demand)
 
 
 def _answered(
@@ -105,16 +107,17 @@ def _answered(
     """The relation with a name for each pattern in some expressions, and these with the names."""
     if not any(map(asks, expressions)):
         return relation, expressions
+    # here: only expressions with a pattern need it
     from gdb.physical.columns.pattern_columns import (
         PatternColumns,  # a tail has no such pattern, and need not wait for it
     )
 
-    asked = PatternColumns(builder, relation)
-    answered = asked.answered(expressions)
-    return asked.relation, answered
+    columns = PatternColumns(builder, relation)
+    answered = columns.answered(expressions)
+    return columns.relation, answered
 
 
-def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
+def _hold(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
     """The column of a name for an expression, and its SQL."""
     builder, typed = translator.builder, translator.typed(expression)
     column = builder.fresh("e")
@@ -129,7 +132,7 @@ def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, ex
 # ---- groups --------------------------------------------------------------------------------------
 
 
-def aggregated(
+def compile_aggregate(
     builder: Builder, relation: Relation, operator: Aggregate, demand: Demand
 ) -> Relation:
     """A row for each group."""
@@ -148,12 +151,12 @@ def aggregated(
     made: list[Part] = []
     carried: list[Part] = []
     for key, expression in zip(operator.keys, keys, strict=True):
-        held, sql = _held(translator, expression)
+        held, sql = _hold(translator, expression)
         names[key.name] = held
         made.append(aliased(sql, held.column))
         if builder.alone:  # there will be nothing to look it up in
             taken = _stored(builder, relation, expression, key.name, demand)
-            kept = {asked: builder.fresh("v") for asked in taken}
+            kept = {wanted: builder.fresh("v") for wanted in taken}
             names[key.name] = replace(held, stored=kept)
             carried += [aliased(call("any_value", taken[k]), kept[k]) for k in kept]
     if relation.weight is not None and not all(map(translator.weighs, calls)):
@@ -189,30 +192,30 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     if not columns:
         raise builder.refuse(operator.place, "DISTINCT of nothing is")
     builder.all_needed()
-    return Relation(selected(columns, relation.from_, distinct=True), names)
+    return Relation(select_columns(columns, relation.from_, distinct=True), names)
 
 
 # ---- order ---------------------------------------------------------------------------------------
 
 
-def ordered(
+def compile_sort(
     builder: Builder, relation: Relation, operator: Sort, limit: Limit | None, last: bool
 ) -> Relation:
     """The rows in their order, numbered. limit : what of them is left out at once. last : only the answer needs
     the order, no later operator, and the rows need no numbers."""
     relation = relation if limit is None else builder.expanded(relation)
     relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
-    asked = RelationColumns(builder, relation.names)
-    translator = ChainTranslator(builder, asked)
+    sources = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, sources)
     sorts = [_sort(translator, key) for key in keys]
-    relation, source = looked_up(builder, relation, asked)
+    relation, source = looked_up(builder, relation, sources)
     keyed = [builder.fresh("s") for _ in sorts]
     inner = [aliased(sql, name) for sql, name in zip(sorts, keyed, strict=True)]
     ways = tuple(_way(name, item) for name, item in zip(keyed, operator.keys, strict=True))
     rest = tuple(name for name in relation.hidden if name != relation.order)
     columns = [*replace(relation, hidden=rest).columns]
     names = relation.names
-    sql = selected([*columns, *inner], source)
+    sql = select_columns([*columns, *inner], source)
     if limit is not None:  # the order of a subquery is not promised, only which rows it has
         sql = cut(sql, ways, *cuts(builder, limit))
         names = {n: replace(held, origin=None) for n, held in names.items()}
@@ -221,7 +224,7 @@ def ordered(
     if last:
         return replace(relation, hidden=(*rest, *keyed), sorted=ways)
     number = builder.fresh("n")
-    sql = selected([*columns, aliased(row_number(ways), number)], sql)
+    sql = select_columns([*columns, aliased(row_number(ways), number)], sql)
     return replace(relation, source=sql, hidden=(*rest, number), order=number)
 
 
@@ -245,12 +248,12 @@ def _sort(translator: ChainTranslator, expression: Expression) -> exp.Expr:
     return typed.sql
 
 
-def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
+def compile_limit(builder: Builder, relation: Relation, operator: Limit) -> Relation:
     """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
     skip, limit = cuts(builder, operator)
     relation = builder.expanded(relation)
     order = () if relation.order is None else (way(relation.order),)
-    sql = cut(selected(relation.columns, relation.from_), order, skip, limit)
+    sql = cut(select_columns(relation.columns, relation.from_), order, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, names=names)
     if relation.order is None and limit is not None:

@@ -11,7 +11,7 @@ from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
 from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
 from gdb.imports import deferred
 from gdb.language.rebuild import rebuilt
-from gdb.language.refusals import refused
+from gdb.language.refusals import untranslatable_part
 from gdb.language.syntax import (
     Call,
     ElementReference,
@@ -39,7 +39,7 @@ def integers_of(values: Expression, parameters: Mapping[str, object]) -> range |
     """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
     if not isinstance(values, Call) or values.function.text.lower() != "range":
         return None
-    given: list[int] = []
+    integers: list[int] = []
     for argument in values.arguments:
         value: object = None
         if isinstance(argument, Literal):
@@ -48,9 +48,9 @@ def integers_of(values: Expression, parameters: Mapping[str, object]) -> range |
             value = parameters.get(argument.name)
         if not isinstance(value, int) or isinstance(value, bool):
             return None
-        given.append(value)
+        integers.append(value)
     try:
-        return numbers.integers(*given) if 2 <= len(given) <= 3 else None
+        return numbers.integers(*integers) if 2 <= len(integers) <= 3 else None
     except ValueProblem:  # more than columns take: rows report what is wrong, and where
         return range(1 << 62)
 
@@ -99,7 +99,7 @@ class ChainTranslator(Translator):
             if span is not None and len(span) > LONGEST_LIST:
                 # DuckDB would make it before it looks at a guard
                 raise self.builder.refuse(part.place, "so long a list is")
-            found = None if self._measure(part) is not None else refused(part)
+            found = None if self._measure(part) is not None else untranslatable_part(part)
             if found is not None:
                 raise self.builder.refuse(part.place, found[0])
         return rebuilt(expression, self._resolved)

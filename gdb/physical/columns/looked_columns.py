@@ -60,29 +60,35 @@ class RelationColumns:
         return column_of(refs[what, key].name)
 
     def element(self, element: ElementReference) -> Typed:
+        """A column of the element itself, as a number."""
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         held = self.held[element]
         column = self.builder.take(element, "element") if held.gathered else held.column
         return Typed(column_of(column), type_)
 
     def property(self, element: ElementReference, key: Name) -> Typed:
+        """The property's column, joined on first use; null where nothing in the schema has it."""
         type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
         return Typed(self._column(element, "property", key.text, STORE_KIND[type_]), type_)
 
     def identity(self, element: ElementReference, place: Place) -> Typed:
+        """The id's column. `place` is underlined where ids of two kinds meet."""
         type_ = self.scope.id_type(element, place)
         kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: ElementReference) -> Typed:
+        """A column of lists of labels."""
         return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
 
     def type(self, element: ElementReference) -> Typed:
+        """A column of type names."""
         return Typed(self._column(element, "type"), STRING)
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
+        """A constant where all groups that the vertex may be in agree (null for a null vertex); else a test."""
         if element.kind == "vertex":
             groups = self.scope.groups(element.index)
             held = self.scope.snapshot.groups
@@ -98,10 +104,10 @@ class RelationColumns:
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 
     def _has(self, element: ElementReference, label: str) -> exp.Expr:
-        asked = self.builder.parameters.add(label, STRING)
+        parameter = self.builder.parameters.add(label, STRING)
         if element.kind == "vertex":
-            return call("list_contains", self.labels(element).sql, asked)
-        return exp.EQ(this=self.type(element).sql, expression=asked)
+            return call("list_contains", self.labels(element).sql, parameter)
+        return exp.EQ(this=self.type(element).sql, expression=parameter)
 
     def asks(self) -> bool:
         """Whether any column was needed."""
@@ -133,6 +139,7 @@ class RelationColumns:
         return self.join(column, origin, tuple(refs.values())) if refs else None
 
     def join(self, column: str, origin: tuple[str, str], refs: tuple[ColumnRef, ...]) -> Joined:
+        """Add a look-up step for a column: its table's name, and the join condition."""
         name, key = self.builder.fresh("l"), self.builder.fresh("k")
         self.builder.steps.append(Looked(name, *origin, key, refs))
         return name, equal(column, key)
@@ -143,47 +150,47 @@ def looked_up(
 ) -> tuple[Relation, exp.Expr]:
     """The relation (as a table, where that must be) and its FROM with the needed columns of all its elements."""
     if columns.asked_of(relation):
-        relation = builder.made(relation)
+        relation = builder.as_table(relation)
     return relation, left_joined(relation.from_, columns.joins(relation))
 
 
 # ---- the embeddings of one pattern ---------------------------------------------------------------
 
 
-def stored(
-    builder: Builder, held: Held, name: str, demand: Demand
+def stored_columns(
+    builder: Builder, known: Held, name: str, demand: Demand
 ) -> dict[tuple[What, str | None], str]:
     """Columns of an element that operators after this one need. name : as it is called there."""
-    if not held.gathered or held.element is None:
+    if not known.gathered or known.element is None:
         wished: set[tuple[What, str | None]] = {
             ("property", key) for of, key in demand.wishes if of == name
         }
-        wished |= {(what, None) for of, what in demand.told if of == name}
-        return {asked: column for asked, column in held.stored.items() if asked in wished}
-    columns = RelationColumns(builder, {name: held})
-    place = held.element.place
+        wished |= {(what, None) for of, what in demand.aspects if of == name}
+        return {origin: column for origin, column in known.stored.items() if origin in wished}
+    columns = RelationColumns(builder, {name: known})
+    place = known.element.place
     for key in sorted(key for of, key in demand.wishes if of == name):
-        columns.property(held.element, Name(key, place))
-    for what in sorted(what for of, what in demand.told if of == name):
+        columns.property(known.element, Name(key, place))
+    for what in sorted(what for of, what in demand.aspects if of == name):
         if what == "id":
-            columns.identity(held.element, place)
-        elif what == ("labels" if held.element.kind == "vertex" else "type"):
-            columns._column(held.element, what)
+            columns.identity(known.element, place)
+        elif what == ("labels" if known.element.kind == "vertex" else "type"):
+            columns._column(known.element, what)
     taken = builder.taken.items()
     return {
         (what, key): ref.name
         for (of, what, key), ref in taken
-        if of == held.element and what != "element"
+        if of == known.element and what != "element"
     }
 
 
-def settled(builder: Builder, relation: Relation, demand: Demand) -> Relation:
+def settle_embeddings(builder: Builder, relation: Relation, demand: Demand) -> Relation:
     """The embeddings with columns for their elements, and for what later operators need of these."""
     names = {
         name: replace(
             held,
             column=builder.take(held.element, "element"),
-            stored=stored(builder, held, name, demand),
+            stored=stored_columns(builder, held, name, demand),
             gathered=False,
         )
         if held.gathered and held.element is not None

@@ -54,7 +54,7 @@ def check(builder: Builder, pattern: Pattern) -> None:
             raise builder.refuse(place, "ACYCLIC of several relationships is")
 
 
-def folded(pattern: Pattern, component: Component, bound: Collection[str]) -> bool:
+def folded_path(pattern: Pattern, component: Component, bound: Collection[str]) -> bool:
     """Whether a component is nothing but a new end of paths."""
     if component.edges or len(component.vertices) > 1:
         return False
@@ -128,14 +128,14 @@ class Paths:
             if name in self.wanted or name in self.places or name in later
         ]
         number = builder.fresh("w") if self._counts(edge) else None
-        told = []
+        tested = []
         if number is not None:
-            told = [n for n in needed if n in self.present and n not in {*self.places, *later}]
-            needed = [name for name in needed if name not in told]
+            tested = [n for n in needed if n in self.present and n not in {*self.places, *later}]
+            needed = [name for name in needed if name not in tested]
         columns = {name: builder.fresh("x") for name in needed}
         part = Part(builder.fresh("f"), columns, number=number)
         if number is not None:
-            part.present = dict.fromkeys(told, number)
+            part.present = dict.fromkeys(tested, number)
         taken: list[ColumnRef] = []
         for name in needed:
             if name not in self.places and name in stored:

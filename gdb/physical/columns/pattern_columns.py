@@ -42,7 +42,7 @@ from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
-from gdb.physical.columns.relation import Builder, Held, Relation, selected
+from gdb.physical.columns.relation import Builder, Held, Relation, select_columns
 from gdb.physical.columns.steps import Found
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Condition
@@ -73,7 +73,7 @@ class PatternColumns:
         translator = ChainTranslator(self.builder, columns)
         tests = [translator.tested(condition) for condition in answered]
         relation, source = looked_up(self.builder, relation, columns)
-        return replace(relation, source=selected(relation.columns, source, where=tests))
+        return replace(relation, source=select_columns(relation.columns, source, where=tests))
 
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
@@ -109,7 +109,7 @@ class PatternColumns:
         column = self.builder.fresh("q")
         many = kind == "COUNT"
         value = call("coalesce", number, value_of(0)) if many else is_there(number)
-        sql = selected(
+        sql = select_columns(
             [*relation.columns, aliased(value, column)], left_joined(relation.from_, [(rows, on)])
         )
         name = f" {column}"
@@ -121,12 +121,13 @@ class PatternColumns:
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them."""
-        from gdb.physical.columns.column_matching import read
+        # here: a circle: a pattern in an expression is a MATCH
+        from gdb.physical.columns.column_matching import read_pattern
 
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
-        pattern = read(builder, matches[0])
+        pattern = read_pattern(builder, matches[0])
         if pattern.long:
             return None
         (component, *others) = pattern.components()
@@ -146,7 +147,7 @@ class PatternColumns:
         context = builder.context
         if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
             return None
-        self.relation = relation = builder.made(self.relation)
+        self.relation = relation = builder.as_table(self.relation)
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.table, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
@@ -172,23 +173,23 @@ class PatternColumns:
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
-        from gdb.physical.columns.column_matching import matched
+        from gdb.physical.columns.column_matching import compile_match  # here: a circle, as above
 
         builder, row = self.builder, self.builder.fresh("n")
         relation = self.relation
         columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
         numbered = replace(
             relation,
-            source=selected(columns, relation.from_),
+            source=select_columns(columns, relation.from_),
             hidden=(*relation.hidden, row),
         )
-        numbered = builder.made(numbered)
+        numbered = builder.as_table(numbered)
         inner = numbered.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
             live = frozenset[str]() if k == len(matches) - 1 else mentioned
             demand = Demand(live, numbers=True, once=kind == "EXISTS")
             with builder.asking():
-                inner = matched(builder, inner, clause, demand)
+                inner = compile_match(builder, inner, clause, demand)
         other = builder.fresh("n")
         many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
         rows = select(

@@ -62,18 +62,18 @@ def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Pref
         return None
     (operators,) = plan.sides
     names = plan.names if plan.returns else ()
-    asked = demands(operators, names)
+    demanded = demands(operators, names)
     ends = _ends(operators)
     if not ends:
         return None
-    from gdb.functions.types import TypeName
+    from gdb.functions.types import TypeName  # here: runs over rows alone need no SQL
     from gdb.physical.columns.chain_compilation import NotForColumns, compiled
 
     while ends:
         end = ends.pop()
         first, rest = operators[:end], operators[end:]
         known = behind(first, ())
-        live = [name for name in known if name in asked[end - 1].live] or [*known[:1]]
+        live = [name for name in known if name in demanded[end - 1].live] or [*known[:1]]
         place = first[-1].place
         kept = Project(tuple(Column(name, Variable(name, place)) for name in live), place)
         begins = Plan(plan.text, ((*first, kept),), (), (), returns=True)
@@ -100,16 +100,16 @@ def _ends(operators: Operators) -> list[int]:
     return found
 
 
-def begun(context: RowContext, found: Prefix, memory: int | None) -> Batches | GdbError:
+def run_prefix(context: RowContext, prefix_run: Prefix, memory: int | None) -> Batches | GdbError:
     """The rows of the first operators; the error where columns gave up, as they do at a division by zero.
 
     Raises
     ------
     GdbError : as `attempted`.
     """
-    from gdb.physical.columns.chain_run import attempted
+    from gdb.physical.columns.chain_run import try_chain  # here: runs over rows alone need no SQL
 
-    made = attempted(context, found.chain, memory)
+    made = try_chain(context, prefix_run.chain, memory)
     if isinstance(made, GdbError):
         return made
     names = tuple(output.name for output in made.outputs)
@@ -120,7 +120,7 @@ def begun(context: RowContext, found: Prefix, memory: int | None) -> Batches | G
 
 
 def _batches(context: RowContext, outputs: Sequence[Output], table: Array) -> Iterator[list[Row]]:
-    from gdb.executor.relational import arrow
+    from gdb.executor.relational import arrow  # here: it imports nanoarrow
 
     names = [output.name for output in outputs]
     for some in arrow.pieces(table, MOST):
@@ -133,7 +133,7 @@ def _batches(context: RowContext, outputs: Sequence[Output], table: Array) -> It
 
 def _values(context: RowContext, output: Output, array: Array) -> list[Dynamic]:
     """A column as values of the language."""
-    from gdb.executor.relational import arrow
+    from gdb.executor.relational import arrow  # here: it imports nanoarrow
 
     if output.kind == "value":
         return [taken(value) for value in arrow.to_list(array)]

@@ -83,7 +83,7 @@ class Relation:
     @property
     def from_(self) -> exp.Expr:
         """The relation as an operand of FROM."""
-        return rows_of(selected(()) if self.source is None else self.source)
+        return rows_of(select_columns(()) if self.source is None else self.source)
 
     @property
     def table(self) -> str:
@@ -93,6 +93,7 @@ class Relation:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """All its columns, each once: of the names, stored ones, hidden ones."""
         held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
         return tuple(dict.fromkeys((*held, *self.hidden)))
 
@@ -164,22 +165,24 @@ class Builder:
         kind: StoreKind | None = None,
     ) -> str:
         """The column of the embeddings that has something of an element."""
-        asked = element, what, key
-        if asked not in self.taken:
+        place = element, what, key
+        if place not in self.taken:
             name = f"c{len(self.taken)}"
-            self.taken[asked] = ColumnRef(name, element.kind, element.index, key, what, kind)
-        return self.taken[asked].name
+            self.taken[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
+        return self.taken[place].name
 
     def used(self, sql: str) -> dict[str, Value]:
         """The parameters that a text mentions."""
         names = sorted(set(re.findall(r"\$(p\d+)", sql)))
         return {name: self.parameters.values[name] for name in names}
 
-    def made(self, relation: Relation, what: str = "") -> Relation:
+    def as_table(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""
         if isinstance(relation.source, str):
             return relation
-        name = self.table("r", selected(relation.columns, relation.from_), what, part=self.partly)
+        name = self.table(
+            "r", select_columns(relation.columns, relation.from_), what, part=self.partly
+        )
         names = {
             n: held if held.element is None else replace(held, origin=(name, held.column))
             for n, held in relation.names.items()
@@ -212,7 +215,7 @@ class Builder:
         if not any(isinstance(s, Made | Found) and s.part for s in self.steps[self.whole :]):
             return relation
         with self.asking():
-            relation = self.made(relation, f"at most {enough:,} rows")
+            relation = self.as_table(relation, f"at most {enough:,} rows")
         steps = [self._cut(s) if isinstance(s, Made) else s for s in self.steps[self.whole :]]
         self.steps[self.whole :] = [FirstRows(tuple(steps), enough)]
         self.all_needed()
@@ -231,15 +234,15 @@ class Builder:
             return relation
         found = relation.unweighted()
         each = aliased(call("unnest", call("range", relation.weight)), self.fresh("n"))
-        inner = selected([*found.columns, each], relation.from_)
-        return replace(found, source=selected(found.columns, inner))
+        inner = select_columns([*found.columns, each], relation.from_)
+        return replace(found, source=select_columns(found.columns, inner))
 
     def refuse(self, place: Place, what: str) -> NotSupported:
         """Why a part of the query is not for columns."""
         return problem(NotSupported, self.text, place, f"{what} not covered over columns.")
 
 
-def selected(
+def select_columns(
     columns: Sequence[Part], *rows: Rows, where: Sequence[exp.Expr] = (), distinct: bool = False
 ) -> exp.Query:
     """A SELECT of the columns, each once."""
@@ -262,21 +265,21 @@ def cuts(builder: Builder, operator: Limit) -> tuple[int, int | None]:
     return skip or 0, _number(builder, operator.limit, "LIMIT")
 
 
-def _number(builder: Builder, given: Expression | None, clause: str) -> int | None:
-    if given is None:
+def _number(builder: Builder, expression: Expression | None, clause: str) -> int | None:
+    if expression is None:
         return None
     value: object = None
-    if isinstance(given, Literal):
-        value = given.value
-    elif isinstance(given, Parameter):
-        value = builder.scope.parameter(given.name, given.place)
+    if isinstance(expression, Literal):
+        value = expression.value
+    elif isinstance(expression, Parameter):
+        value = builder.scope.parameter(expression.name, expression.place)
     else:
-        raise builder.refuse(given.place, "a calculated SKIP or LIMIT is")
+        raise builder.refuse(expression.place, "a calculated SKIP or LIMIT is")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise problem(
             TypeProblem,
             builder.text,
-            given.place,
+            expression.place,
             f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
             detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
         )

@@ -33,7 +33,7 @@ PART = 8
 """Values are looked up where they are fewer than this part of the vertices that there are: else these are listed."""
 
 
-def sought(
+def add_semi_joins(
     builder: Builder,
     relation: Relation,
     fresh: Mapping[str, ElementReference],
@@ -58,11 +58,11 @@ def sought(
             continue
         found[one.vertex] = one, Sought("", one.key, groups)
     made: dict[str, Sought] = {}
-    for name, (one, asked) in found.items():
-        relation = builder.made(relation)
+    for name, (one, search) in found.items():
+        relation = builder.as_table(relation)
         values = _values(builder, relation, one)
         if values is not None:
-            made[name] = replace(asked, table=values)
+            made[name] = replace(search, table=values)
     return relation, made
 
 
@@ -81,11 +81,11 @@ def _values(builder: Builder, relation: Relation, one: Equality) -> str | None:
     return builder.table("s", query, "values that are looked up")
 
 
-def holders(session: Session, snapshot: Snapshot, asked: Sought) -> I64 | None:
+def holders(session: Session, snapshot: Snapshot, search: Sought) -> I64 | None:
     """The vids that hold one of the values, ascending; None where it is better not to look them up."""
-    vertices = sum(snapshot.groups[group].count for group in asked.groups)
-    if PART * session.count(asked.table) > vertices:
+    vertices = sum(snapshot.groups[group].count for group in search.groups)
+    if PART * session.count(search.table) > vertices:
         return None
-    wanted = Wanted(session.values(asked.table, "v"))
-    found = snapshot.holders(asked.groups, asked.key, wanted)
+    wanted = Wanted(session.values(search.table, "v"))
+    found = snapshot.holders(search.groups, search.key, wanted)
     return None if found is None else np.unique(found[1]).astype(np.int64)

@@ -72,10 +72,10 @@ class Found:
     def how(self) -> str:
         """What is needed of its embeddings, and which vertices are looked up by values of the rows."""
         keys = [f"{name} by {one.key or 'id'}" for name, one in self.sought.items()]
-        return ", ".join([self._asked, *(f"looked up {key}" for key in keys)])
+        return ", ".join([self._output_text, *(f"looked up {key}" for key in keys)])
 
     @property
-    def _asked(self) -> str:
+    def _output_text(self) -> str:
         each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
         if self.number is not None:
             return f"counted for each {each}" if each else "counted"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import NotSupported
-from gdb.executor.cpu import shortest_paths as nearest
-from gdb.executor.cpu import walkers
+from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
@@ -61,10 +60,11 @@ class Ends:
 
     @property
     def flipped(self) -> Ends:
+        """The same with left and right exchanged."""
         return replace(self, left=self.right, right=self.left)
 
 
-def walked(context: RowContext, session: Session, members: Members, step: Walked) -> Array:
+def walk_step(context: RowContext, session: Session, members: Members, step: Walked) -> Array:
     """The table of a step.
 
     Raises
@@ -122,9 +122,9 @@ class _Walking:
             return self._closed(left)
         right = self.members.of(step, step.right)
         if self._from_left(left, right):
-            return self._found(left, right, self.wants_left, self.wants_right, self.steps)
+            return self._find_ends(left, right, self.wants_left, self.wants_right, self.steps)
         wants = self.wants_right, self.wants_left
-        return self._found(right, left, *wants, self.steps.flipped).flipped
+        return self._find_ends(right, left, *wants, self.steps.flipped).flipped
 
     def _from_left(self, left: I64 | None, right: I64 | None) -> bool:
         """Whether to begin at the left ends: mostly at those that are fewer."""
@@ -149,7 +149,7 @@ class _Walking:
             differ_of(self.step.edge.mode),
         )
 
-    def _found(
+    def _find_ends(
         self, starts: I64 | None, ends: I64 | None, wants_start: bool, wants_end: bool, over: Steps
     ) -> Ends:
         """The ends of paths, the starts as the left ones."""
@@ -159,24 +159,24 @@ class _Walking:
         begin, listed = question.starts.astype(np.int64), self.step.listed
         if self.step.once and not listed and question.reachable:
             as_one, most = not wants_start, None if wants_end else 1
-            rows, last = walkers.reached(question, self.conditions, as_one=as_one, most=most)
+            rows, last = walkers.reach_ends(question, self.conditions, as_one=as_one, most=most)
             side = last.astype(np.int64)
             return Ends(
                 begin[rows] if wants_start else None, side if wants_end else None, len(rows)
             )
         if not listed:
             return self._counted(question, begin, wants_start, wants_end)
-        rows, last, numbers = walkers.measured(question, self.conditions)
+        rows, last, numbers = walkers.measure_paths(question, self.conditions)
         side = last.astype(np.int64)
         return Ends(begin[rows], side, len(rows), numbers)
 
     def _counted(self, question: Question, begin: I64, wants_start: bool, wants_end: bool) -> Ends:
         if not wants_end:
-            rows, numbers = walkers.numbered(question, self.conditions)
+            rows, numbers = walkers.count_paths(question, self.conditions)
             if wants_start:
                 return Ends(begin[rows], None, len(rows), numbers)
             return Ends(None, None, 1, np.array([numbers.sum()])) if len(rows) else _none()
-        rows, last, numbers = walkers.tallied(question, self.conditions)
+        rows, last, numbers = walkers.tally_ends(question, self.conditions)
         side = last.astype(np.int64)
         if wants_start:
             return Ends(begin[rows], side, len(rows), numbers)
@@ -190,7 +190,7 @@ class _Walking:
         question = self._question(members, self.steps)
         question = replace(question, goals=question.starts)
         begin = question.starts.astype(np.int64)
-        find = walkers.measured if self.step.listed else walkers.tallied
+        find = walkers.measure_paths if self.step.listed else walkers.tally_ends
         rows, _, numbers = find(question, self.conditions)
         return Ends(begin[rows], begin[rows], len(rows), numbers)
 
@@ -214,10 +214,10 @@ class _Walking:
                 question = replace(question, ends=bitset(others, question.vids))
         once = step.once and not step.listed and question.goals is None
         if once and question.reachable:
-            rows, last = walkers.reached(question, self.conditions)
+            rows, last = walkers.reach_ends(question, self.conditions)
             numbers = None
         else:
-            find = walkers.measured if step.listed else walkers.tallied
+            find = walkers.measure_paths if step.listed else walkers.tally_ends
             rows, last, numbers = find(question, self.conditions)
         columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
         found = Ends(vids[rows], last.astype(np.int64), len(rows), numbers, columns)
@@ -240,7 +240,9 @@ class _Walking:
         starts, goals, used = self._pairs()
         question = self._with_used(self._question(starts, self.steps), used)
         question = replace(question, goals=goals.astype(np.uint32))
-        found = nearest.selected(question, taken_by(selector), selector.count, self.conditions)
+        found = shortest_paths.select_paths(
+            question, taken_by(selector), selector.count, self.conditions
+        )
         rows, lengths = found.rows, found.lengths
         if step.once:
             kinds = np.unique(np.stack([rows, lengths], axis=1), axis=0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gdb.base.values import graph_functions as graph
-from gdb.base.values import times
+from gdb.base.values import graph_functions, times
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.base.values.graph_functions import labels_of
 from gdb.base.values.kinds import Value
@@ -24,7 +23,7 @@ def property_of(subject: Value, key: str) -> Value:
     if isinstance(subject, dict):
         return subject.get(key)
     if isinstance(subject, (NodeValue, RelationshipValue)):
-        return graph.property_of(subject, key)
+        return graph_functions.property_of(subject, key)
     if subject is None:
         return None
     if times.is_temporal(subject):
@@ -99,14 +98,14 @@ def has_named(subject: Value, names: Value, *, any_: bool) -> bool | None:
     ------
     ValueProblem : it is neither; or a deleted node; the names are no strings.
     """
-    asked, there = named(names), _names_of(subject)
-    if asked is None or there is None:
+    wanted, there = label_names(names), _names_of(subject)
+    if wanted is None or there is None:
         return None
     test = any if any_ else all
-    return test(name in there for name in asked)
+    return test(name in there for name in wanted)
 
 
-def named(names: Value) -> list[str] | None:
+def label_names(names: Value) -> list[str] | None:
     """The labels that a string or a list of strings names; None for null.
 
     Raises

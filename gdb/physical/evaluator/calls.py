@@ -25,7 +25,7 @@ _LARGE = 256  # characters or items
 Operation: TypeAlias = "Callable[[Value, Value], Value]"
 
 
-def found(call: Call, context: Context) -> Function:
+def find_function(call: Call, context: Context) -> Function:
     """The function that is called.
 
     Raises
@@ -39,7 +39,7 @@ def found(call: Call, context: Context) -> Function:
             SyntaxProblem,
             text,
             call.place,
-            f"{name}() cannot stand here.",
+            f"{name}() is not allowed here.",
             "Aggregates are allowed in RETURN and WITH, and not inside one another.",
         )
     function = FUNCTIONS.get(name.lower())
@@ -71,7 +71,7 @@ def _check_count(call: Call, function: Function, text: str) -> None:
     )
 
 
-def applied(
+def apply_operation(
     operation: Callable[..., Result], operands: Sequence[Compiled], context: Context, place: Place
 ) -> Callable[[Row], Result]:
     """The operation on the values of its operands."""
@@ -84,7 +84,7 @@ def applied(
             return _any_number(operation, operands, context, place)
 
 
-def measured(evaluate: Compiled, what: str, allowance: Allowance) -> Compiled:
+def measure_results(evaluate: Compiled, what: str, allowance: Allowance) -> Compiled:
     """The same function, whose large strings and lists count. what : makes them."""
 
     def value_of(row: Row) -> Value:
@@ -127,7 +127,7 @@ def _binary(
     return evaluate
 
 
-def chained(
+def chain_operations(
     first: Compiled, steps: Sequence[tuple[Operation, Compiled, Place]], context: Context
 ) -> Compiled:
     """The operations of a chain from left to right, each on the value so far and the one of its operand."""

@@ -41,22 +41,22 @@ class Context:
     subqueries: Subqueries | None
     allowance: Allowance
 
-    def located(self, found: ValueProblem, place: Place) -> QueryError:
+    def located(self, error: ValueProblem, place: Place) -> QueryError:
         """The error of the query that a refusing value at this place is."""
-        message = found.message
+        message = error.message
         if not message[1:2].isupper():  # it follows a colon; IN and COUNT stay as they are
             message = message[:1].lower() + message[1:]
-        return problem(_class_of(found), self.text, place, message, found.cure)
+        return problem(_class_of(error), self.text, place, message, error.cure)
 
     def refuse(self, place: Place, message: str, cure: str = "") -> NoReturn:
         """Raise a TypeProblem at this place."""
         raise problem(TypeProblem, self.text, place, message, cure)
 
 
-def _class_of(found: ValueProblem) -> type[QueryError]:
-    if isinstance(found, EntityDeleted):
+def _class_of(error: ValueProblem) -> type[QueryError]:
+    if isinstance(error, EntityDeleted):
         return DeletedProblem
-    match found.kind:
+    match error.kind:
         case "type":
             return TypeProblem
         case "argument":

@@ -14,7 +14,7 @@ from gdb.base.values import arithmetic, comparison
 from gdb.base.values.graph_functions import entries
 from gdb.base.values.kinds import Row, Value
 from gdb.base.values.lists import coalesce
-from gdb.base.values.naming import shown
+from gdb.base.values.naming import type_phrase
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import InternalError, NameProblem, QueryError
@@ -54,9 +54,14 @@ from gdb.language.syntax import (
 )
 from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.physical.evaluator import access, logic, loops
-from gdb.physical.evaluator.calls import applied, chained, found, measured
+from gdb.physical.evaluator.calls import (
+    apply_operation,
+    chain_operations,
+    find_function,
+    measure_results,
+)
 from gdb.physical.evaluator.context import Compiled, Condition, Context, Subqueries
-from gdb.physical.evaluator.string_predicates import normalized, tester
+from gdb.physical.evaluator.string_predicates import normal_form_test, tester
 from gdb.physical.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
@@ -93,9 +98,9 @@ class Evaluator:
     ) -> None:
         self._context = Context(text, parameters, subqueries, allowance or here())
 
-    def located(self, found: ValueProblem, place: Place) -> QueryError:
+    def located(self, error: ValueProblem, place: Place) -> QueryError:
         """The error to raise for what a value refused at this place, for aggregates and writing clauses."""
-        return self._context.located(found, place)
+        return self._context.located(error, place)
 
     def compiled(self, expression: Expression) -> Compiled:
         """The function from a row to the expression's value. It raises QueryErrors that show the place.
@@ -135,8 +140,8 @@ class Evaluator:
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
             case MapLiteral(entries=pairs):
-                given = {key.text: self.compiled(value) for key, value in pairs}
-                return lambda row: {key: value(row) for key, value in given.items()}
+                entries = {key.text: self.compiled(value) for key, value in pairs}
+                return lambda row: {key: value(row) for key, value in entries.items()}
             case MapProjection():
                 return self._projection(expression)
             case Case():
@@ -170,7 +175,9 @@ class Evaluator:
         context, place = self._context, expression.place
         match expression:
             case Literal(value=value) if value is not None and not isinstance(value, bool):
-                context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+                context.refuse(
+                    place, f"this must be true or false, and it is {type_phrase(value)}."
+                )
             case ListLiteral() | MapLiteral():
                 what = "a list" if isinstance(expression, ListLiteral) else "a map"
                 context.refuse(place, f"this must be true or false, and it is {what}.")
@@ -180,7 +187,7 @@ class Evaluator:
             value = evaluate(row)
             if value is None or isinstance(value, bool):
                 return value
-            context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+            context.refuse(place, f"this must be true or false, and it is {type_phrase(value)}.")
 
         return checked
 
@@ -194,7 +201,7 @@ class Evaluator:
         """
         match values:
             case Call(arguments=arguments, place=place) if values.function.text.lower() == "range":
-                found(values, self._context)  # whether it has as many arguments
+                find_function(values, self._context)  # whether it has as many arguments
                 return self._applied(integers, place, *arguments)
             case _:
                 return loops.items(self.compiled(values), self._context, values.place)
@@ -219,9 +226,11 @@ class Evaluator:
         """The function of an expression that gives nothing but true, false and null; None for any other."""
         match expression:
             case Connected(connective=connective, operands=operands):
-                return logic.connected(connective, [self.condition(one) for one in operands])
+                return logic.connect_conditions(
+                    connective, [self.condition(one) for one in operands]
+                )
             case Not(operand=operand):
-                return logic.negated(self.condition(operand))
+                return logic.negate_condition(self.condition(operand))
             case Comparison():
                 return self._comparison(expression)
             case StringTest(operator=operator, left=left, right=right, place=place):
@@ -237,7 +246,7 @@ class Evaluator:
                 inner = self.compiled(operand)
                 return lambda row: is_of(inner(row), type_) is not negated
             case IsNormalized(operand=operand, form=form, negated=negated, place=place):
-                return self._applied(normalized(form, negated), place, operand)
+                return self._applied(normal_form_test(form, negated), place, operand)
             case HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
             case HasNamed(subject=subject, names=names, any=any_, place=place):
@@ -258,7 +267,7 @@ class Evaluator:
         lookup = logic.membership(values) if values is not None else None
         if lookup is None:
             operands = (expression.item, expression.list)
-            return self._applied(logic.contained, expression.place, *operands)
+            return self._applied(logic.is_contained, expression.place, *operands)
         item, find = self.compiled(expression.item), lookup
         return lambda row: find(item(row))
 
@@ -282,7 +291,7 @@ class Evaluator:
                 return lambda row: equal(left(row), right(row))
             case Comparator.UNEQUAL:
                 equal = comparison.equal
-                return logic.negated(lambda row: equal(left(row), right(row)))
+                return logic.negate_condition(lambda row: equal(left(row), right(row)))
             case Comparator.LESS:
                 test = comparison.less
             case Comparator.LESS_EQUAL:
@@ -299,7 +308,7 @@ class Evaluator:
         self, operation: Callable[..., Result], place: Place, *operands: Expression
     ) -> Callable[[Row], Result]:
         parts = [self.compiled(operand) for operand in operands]
-        return applied(operation, parts, self._context, place)
+        return apply_operation(operation, parts, self._context, place)
 
     def _property(self, subject: Expression, key: str, place: Place) -> Compiled:
         """One closure, and no operation between, for what most expressions are made of."""
@@ -317,11 +326,11 @@ class Evaluator:
         return evaluate
 
     def _call(self, expression: Call) -> Compiled:
-        function = found(expression, self._context)
+        function = find_function(expression, self._context)
         if function.apply is coalesce:
             return loops.first_there([self.compiled(part) for part in expression.arguments])
         value_of = self._applied(function.apply, expression.place, *expression.arguments)
-        return measured(value_of, f"{function.name}()", self._context.allowance)
+        return measure_results(value_of, f"{function.name}()", self._context.allowance)
 
     def _parameter(self, expression: Parameter) -> Compiled:
         name, parameters = expression.name, self._context.parameters
@@ -359,16 +368,16 @@ class Evaluator:
         stop = expression.stop or Literal(arithmetic.HIGHEST, expression.place)
         operands = (expression.subject, start, stop)
         value_of = self._applied(access.slice_of, expression.place, *operands)
-        return measured(value_of, "[..]", self._context.allowance)
+        return measure_results(value_of, "[..]", self._context.allowance)
 
     def _arithmetic(self, expression: Arithmetic) -> Compiled:
-        """From left to right, in a loop; an error shows what stands to the left of its operator too."""
+        """From left to right, in a loop; an error shows what is to the left of its operator too."""
         first = expression.first
         steps = [
             (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
             for operator, operand in expression.rest
         ]
-        return chained(self.compiled(first), steps, self._context)
+        return chain_operations(self.compiled(first), steps, self._context)
 
     def _negative(self, expression: Negative) -> Compiled:
         match expression.operand:
@@ -378,7 +387,7 @@ class Evaluator:
                 return self._applied(arithmetic.negate, expression.place, operand)
 
     def _projection(self, expression: MapProjection) -> Compiled:
-        given = [(key.text, self.compiled(value)) for key, value in expression.entries]
+        pairs = [(key.text, self.compiled(value)) for key, value in expression.entries]
         subject = self.compiled(expression.subject)
         everything = self._applied(
             lambda of: dict(entries("{...}", of)), expression.place, expression.subject
@@ -390,7 +399,7 @@ class Evaluator:
             made = everything(row)
             if not expression.everything:
                 made = {}
-            made.update((key, value(row)) for key, value in given)
+            made.update((key, value(row)) for key, value in pairs)
             return made
 
         return evaluate
@@ -424,7 +433,7 @@ class Evaluator:
     def _subqueries(self) -> Subqueries:
         found = self._context.subqueries
         if found is None:
-            raise InternalError("a pattern or subquery stands where the evaluator has no answer.")
+            raise InternalError("a pattern or subquery is used where the evaluator has no answer.")
         return found
 
     def _pattern_comprehension(self, expression: PatternComprehension) -> Compiled:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gdb.physical.evaluator.context import Condition
 
 
-def connected(connective: Connective, operands: Sequence[Condition]) -> Condition:
+def connect_conditions(connective: Connective, operands: Sequence[Condition]) -> Condition:
     """The operands from left to right; those after the one that decides are not evaluated."""
     match connective:
         case Connective.AND:
@@ -54,7 +54,9 @@ def _xor(operands: Sequence[Condition]) -> Condition:
     return test
 
 
-def negated(operand: Condition) -> Condition:
+def negate_condition(operand: Condition) -> Condition:
+    """NOT of a condition; null stays null."""
+
     def test(row: Row) -> bool | None:
         value = operand(row)
         return None if value is None else not value
@@ -62,7 +64,7 @@ def negated(operand: Condition) -> Condition:
     return test
 
 
-def contained(item: Value, values: Value) -> bool | None:
+def is_contained(item: Value, values: Value) -> bool | None:
     """item IN values: true where one equals it, else null where one might.
 
     Raises
@@ -102,7 +104,7 @@ def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None
     return test
 
 
-def quantified(
+def quantify_list(
     quantifier: OneOf["all", "any", "none", "single"], answers: Iterable[bool | None]
 ) -> bool | None:
     """The result for the list from those for the single items; evaluates no more of them than it needs."""

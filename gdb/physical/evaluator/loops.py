@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
-from gdb.base.values.naming import shown
+from gdb.base.values.naming import type_phrase
 from gdb.base.values.sizes import Growing
-from gdb.physical.evaluator.logic import quantified
+from gdb.physical.evaluator.logic import quantify_list
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
@@ -36,7 +36,7 @@ def items(values: Compiled, context: Context, place: Place) -> ListOf:
         found = values(row)
         if found is None or isinstance(found, list):
             return found
-        context.refuse(place, f"this must be a list, and it is {shown(found)}.")
+        context.refuse(place, f"this must be a list, and it is {type_phrase(found)}.")
 
     return evaluate
 
@@ -84,7 +84,7 @@ def quantifier(
 
     def evaluate(row: Row) -> bool | None:
         found = values(row)
-        return None if found is None else quantified(kind, answers(found, row))
+        return None if found is None else quantify_list(kind, answers(found, row))
 
     return evaluate
 

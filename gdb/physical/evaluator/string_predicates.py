@@ -31,10 +31,10 @@ def tester(operator: StringOperator) -> Test:
         case StringOperator.CONTAINS:
             return _strings(lambda left, right: right in left)
         case StringOperator.MATCHES:
-            return _strings(lambda left, right: regex.compiled(right).fits(left))
+            return _strings(lambda left, right: regex.compile_regex(right).fits(left))
 
 
-def normalized(
+def normal_form_test(
     form: OneOf["NFC", "NFD", "NFKC", "NFKD"], negated: bool
 ) -> Callable[[Value], bool | None]:
     """What decides text IS [NOT] form NORMALIZED: null of what is no string."""

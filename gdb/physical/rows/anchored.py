@@ -89,8 +89,8 @@ def _short(context: RowContext, values: Expression) -> bool:
     if isinstance(values, ListLiteral):
         return len(values.items) <= MOST_ITEMS
     if isinstance(values, Parameter):
-        given = context.plain.get(values.name)
-        return isinstance(given, Sequence) and len(given) <= MOST_ITEMS
+        value = context.plain.get(values.name)
+        return isinstance(value, Sequence) and len(value) <= MOST_ITEMS
     return False
 
 

@@ -39,7 +39,7 @@ class Batches:
     parts: Parts
 
 
-def narrowed(rows: Batches, names: tuple[str, ...]) -> Batches:
+def narrow_rows(rows: Batches, names: tuple[str, ...]) -> Batches:
     """The rows with some of their names."""
     return Batches(names, ([{name: row[name] for name in names} for row in p] for p in rows.parts))
 
@@ -53,7 +53,7 @@ class Few:
     cut: bool = False
 
 
-def expanded(
+def expand_rows(
     allowance: Allowance,
     parts: Parts,
     expand: Callable[[Row], Iterable[Row]],
@@ -83,14 +83,14 @@ def expanded(
     yield from _handed_on(allowance, made)
 
 
-def _handed_on(allowance: Allowance, made: list[Row]) -> Parts:
-    if made:
-        allowance.make(ROW * len(made), "rows")
-        allowance.tick(len(made))
-        yield made
+def _handed_on(allowance: Allowance, rows: list[Row]) -> Parts:
+    if rows:
+        allowance.make(ROW * len(rows), "rows")
+        allowance.tick(len(rows))
+        yield rows
 
 
-def gathered(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> list[Row]:
+def gather_rows(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> list[Row]:
     """All rows of some batches, which `pile` counts. Raises OutOfBudget, Cancelled, QueryTimeout."""
     level = allowance.made
     rows: list[Row] = []
@@ -102,14 +102,14 @@ def gathered(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> li
     return rows
 
 
-def held(allowance: Allowance, parts: Iterable[list[Row]], size: int = MOST) -> Parts:
+def hold_rows(allowance: Allowance, parts: Iterable[list[Row]], size: int = MOST) -> Parts:
     """All rows of some batches, gathered before the first is handed on; they count as long as they are read."""
     pile = Pile(allowance, "the rows of a clause")
-    rows = gathered(allowance, parts, pile)
-    return handed(rows, pile, size)
+    rows = gather_rows(allowance, parts, pile)
+    return hand_rows(rows, pile, size)
 
 
-def handed(rows: list[Row], pile: Pile, size: int = MOST) -> Parts:
+def hand_rows(rows: list[Row], pile: Pile, size: int = MOST) -> Parts:
     """Some rows, which `pile` counts as long as they are read."""
     try:
         for start in range(0, len(rows), size):
@@ -118,7 +118,7 @@ def handed(rows: list[Row], pile: Pile, size: int = MOST) -> Parts:
         pile.clear()
 
 
-def regrouped(allowance: Allowance, parts: Parts, size: int) -> Parts:
+def regroup_rows(allowance: Allowance, parts: Parts, size: int) -> Parts:
     """The rows in batches of about `size`, the last one smaller; what is waiting for more counts."""
     level = allowance.made
     first = next(parts, None)

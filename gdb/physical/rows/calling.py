@@ -14,17 +14,17 @@ from gdb.errors import ArgumentProblem, GdbError, TypeProblem
 from gdb.language.clauses import CallProcedure
 from gdb.language.procedure_signatures import Field, Procedure, kind_of
 from gdb.language.report import problem
-from gdb.physical.rows.batches import Parts, expanded
+from gdb.physical.rows.batches import Parts, expand_rows
 from gdb.physical.rows.pattern import visible
-from gdb.physical.rows.subqueries import Prepared, compiled
-from gdb.physical.rows.values import Given, taken
+from gdb.physical.rows.subqueries import Prepared, compile_expressions
+from gdb.physical.rows.values import UserValues, taken
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
 
 
-def called(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
+def call_procedure(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
     """Each row with each of the rows that the procedure gives for it. Where it brings nothing, the rows as they are.
 
     clause : as `gdb.logical.build` has it, with all arguments and outputs.
@@ -38,7 +38,7 @@ def called(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
     assert clause.arguments is not None
     assert clause.yields is not None
     brings = {alias.text: item.text for item, alias in clause.yields}
-    prepared, functions = compiled(context, clause.arguments)
+    prepared, functions = compile_expressions(context, clause.arguments)
 
     def expand(filled: Row) -> Iterable[Row]:
         values, row = [function(filled) for function in functions], visible(filled)
@@ -51,7 +51,7 @@ def called(context: RowContext, clause: CallProcedure, parts: Parts) -> Parts:
             context.allowance.tick()
         return [row]
 
-    made = expanded(context.allowance, parts, expand, prepared.fill)
+    made = expand_rows(context.allowance, parts, expand, prepared.fill)
     return made if clause.where is None else _kept(context, clause, made)
 
 
@@ -68,7 +68,7 @@ def _answers(
     context: RowContext, clause: CallProcedure, procedure: Procedure, values: Sequence[Value]
 ) -> Iterable[Mapping[str, Value]]:
     """The rows of one call."""
-    cells, to_python = [], Given()
+    cells, to_python = [], UserValues()
     for k, (field, value) in enumerate(zip(procedure.signature.arguments, values, strict=True)):
         if not field.type.fits(value):
             place = clause.place if clause.arguments is None else clause.arguments[k].place
@@ -76,7 +76,7 @@ def _answers(
                 *(TypeProblem, context.text, place),
                 f"{clause.name.text}() takes {field}, and this is {kind_of(value)}.",
             )
-        cells.append(to_python.cell(field.type.made(value)))
+        cells.append(to_python.cell(field.type.coerced(value)))
     try:
         for answer in procedure.answers(context.graph.snapshot, cells):
             yield _answer(context, clause, procedure.signature.outputs, answer)
@@ -115,7 +115,7 @@ def _answer(
                 *(TypeProblem, context.text, clause.place),
                 f"the procedure {clause.name.text} gave {cell!r:.100} as {field}.",
             )
-        found[field.name] = field.type.made(value)
+        found[field.name] = field.type.coerced(value)
     return found
 
 

@@ -20,13 +20,20 @@ from gdb.language.existence import edge_test
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import elements, resolve
 from gdb.language.pushdown import ElementConditions
-from gdb.language.question import Asked, asked, candidates_of, edge_of, soon_listed, vertex_of
+from gdb.language.question import (
+    SortedConditions,
+    candidates_of,
+    edge_of,
+    soon_listed,
+    sort_conditions,
+    vertex_of,
+)
 from gdb.language.scope import Scope
 from gdb.language.scope import ScopeEdge as ScopeEdge
 from gdb.language.scope import ScopeVertex as ScopeVertex
 from gdb.language.syntax import ElementReference, Expression, Name, Variable
 from gdb.language.translator import Translator
-from gdb.physical.row_graph import started
+from gdb.physical.row_graph import plan_from_rows
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 from gdb.query_graph import QueryGraph
 from gdb.records import dataclass, field, replace
@@ -48,7 +55,7 @@ class Table:
     left: tuple[Condition, ...]
 
 
-def matched(
+def match_component(
     context: RowContext,
     pattern: Pattern,
     component: Component,
@@ -97,11 +104,11 @@ def _pushable(
 ) -> bool:
     run = _ComponentRun(context, pattern, component)
     found = run.distributed([condition])
-    if found.left or (found.asked.between and not component.edges):
+    if found.left or (found.sorted.between and not component.edges):
         return False  # a single vertex may be only the end of a path, which `candidates` handles
     if found.of_several:
         return not (condition.names & {*bound}) and not found.compared(run.scope)
-    return all(run.typed(known.all()) for known in found.asked.pushed.values())
+    return all(run.typed(known.all()) for known in found.sorted.pushed.values())
 
 
 def question(
@@ -114,8 +121,8 @@ def question(
     wanted: Collection[str] = (),
     sure: bool = True,
 ) -> tuple[QueryGraph, tuple[Condition, ...]]:
-    """The query graph that `matched` gives to the executors, vertices and edges in the component's order, and the
-    conditions that are not in it. wanted : the edges whose ids are needed. sure : comparisons are in it, however few
+    """The query graph that `match_component` gives to the executors, vertices and edges in the component's order, and
+    the conditions that are not in it. wanted : the edges whose ids are needed. sure : comparisons are in it however few
     candidates there are.
     """
     run = _ComponentRun(context, pattern, component)
@@ -182,40 +189,40 @@ def candidates(
 class _Distributed:
     """Conditions by what they require.
 
-    of : those on one element, by element. of_several : those that compare two; their expressions are `asked.rest`.
+    of : those on one element, by element. of_several : those that compare two; their expressions are `sorted.rest`.
     left : all that are for none of it.
     """
 
-    asked: Asked = field(default_factory=Asked)
+    sorted: SortedConditions = field(default_factory=SortedConditions)
     of: dict[ElementReference, list[Condition]] = field(default_factory=dict)
     of_several: list[Condition] = field(default_factory=list)
     left: list[Condition] = field(default_factory=list)
 
-    def take(self, condition: Condition, one: Asked) -> None:
+    def take(self, condition: Condition, one: SortedConditions) -> None:
         """Add what one condition requires."""
         for element, known in one.pushed.items():
             self.of.setdefault(element, []).append(condition)
-            several = self.asked.pushed.setdefault(element, ElementConditions())
+            several = self.sorted.pushed.setdefault(element, ElementConditions())
             several.on_id += known.on_id
             several.on_properties += known.on_properties
             several.on_edges += known.on_edges
-        self.asked.between += one.between
-        self.asked.apart = tuple(sorted({*self.asked.apart, *one.apart}))
-        self.asked.rest += one.rest
+        self.sorted.between += one.between
+        self.sorted.apart = tuple(sorted({*self.sorted.apart, *one.apart}))
+        self.sorted.rest += one.rest
 
     def compared(self, scope: Scope) -> list[Condition]:
         """Make the comparisons part of the query graph; those that cannot be."""
         left: list[Condition] = []
-        for condition, expression in zip(self.of_several, self.asked.rest, strict=True):
-            one = Asked(rest=[expression])
+        for condition, expression in zip(self.of_several, self.sorted.rest, strict=True):
+            one = SortedConditions(rest=[expression])
             try:
                 one.compare(scope)
             except QueryError:  # of values of several types
                 left.append(condition)
                 continue
             left += [condition for _ in one.rest]
-            self.asked.compared += one.compared
-        self.asked.rest, self.of_several = [], []
+            self.sorted.compared += one.compared
+        self.sorted.rest, self.of_several = [], []
         return left
 
 
@@ -271,7 +278,7 @@ class _ComponentRun:
         allowed: dict[ElementReference, tuple[I64, str]] = {}
         for element, of in found.of.items():
             try:
-                allowed[element] = candidates_of(scope, element, found.asked.pushed[element])
+                allowed[element] = candidates_of(scope, element, found.sorted.pushed[element])
             except (
                 QueryError
             ):  # it needs dynamic types, or fails: then only for rows that get there
@@ -287,7 +294,7 @@ class _ComponentRun:
         mode = self.pattern.mode
         few = mode.distinct or (not sure and soon_listed(scope, vertices))
         left += found.of_several if few else found.compared(scope)
-        graph = found.asked.graph(vertices, edges, mode)
+        graph = found.sorted.graph(vertices, edges, mode)
         if mode.distinct:
             graph = self._compared(graph, [*left, *later])
         return graph, tuple(left)
@@ -326,7 +333,7 @@ class _ComponentRun:
         found = _Distributed()
         for condition in conditions:
             try:
-                one = self._asked(condition.expression)
+                one = self._sort_conditions(condition.expression)
             except QueryError:
                 found.left.append(condition)
                 continue
@@ -337,11 +344,11 @@ class _ComponentRun:
             found.take(condition, one)
         return found
 
-    def _asked(self, condition: Expression) -> Asked:
+    def _sort_conditions(self, condition: Expression) -> SortedConditions:
         test = edge_test(self.scope, condition, self.context.mode)
         if test is not None:
-            return asked(self.scope, [test], [])
-        return asked(self.scope, [], [resolve(condition, self.scope.lookup)])
+            return sort_conditions(self.scope, [test], [])
+        return sort_conditions(self.scope, [], [resolve(condition, self.scope.lookup)])
 
     def typed(self, conditions: Sequence[Expression]) -> bool:
         """Whether conditions on one element are ones over columns."""
@@ -371,7 +378,7 @@ class _ComponentRun:
             return kept, [some.edge(k).copy() for k in edges], len(some)
 
         wanted = Wanted(tuple(vertices), tuple(edges))
-        made, source = started(graph, self.snapshot, bound, together, few=most is not None)
+        made, source = plan_from_rows(graph, self.snapshot, bound, together, few=most is not None)
         found = executor.rows(made, source, self.context.options, wanted, make, most)
         self.context.embeddings += found.rows
         return Table(

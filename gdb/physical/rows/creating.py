@@ -69,16 +69,16 @@ class Maker:
 
     def make(self, row: Row) -> None:
         """A name that the row has keeps its node. A relationship without direction goes to the right."""
-        nodes = [one.made(row) for one in self.nodes]
+        nodes = [one.create(row) for one in self.nodes]
         if self.path is not None:
-            made = tuple([one.made(nodes, row) for one in self.relationships])
+            made = tuple([one.create(nodes, row) for one in self.relationships])
             row[self.path] = PathValue(tuple(nodes), made)
             return
         for one in self.relationships:
             if one.name is None:
                 one.connect(nodes, row)
             else:
-                one.made(nodes, row)
+                one.create(nodes, row)
 
 
 class _NodeMaker:
@@ -91,7 +91,7 @@ class _NodeMaker:
         self.named = names_of(context, pattern.named) if pattern.named else None
         self.properties = _Properties(context, pattern)
 
-    def made(self, row: Row) -> NodeValue:
+    def create(self, row: Row) -> NodeValue:
         """The node that the row has, or a new one."""
         if self.name is not None and self.name in row:
             known = row[self.name]
@@ -127,7 +127,7 @@ class _RelationshipMaker:
         self.properties = _Properties(context, pattern)
         self.bare = not pattern.properties and pattern.given is None
 
-    def made(self, nodes: Sequence[NodeValue], row: Row) -> RelationshipValue:
+    def create(self, nodes: Sequence[NodeValue], row: Row) -> RelationshipValue:
         """A new relationship, which the row gets if it is named."""
         properties, ends = self.properties.of(row), (nodes[self.start], nodes[self.end])
         made = self.context.graph.create_relationship(self._type(row), *ends, properties)
@@ -136,7 +136,7 @@ class _RelationshipMaker:
         return made
 
     def connect(self, nodes: Sequence[NodeValue], row: Row) -> None:
-        """As `made`, where nothing names it."""
+        """As `create`, where nothing names it."""
         properties = {} if self.bare else self.properties.of(row)
         type_ = self.type or self._type(row)
         self.context.graph.connect(type_, nodes[self.start], nodes[self.end], properties)

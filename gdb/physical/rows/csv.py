@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 24
 
 
-def loaded(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
+def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
     """The lines of the file that a row names. An empty field is null in a map, where the header's names identify it.
 
     Raises
@@ -45,7 +45,7 @@ def loaded(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:
         reason = getattr(error, "strerror", None) or str(error)
         raise problem(
             *(ArgumentProblem, context.text, clause.source.place),
-            f"the file {_told(source, path)} cannot be read: {reason}.",
+            f"the file {_shown_source(source, path)} cannot be read: {reason}.",
         ) from None
 
 
@@ -81,7 +81,7 @@ def _lines(context: RowContext, clause: LoadCsv, reader: Iterator[list[str]]) ->
             yield line
 
 
-def _told(source: str, path: Path) -> str:
+def _shown_source(source: str, path: Path) -> str:
     """The name as it was given, and the file that it means where that is another."""
     return repr(source) if str(path) in source else f"{source!r} ({path})"
 

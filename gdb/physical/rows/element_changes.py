@@ -111,12 +111,12 @@ class _SetAll(_Changing):
         element = self.element(row)
         if element is None:
             return
-        given = map_of(self.context, self.value(row), self.value_place)
-        given = {k: storable(self.context, v, self.value_place) for k, v in given.items()}
+        properties = map_of(self.context, self.value(row), self.value_place)
+        properties = {k: storable(self.context, v, self.value_place) for k, v in properties.items()}
         if not self.add:
-            for name in [name for name in element.properties if name not in given]:
+            for name in [name for name in element.properties if name not in properties]:
                 self.graph.set_property(element, name, None)
-        for name, value in given.items():
+        for name, value in properties.items():
             self.graph.set_property(element, name, value)
 
 

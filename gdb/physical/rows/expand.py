@@ -19,7 +19,7 @@ MOST = 1 << 12
 """Edges at the nodes of the rows up to which they are listed; conditions on the other ends are tested on each."""
 
 
-def expanded(
+def expand_component(
     snapshot: Snapshot,
     pattern: Pattern,
     component: Component,
@@ -61,7 +61,7 @@ def expanded(
 
 def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I64]:
     """Each row with each edge of its vertex: the places of both. of : the number of the vertex of each edge; row_of :
-    that of each row. most : as `expanded`."""
+    that of each row. most : as `expand_component`."""
     order = np.argsort(of, kind="stable")
     ends = np.cumsum(np.bincount(of, minlength=count)) if count else np.zeros(0, np.int64)
     degrees = np.diff(ends, prepend=0)

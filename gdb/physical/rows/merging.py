@@ -22,7 +22,7 @@ from gdb.language.syntax import (
 from gdb.physical.rows.creating import Maker
 from gdb.physical.rows.element_changes import assignments
 from gdb.physical.rows.pattern import Pattern, pattern_of
-from gdb.physical.rows.row_matching import extended
+from gdb.physical.rows.row_matching import extend_rows
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
 
@@ -60,7 +60,7 @@ class _Merge:
         firsts: dict[object, int] = {}
         of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
         distinct = list(firsts.values())
-        matches = extended(self.context, pattern, [prepared[k] for k in distinct], names)
+        matches = extend_rows(self.context, pattern, [prepared[k] for k in distinct], names)
         own = [name for name in pattern.names if name not in self.known]
         found: dict[int, list[Row]] = {}
         for number, match in matches:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import TypeProblem
 from gdb.language.report import problem
-from gdb.physical.evaluator.access import named
+from gdb.physical.evaluator.access import label_names
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
@@ -26,7 +26,7 @@ def names_of(context: RowContext, several: Sequence[Expression]) -> Callable[[Ro
         found: list[str] = []
         for function, place in functions:
             try:
-                names = named(function(row))
+                names = label_names(function(row))
             except ValueProblem as wrong:
                 raise evaluator.located(wrong, place) from None
             if names is None:

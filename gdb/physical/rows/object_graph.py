@@ -17,9 +17,9 @@ from gdb.answer.summary import Effects
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import ChangeRefused
 from gdb.executor.relational import lookup
-from gdb.language.report import refused
+from gdb.language.report import change_problem
 from gdb.physical.rows.stored import columns_of
-from gdb.physical.rows.stored_nodes import Batch, StoredNode, counted, records
+from gdb.physical.rows.stored_nodes import Batch, StoredNode, count_elements, records
 from gdb.records import dataclass, field
 from gdb.storage.columns.model import I64, U32, Column, Kind
 from gdb.storage.graph.vid_ranges import by_number
@@ -141,7 +141,7 @@ class Graph:
             numbers = batch.vids.tolist()
             self._nodes.update(zip(numbers, nodes, strict=True))
             self._vids.update(zip(nodes, numbers, strict=True))
-            counted(len(nodes), [], "nodes")
+            count_elements(len(nodes), [], "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
@@ -163,7 +163,7 @@ class Graph:
                 for key, kind in sorted(type_.keys.items())
             }
             made_of = records(columns, len(fresh))
-            counted(len(fresh), made_of, "relationships")
+            count_elements(len(fresh), made_of, "relationships")
             for k, properties in zip(fresh, made_of, strict=True):
                 place = int(at[k])
                 one = RelationshipValue(
@@ -478,13 +478,13 @@ class Graph:
             try:
                 changes.remove_vertices(np.array(vids, np.uint32), detach=False)
             except ChangeRefused as error:
-                raise refused(self._text, place, error.reason, _DETACH) from None
+                raise change_problem(self._text, place, error.reason, _DETACH) from None
         self._dead_nodes, self._dead_edges, self._dead_handles = {}, [], {}
         self._detached = set()
 
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"
-        return refused(self._text, place, reason, _DETACH)
+        return change_problem(self._text, place, reason, _DETACH)
 
 
 def space_of_new(spaces: Mapping[str, Kind]) -> str:

@@ -14,7 +14,7 @@ from gdb.errors import NotSupported
 from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import conjuncts
-from gdb.language.quantified_patterns import repeats, unrolled
+from gdb.language.quantified_patterns import repeats, unroll_patterns
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.scope import has_labels
@@ -68,7 +68,7 @@ def visible(row: Row) -> Row:
     return dict(row)
 
 
-def shown(rows: list[Row]) -> list[Row]:
+def visible_rows(rows: list[Row]) -> list[Row]:
     """Rows of the same names without what the user did not name; the rows themselves where he named all."""
     return list(map(visible, rows)) if rows and any(map(is_hidden, rows[0])) else rows
 
@@ -105,6 +105,7 @@ class RowEdge:
 
     @property
     def ends(self) -> tuple[str, str]:
+        """The names of the vertices left and right of it."""
         return self.left, self.right
 
 
@@ -128,6 +129,7 @@ class Condition:
     @cached_property
     def equalities(self) -> tuple[Equality, ...]:
         """What it is as an equality of a property with a value (`gdb.physical.rows.row_look_ups`)."""
+        # here: only conditions on several elements need it
         from gdb.physical.rows.row_look_ups import equalities
 
         return tuple(equalities(self))
@@ -268,6 +270,7 @@ class Variant:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """All names that a row of the variant has: of the pattern, of equal nodes, of group variables."""
         return (*self.pattern.names, *self.same, *self.groups)
 
     def completed(self, row: Row) -> bool:
@@ -317,7 +320,7 @@ def _varied(
 ) -> Pattern:
     """The pattern with a variant for each number of repetitions. Conditions of WHERE on group variables, and on nodes
     that may be another one's, are tested later."""
-    several = unrolled(text, patterns)
+    several = unroll_patterns(text, patterns)
     own = {name for one in several for name in (*one.groups, *one.same)}
     parts = [] if where is None else list(conjuncts(where))
     later = tuple(part for part in parts if mentioned(part) & own)

@@ -78,7 +78,7 @@ class _Answer:
 
     equality: Equality
     rows: I64
-    asked: I64
+    row_codes: I64
     codes: I64
     vids: U32
     pairs: int
@@ -244,7 +244,7 @@ class _Seeking:
             lists = [value if isinstance(value, list) else [] for value in values]
             places = [place for k, items in enumerate(lists) for place in repeat(k, len(items))]
             values = [item for items in lists for item in items]
-        distinct, codes = coded(values)
+        distinct, codes = code_values(values)
         found = self.snapshot.holders(self._groups(one.vertex), one.key, Wanted(distinct))
         if found is None:
             return None
@@ -261,20 +261,20 @@ class _Seeking:
         found = self.snapshot.holders(self._groups(one.vertex), one.key, Wanted(distinct))
         if found is None:
             return None
-        asked = np.zeros(len(distinct), np.int64)
-        return _Answer(one, asked, asked, *found, len(found[1]))
+        zeros = np.zeros(len(distinct), np.int64)
+        return _Answer(one, zeros, zeros, *found, len(found[1]))
 
 
-def _pair_count(asked: I64, codes: I64) -> int:
+def _pair_count(rows: I64, codes: I64) -> int:
     """How many pairs of a row and a vertex there are, by the codes of both."""
     if not len(codes):
         return 0
-    if len(asked) == 1:
-        return int(np.count_nonzero(codes == asked[0]))
-    return int(np.bincount(codes, minlength=int(asked.max(initial=0)) + 1)[asked].sum())
+    if len(rows) == 1:
+        return int(np.count_nonzero(codes == rows[0]))
+    return int(np.bincount(codes, minlength=int(rows.max(initial=0)) + 1)[rows].sum())
 
 
-def coded(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:
+def code_values(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:
     """The distinct values, and for each value its number among them, i64[n]; -1 for null and NaN, which equal
     nothing."""
     if len(values) > 1 and {type(value) for value in values} == {int}:
@@ -320,13 +320,13 @@ def _paired(answers: Sequence[_Answer], at: I64, rows: int) -> tuple[I64, U32]:
 
 def _pairs(answer: _Answer) -> tuple[I64, U32]:
     """The pairs of a row and a vertex: places of rows, and vids, [n] each."""
-    if len(answer.asked) == 1:
-        vids = answer.vids[answer.codes == answer.asked[0]]
+    if len(answer.row_codes) == 1:
+        vids = answer.vids[answer.codes == answer.row_codes[0]]
         return np.repeat(answer.rows, len(vids)), vids
     order = np.argsort(answer.codes, kind="stable")
     codes, vids = answer.codes[order], answer.vids[order]
-    low = np.searchsorted(codes, answer.asked, "left")
-    counts = np.searchsorted(codes, answer.asked, "right") - low
+    low = np.searchsorted(codes, answer.row_codes, "left")
+    counts = np.searchsorted(codes, answer.row_codes, "right") - low
     each = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
     return answer.rows[each], vids[np.repeat(low, counts) + within]
@@ -340,6 +340,6 @@ def _agrees(answer: _Answer, rows: I64, vids: U32) -> I64:
     if not len(ascending):
         return np.zeros(0, np.int64)
     code = np.where(ascending[at] == vids, answer.codes[order][at], -1)
-    width = int(max(answer.asked.max(initial=0), code.max(initial=0))) + 1
-    known = np.unique(answer.rows * width + answer.asked)
+    width = int(max(answer.row_codes.max(initial=0), code.max(initial=0))) + 1
+    known = np.unique(answer.rows * width + answer.row_codes)
     return np.flatnonzero((code >= 0) & np.isin(rows * width + code, known))

@@ -17,10 +17,11 @@ from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.language.hidden_names import is_hidden
+from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
-from gdb.physical.rows.component import Table, matched
-from gdb.physical.rows.expand import expanded, places_labelled
+from gdb.physical.rows.component import Table, match_component
+from gdb.physical.rows.expand import expand_component, places_labelled
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
 from gdb.physical.rows.row_look_ups import seek
 from gdb.physical.rows.subqueries import Prepared
@@ -35,7 +36,7 @@ Numbered: TypeAlias = "tuple[int, Row]"
 _CHUNK = 1 << 14
 
 
-def extended(
+def extend_rows(
     context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
 ) -> list[Numbered]:
     """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order.
@@ -48,7 +49,7 @@ def extended(
 def extensions(
     context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
 ) -> Iterator[list[Numbered]]:
-    """As `extended`, in batches that are made when they are wanted."""
+    """As `extend_rows`, in batches that are made when they are wanted."""
     return Matching(context, pattern, known).extensions(rows)
 
 
@@ -192,7 +193,7 @@ class _RowMatching:
     def _joined(self, component: Component, table: list[Numbered]) -> Iterator[list[Numbered]]:
         few = self.few
         chunk, count = _CHUNK if few is None else min(_CHUNK, few.most), 0
-        found, places = self._found(component, table, chunk)
+        found, places = self._find_embeddings(component, table, chunk)
         names = self._fresh(component)
         before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
         for at, of in places:
@@ -208,7 +209,7 @@ class _RowMatching:
                 few.cut = True
                 return
 
-    def _found(
+    def _find_embeddings(
         self, component: Component, table: list[Numbered], chunk: int
     ) -> tuple[Table, Iterator[tuple[I64, I64]]]:
         """Embeddings of a component, and which of them go with which rows: the places of both, i64[n] at most `chunk`
@@ -231,7 +232,7 @@ class _RowMatching:
             some, every = self._alone(component, vids, sought is not None)
             return some, _pieces(starts[every], every, chunk)
         if not self.bound & {*component.edges}:
-            near = expanded(graph.snapshot, self.pattern, component, vids, most)
+            near = expand_component(graph.snapshot, self.pattern, component, vids, most)
             if near is not None:
                 vertices, edges, at = near
                 self._enough(len(at))
@@ -262,7 +263,7 @@ class _RowMatching:
         own = self._own(component, vids)
         found = self.unbound.get(component)
         if found is None:
-            found = matched(
+            found = match_component(
                 self.context,
                 self.pattern,
                 component,
@@ -365,7 +366,7 @@ class _RowMatching:
     # ---- paths -----------------------------------------------------------------------------------
 
     def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
-        from gdb.physical.rows.walking import walked  # machine code of its own
+        from gdb.physical.rows.walking import walk_rows  # machine code of its own
 
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
@@ -375,7 +376,7 @@ class _RowMatching:
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        paths = walked(self.context, self.pattern, edge, table, names, bound)
+        paths = walk_rows(self.context, self.pattern, edge, table, names, bound)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
             if self.checks_edges and len(apart) < len(others):
@@ -440,8 +441,6 @@ def _sides(
     expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""
-    from gdb.language.mentioned_names import mentioned
-
     if not isinstance(expression, Comparison) or expression.operator is not Comparator.EQUAL:
         return None
     for mine, other in (

@@ -19,7 +19,7 @@ from gdb.language.syntax import Call, Expression
 from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Project, Sort
 from gdb.physical.rows.batches import FIRST, MOST, Parts
 from gdb.physical.rows.pattern import visible
-from gdb.physical.rows.subqueries import Prepared, compiled
+from gdb.physical.rows.subqueries import Prepared, compile_expressions
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -39,7 +39,9 @@ def project(context: RowContext, operator: Project, parts: Parts) -> Parts:
         for rows in parts:
             yield [{name: row[name] for name in names} for row in rows]
         return
-    prepared, functions = compiled(context, [column.expression for column in operator.columns])
+    prepared, functions = compile_expressions(
+        context, [column.expression for column in operator.columns]
+    )
     values = list(zip(names, functions, strict=True))
     for rows in parts:
         prepared.fill(rows)
@@ -67,7 +69,7 @@ def satisfying(context: RowContext, operator: Filter, parts: Parts) -> Parts:
 
 def aggregate(context: RowContext, operator: Aggregate, parts: Parts) -> Parts:
     """A row for each group, in the order of their first rows."""
-    return _Aggregation(context, operator).made(parts)
+    return _Aggregation(context, operator).aggregate(parts)
 
 
 class _Aggregation:
@@ -76,13 +78,13 @@ class _Aggregation:
         self.calls = [gathered.call for gathered in operator.calls]
         keys = [key.expression for key in operator.keys]
         inner = [argument for call in self.calls for argument in call.arguments]
-        self.prepared, functions = compiled(context, [*keys, *inner])
+        self.prepared, functions = compile_expressions(context, [*keys, *inner])
         rest = iter(functions[len(keys) :])
         names = [key.name for key in operator.keys]
         self.keys = list(zip(names, functions[: len(keys)], strict=True))
         self.arguments = [[next(rest) for _ in call.arguments] for call in self.calls]
 
-    def made(self, parts: Parts) -> Parts:
+    def aggregate(self, parts: Parts) -> Parts:
         evaluator, allowance = self.context.evaluator, self.context.allowance
         groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
         pile, kept = Pile(allowance, "the groups of an aggregate"), 0
@@ -168,7 +170,7 @@ def distinct_rows(context: RowContext, operator: Distinct, parts: Parts) -> Part
 def sort(context: RowContext, operator: Sort, parts: Parts, limit: Limit | None) -> Parts:
     """All rows in order; of those that a LIMIT behind it drops no more than a few are kept at a time."""
     allowance = context.allowance
-    prepared, functions = compiled(context, [item.expression for item in operator.keys])
+    prepared, functions = compile_expressions(context, [item.expression for item in operator.keys])
     pile = Pile(allowance, "the rows of ORDER BY")
     kept: list[_Sorted] = []
     stop = None if limit is None else bounds(context, limit)[1]
@@ -226,7 +228,7 @@ def bounds(context: RowContext, operator: Limit) -> tuple[int, int | None]:
     return skip, None if limit is None else skip + limit
 
 
-def limited(context: RowContext, operator: Limit, parts: Parts) -> Parts:
+def limit_rows(context: RowContext, operator: Limit, parts: Parts) -> Parts:
     """The rows that SKIP and LIMIT leave; no batch is made beyond."""
     skip, stop = bounds(context, operator)
     place = 0
@@ -239,16 +241,16 @@ def limited(context: RowContext, operator: Limit, parts: Parts) -> Parts:
             return
 
 
-def _number(context: RowContext, given: Expression | None, clause: str) -> int | None:
+def _number(context: RowContext, expression: Expression | None, clause: str) -> int | None:
     """The value of SKIP or LIMIT."""
-    if given is None:
+    if expression is None:
         return None
-    value = context.evaluator.compiled(given)({})
+    value = context.evaluator.compiled(expression)({})
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise problem(
             TypeProblem,
             context.text,
-            given.place,
+            expression.place,
             f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
             detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
         )

@@ -54,8 +54,7 @@ from gdb.logical.operators import (
 )
 from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows import creating
-from gdb.physical.rows import element_changes as writing
+from gdb.physical.rows import creating, element_changes
 from gdb.physical.rows.batches import (
     MATCHED,
     ROW,
@@ -63,29 +62,27 @@ from gdb.physical.rows.batches import (
     Few,
     Parts,
     Replayed,
-    expanded,
-    gathered,
-    handed,
-    held,
-    narrowed,
-    regrouped,
+    expand_rows,
+    gather_rows,
+    hand_rows,
+    hold_rows,
+    narrow_rows,
+    regroup_rows,
 )
-from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
+from gdb.physical.rows.pattern import Pattern, pattern_of, visible, visible_rows
 from gdb.physical.rows.subqueries import Prepared
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows import calling, merging
-    from gdb.physical.rows import row_matching as matching
-    from gdb.physical.rows import row_projection as projecting
+    from gdb.physical.rows import calling, merging, row_matching, row_projection
     from gdb.physical.rows.row_matching import Numbered
     from gdb.physical.rows.run_context import RowContext
 else:
     calling = deferred("gdb.physical.rows.calling")
-    matching = deferred("gdb.physical.rows.row_matching")
+    row_matching = deferred("gdb.physical.rows.row_matching")
     merging = deferred("gdb.physical.rows.merging")
-    projecting = deferred("gdb.physical.rows.row_projection")
+    row_projection = deferred("gdb.physical.rows.row_projection")
 
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
@@ -115,7 +112,7 @@ def writes(plan: Plan) -> bool:
     )
 
 
-def answered(
+def run_over_rows(
     context: RowContext, plan: Plan, start: Batches | None = None, bounded: bool = False
 ) -> RowsAnswer:
     """Run a plan.
@@ -149,13 +146,13 @@ def answered(
     return RowsAnswer(names, rows)
 
 
-def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
+def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
     """The rows of the result, which count as long as the query runs."""
     pile = Pile(allowance, "the rows of the result")
     level = allowance.made
     rows: list[tuple[Value, ...]] = []
-    for part in found.parts:
-        some = [tuple([row[name] for name in found.names]) for row in part]
+    for part in batches.parts:
+        some = [tuple([row[name] for name in batches.names]) for row in part]
         pile.batch(some, allowance.made - level)
         rows += some
         allowance.tick(len(part))
@@ -186,7 +183,7 @@ class Runner:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         row = visible(row)  # its anonymous parts are not those of a pattern around it
-        for some in matching.extensions(self.context, self._patterns[key], [row], row):
+        for some in row_matching.extensions(self.context, self._patterns[key], [row], row):
             for _, found in some:
                 yield found
 
@@ -214,7 +211,7 @@ class Runner:
         for every, operators in zip((True, *plan.all), plan.sides, strict=True):
             other = self._operators(operators, Batches(start.names, iter([rows])))
             if changes:  # what this side reads, it reads before the next one writes
-                other = Batches(other.names, held(self.context.allowance, other.parts))
+                other = Batches(other.names, hold_rows(self.context.allowance, other.parts))
             if found is not None:
                 other = Batches(found.names, chain(found.parts, other.parts))
             found = other if every else Batches(other.names, self._united(other))
@@ -222,7 +219,7 @@ class Runner:
         return found
 
     def _united(self, rows: Batches) -> Parts:
-        return projecting.distinct(
+        return row_projection.distinct(
             self.context, rows.names, rows.parts, "the distinct rows of UNION"
         )
 
@@ -234,7 +231,7 @@ class Runner:
             if step.last is None:
                 rows = self._operator(step.operator, rows, names=step.names, after=step.after)
                 if step.kept is not None:
-                    rows = narrowed(rows, step.kept)
+                    rows = narrow_rows(rows, step.kept)
                 place += 1
             else:
                 rows = self._filled(operators[place : step.last + 1], rows)
@@ -251,7 +248,7 @@ class Runner:
 
     def _some(self, operators: Sequence[Operator], last: Limit, start: Batches) -> Parts:
         """As many rows of some operators as the LIMIT behind them takes."""
-        enough = projecting.bounds(self.context, last)[1] or 0
+        enough = row_projection.bounds(self.context, last)[1] or 0
         few = Few(max(FIRST, 2 * enough))
         again = Replayed(self.context.allowance, start.parts)
         while True:
@@ -311,18 +308,18 @@ class Runner:
             case Unwind():
                 return self._unwind(operator, rows)
             case Project():
-                return projecting.project(context, operator, rows.parts)
+                return row_projection.project(context, operator, rows.parts)
             case Filter():
-                return projecting.satisfying(context, operator, rows.parts)
+                return row_projection.satisfying(context, operator, rows.parts)
             case Aggregate():
-                return projecting.aggregate(context, operator, rows.parts)
+                return row_projection.aggregate(context, operator, rows.parts)
             case Distinct():
-                return projecting.distinct_rows(context, operator, rows.parts)
+                return row_projection.distinct_rows(context, operator, rows.parts)
             case Sort():
                 limit = after if isinstance(after, Limit) else None
-                return projecting.sort(context, operator, rows.parts, limit)
+                return row_projection.sort(context, operator, rows.parts, limit)
             case Limit():
-                return projecting.limited(context, operator, rows.parts)
+                return row_projection.limit_rows(context, operator, rows.parts)
             case Finish():
                 return iter(())
             case Apply():
@@ -332,7 +329,7 @@ class Runner:
             case LoadCsv():
                 return self._load(operator, rows)
             case CallProcedure():
-                return calling.called(context, operator, rows.parts)
+                return calling.call_procedure(context, operator, rows.parts)
         raise InternalError(f"{type(operator).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -343,8 +340,8 @@ class Runner:
         allowance = self.context.allowance
         size = MATCHED if few is None else FIRST
         bound = None if few is not None else self.bound
-        matcher = matching.Matching(self.context, pattern, rows.names, few or bound)
-        for part in regrouped(allowance, rows.parts, size):
+        matcher = row_matching.Matching(self.context, pattern, rows.names, few or bound)
+        for part in regroup_rows(allowance, rows.parts, size):
             level = allowance.made
             found = matcher.extensions(part)
             numbered = found if not clause.optional else _padded(found, part, fresh)
@@ -353,7 +350,7 @@ class Runner:
                     raise TooMany
                 allowance.make(ROW * len(some), "rows")
                 extended = [row for _, row in some]  # made for this pattern and exclusively owned
-                yield list(map(visible, extended)) if pattern.variants else shown(extended)
+                yield list(map(visible, extended)) if pattern.variants else visible_rows(extended)
                 allowance.made = level
             if bound is not None and bound.cut:
                 raise TooMany
@@ -367,17 +364,17 @@ class Runner:
             found, row = values(filled), visible(filled)
             return ({**row, name: item} for item in found)
 
-        return expanded(self.context.allowance, rows.parts, expand, prepared.fill)
+        return expand_rows(self.context.allowance, rows.parts, expand, prepared.fill)
 
     def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
-        from gdb.physical.rows.csv import loaded
+        from gdb.physical.rows.csv import load_lines  # here: only LOAD CSV needs it
 
         name = clause.variable.text
 
         def expand(row: Row) -> Iterable[Row]:
-            return ({**row, name: line} for line in loaded(self.context, clause, row))
+            return ({**row, name: line} for line in load_lines(self.context, clause, row))
 
-        return expanded(self.context.allowance, rows.parts, expand)
+        return expand_rows(self.context.allowance, rows.parts, expand)
 
     def _apply(self, operator: Apply, rows: Batches) -> Parts:
         """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
@@ -392,8 +389,10 @@ class Runner:
             return _called(found, row, missing if operator.optional else None)
 
         if not writes(plan):
-            return expanded(allowance, rows.parts, expand)
-        return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
+            return expand_rows(allowance, rows.parts, expand)
+        return hold_rows(
+            allowance, expand_rows(allowance, hold_rows(allowance, rows.parts), expand)
+        )
 
     # ---- writing -----------------------------------------------------------------------------------
 
@@ -403,7 +402,7 @@ class Runner:
         if context.graph.changes is None:
             raise InternalError("a query that writes runs without a transaction.")
         pile = Pile(context.allowance, "the rows before a clause that writes")
-        rows = gathered(context.allowance, before.parts, pile)
+        rows = gather_rows(context.allowance, before.parts, pile)
         self.bound = None  # what is written is not written again
         match clause:
             case Create():
@@ -413,19 +412,19 @@ class Runner:
             case Merge():
                 rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):
-                writing.assign(context, items, rows)
-                return handed(rows, pile)
+                element_changes.assign(context, items, rows)
+                return hand_rows(rows, pile)
             case Remove():
-                writing.remove(context, clause, rows)
-                return handed(rows, pile)
+                element_changes.remove(context, clause, rows)
+                return hand_rows(rows, pile)
             case Delete():
-                writing.delete(context, clause, rows)
-                return handed(rows, pile)
+                element_changes.delete(context, clause, rows)
+                return hand_rows(rows, pile)
             case Foreach():
                 self._foreach(clause, before.names, rows)
-                return handed(rows, pile)
+                return hand_rows(rows, pile)
         pile.clear()
-        return held(context.allowance, [rows])
+        return hold_rows(context.allowance, [rows])
 
     def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
         values = self.context.evaluator.items(clause.list)
@@ -434,7 +433,7 @@ class Runner:
         def expand(row: Row) -> Iterable[Row]:
             return ({**row, name: item} for item in values(row) or ())
 
-        parts = expanded(self.context.allowance, iter([rows]), expand)
+        parts = expand_rows(self.context.allowance, iter([rows]), expand)
         inner = Batches((*names, name), parts)
         for one in clause.clauses:
             assert isinstance(one, WRITING)
@@ -443,10 +442,10 @@ class Runner:
             pass
 
 
-def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+def _called(batches: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
     """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
     some = False
-    for part in found.parts:
+    for part in batches.parts:
         for one in part:
             some = True
             yield {**row, **one}

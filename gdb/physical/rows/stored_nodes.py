@@ -53,7 +53,7 @@ class Batch:
         self._read.add(key)
         columns = {key: lookup.vertex_property(self.snapshot, self.vids, key, kind)}
         every = records(columns, len(self.nodes))
-        counted(0, every, "properties of nodes")
+        count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
 
@@ -65,7 +65,7 @@ class Batch:
             for key, kind in sorted(keys.items())
         }
         every = records(columns, len(self.nodes))
-        counted(0, every, "properties of nodes")
+        count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.load(properties)
 
@@ -83,6 +83,7 @@ class StoredNode(NodeValue):
 
     @property
     def id(self) -> int | str:
+        """The user's id, read for the whole batch on first use. InternalError after the query's end."""
         if self._unnamed is not None:
             self._unnamed.name()
             if self._unnamed is not None:
@@ -95,6 +96,7 @@ class StoredNode(NodeValue):
 
     @property
     def properties(self) -> dict[str, Value]:
+        """All properties, read for the whole batch on first use. InternalError after the query's end."""
         if self._batch is not None:
             self._batch.load()
             if self._batch is not None:
@@ -106,6 +108,7 @@ class StoredNode(NodeValue):
         self._batch, self._known = None, properties
 
     def value_of(self, key: str) -> Value:
+        """One property, None where it is missing; only this key is read, for the whole batch."""
         if self._batch is not None and key not in self._known:
             if not self._batch.nodes:
                 raise InternalError("a node is read after its query.")
@@ -127,7 +130,7 @@ class StoredNode(NodeValue):
         self._known[key] = value
 
 
-def counted(elements: int, properties: list[Row], what: str) -> None:
+def count_elements(elements: int, properties: list[Row], what: str) -> None:
     """Account for so many elements and for properties, which the graph keeps as long as the query runs."""
     allowance = here()
     held = size_of(properties) if properties else 0

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
 
-Asked = PatternTest | PatternComprehension | Subquery
+SubqueryExpression = PatternTest | PatternComprehension | Subquery
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     """A part of an expression that is answered for all rows, and the name that its values get."""
 
-    part: Asked
+    part: SubqueryExpression
     name: str
     pattern: Pattern
 
@@ -60,12 +60,12 @@ class Prepared:
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
             case PatternTest() | PatternComprehension() | Subquery():
-                return self._asked(part)
+                return self._lift(part)
             case ListComprehension() | Quantified() | Reduce():
                 return part  # its parts may depend on its variable
         return None
 
-    def _asked(self, part: Asked) -> Expression:
+    def _lift(self, part: SubqueryExpression) -> Expression:
         pattern = _pattern(self.context, part)
         if pattern is None:
             return part
@@ -77,6 +77,7 @@ class Prepared:
         """Answer the patterns of the expressions, for rows that have the same names."""
         if not rows or not self.questions:
             return
+        # here: a circle: a subquery in an expression has MATCH
         from gdb.physical.rows.pattern_answers import numbers
         from gdb.physical.rows.row_matching import extensions
 
@@ -97,7 +98,7 @@ class Prepared:
                 row[question.name] = value
 
 
-def compiled(
+def compile_expressions(
     context: RowContext, expressions: Sequence[Expression]
 ) -> tuple[Prepared, list[Callable[[Row], Value]]]:
     """The functions of some expressions, to be called on rows that were filled."""
@@ -105,7 +106,7 @@ def compiled(
     return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
 
 
-def _pattern(context: RowContext, part: Asked) -> Pattern | None:
+def _pattern(context: RowContext, part: SubqueryExpression) -> Pattern | None:
     """The pattern of a part; None where it is more than a pattern."""
     if isinstance(part, Subquery):
         (first, *rest) = one_pattern(part.query.parts[0], context.mode)
@@ -117,7 +118,10 @@ def _pattern(context: RowContext, part: Asked) -> Pattern | None:
 
 
 def _values(
-    context: RowContext, part: Asked, found: Iterator[list[tuple[int, Row]]], count: int
+    context: RowContext,
+    part: SubqueryExpression,
+    found: Iterator[list[tuple[int, Row]]],
+    count: int,
 ) -> list[Value]:
     if isinstance(part, PatternComprehension):
         return [*_lists(context, part, found, count)]
@@ -138,7 +142,7 @@ def _lists(
     count: int,
 ) -> list[list[Value]]:
     """What a pattern comprehension is for each row."""
-    prepared, (result,) = compiled(context, [part.result])
+    prepared, (result,) = compile_expressions(context, [part.result])
     lists: list[list[Value]] = [[] for _ in range(count)]
     growing = Growing(context.allowance, "a pattern comprehension")
     for some in found:

@@ -20,7 +20,7 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 """What the user gets as it is; nearly all values are."""
 
 
-class Given:
+class UserValues:
     """Copies of values for the user, one for each element."""
 
     def __init__(self) -> None:
@@ -71,8 +71,8 @@ class Given:
     def _properties(self, properties: Mapping[str, Value]) -> dict[str, PropertyValue]:
         """The properties for the user, in the order of their names, as `gdb.answer.entities` reads them from the
         store."""
-        given = {key: _kept(self.cell(value)) for key, value in sorted(properties.items())}
-        return cast("dict[str, PropertyValue]", given)  # no element or map is a property
+        copies = {key: _kept(self.cell(value)) for key, value in sorted(properties.items())}
+        return cast("dict[str, PropertyValue]", copies)  # no element or map is a property
 
 
 def _kept(value: object) -> object:

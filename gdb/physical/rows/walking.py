@@ -13,8 +13,7 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
-from gdb.executor.cpu import shortest_paths as nearest
-from gdb.executor.cpu import walkers
+from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import (
     Conditions,
@@ -47,7 +46,7 @@ _DIFFER = {
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
 
 
-def walked(
+def walk_rows(
     context: RowContext,
     pattern: Pattern,
     edge: RowEdge,
@@ -109,11 +108,11 @@ class _Walk:
             return iter(())
         question = self._question(rows)
         if not self.tests:
-            return self._made(self._paths(question), rows)
+            return self._rows_of(self._paths(question), rows)
         if self.mentions & rows[0][1].keys():  # what may be used is another for each row
             parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
-            return self._made(together(parts), rows)
-        return self._made(self._paths(self._admitted(question, rows[0][1])), rows)
+            return self._rows_of(together(parts), rows)
+        return self._rows_of(self._paths(self._admitted(question, rows[0][1])), rows)
 
     # ---- the question ----------------------------------------------------------------------------
 
@@ -157,10 +156,10 @@ class _Walk:
         selector = self.edge.selector
         if selector is not None:
             count = selector.count
-            return nearest.selected(question, taken_by(selector), count, self.conditions)
+            return shortest_paths.select_paths(question, taken_by(selector), count, self.conditions)
         if question.goals is not None:
-            return nearest.to_goals(question, self.conditions)
-        return walkers.listed(question, self.conditions)
+            return shortest_paths.to_goals(question, self.conditions)
+        return walkers.list_paths(question, self.conditions)
 
     # ---- conditions that need the evaluator ------------------------------------------------------
 
@@ -206,7 +205,7 @@ class _Walk:
 
     # ---- rows ------------------------------------------------------------------------------------
 
-    def _made(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+    def _rows_of(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
         """The rows with a list of relationships and the node at the end."""
         order = np.argsort(paths.rows, kind="stable")
         name = self.edge.name

@@ -177,13 +177,13 @@ class Collecting:
             return id in _INT64
         return not self.document.typed and is_integer(id)
 
-    def _store(self, held: dict[tuple[str, ...], _ElementRows]) -> None:
+    def _store(self, rows_by_labels: dict[tuple[str, ...], _ElementRows]) -> None:
         """Make columns of some nodes."""
-        for labels, rows in held.items():
+        for labels, rows in rows_by_labels.items():
             columns = self._columns(rows, partial(_node, rows))
             every = tuple(sorted({*labels, *names_of(self.naming.label)}))
             self.parts.append(_Some(every, rows.ids, columns, np.array(rows.lines, np.int64)))
-        held.clear()
+        rows_by_labels.clear()
 
     def _settle_ids(self, numbers: bool) -> None:
         """Find whether ids are texts: as in the id space already, else where one is no integer."""
@@ -204,7 +204,7 @@ class Collecting:
             again = (assembly.spaces.get(space) or Space(space)).repeated(ids)
             for row in again[: assembly.rejects.shown].tolist():
                 name = f"node {part.ids[row]!r}"
-                fault = Fault(f"{name} stands twice", DUPLICATE)
+                fault = Fault(f"{name} occurs twice", DUPLICATE)
                 assembly.rejects.add(self.file, int(lines[row]), name, fault)
             if len(again):
                 kept = np.delete(np.arange(len(ids)), again)
@@ -234,10 +234,10 @@ class Collecting:
                 return False
         return True
 
-    def _add_edges(self, held: dict[tuple[str, bool], _ElementRows]) -> None:
+    def _add_edges(self, rows_by_type: dict[tuple[str, bool], _ElementRows]) -> None:
         """Take in some relationships."""
         spaces = self._spaces()
-        for (type, directed), rows in held.items():
+        for (type, directed), rows in rows_by_type.items():
             columns = self._columns(rows, name := partial(_edge, rows))
             lines = np.array(rows.lines, np.int64)
             self.file.rows += len(lines)
@@ -255,7 +255,7 @@ class Collecting:
                     labels=self.naming.ends if self.naming.labelled else None,
                 )
             )
-        held.clear()
+        rows_by_type.clear()
 
     def _ends(self, space: str, ids: Sequence[Id]) -> Ids:
         text = self.assembly.is_text(space)
@@ -269,12 +269,12 @@ class Collecting:
         """A column for each property that an element has."""
         found: dict[str, Column] = {}
         for key in _keys(rows.values):
-            given = [values.get(key) for values in rows.values]
+            cells = [values.get(key) for values in rows.values]
             try:
-                found[key] = Column.from_list(given)
+                found[key] = Column.from_list(cells)
             except Misfit as error:
                 raise ImportFailed(
-                    f"{name(error.row)}: {key!r} is {shown(given[error.row])}, which {error.why}",
+                    f"{name(error.row)}: {key!r} is {shown(cells[error.row])}, which {error.why}",
                     error.cure,
                     file=str(self.path),
                     line=rows.lines[error.row],

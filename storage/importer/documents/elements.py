@@ -30,6 +30,7 @@ class Node:
 
     @property
     def name(self) -> str:
+        """The node as messages name it."""
         return f"node {self.id!r}"
 
 
@@ -46,6 +47,7 @@ class Edge:
 
     @property
     def name(self) -> str:
+        """The edge as messages name it."""
         return f"edge {self.source!r} -> {self.target!r}"
 
 

@@ -74,30 +74,31 @@ class _GexfReader:
             else:
                 yield from self._closed(event)
 
-    def _is_wanted(self, held: Open) -> bool:
-        return (held.start.name == "node") == self.one.nodes
+    def _is_wanted(self, element: Open) -> bool:
+        return (element.start.name == "node") == self.one.nodes
 
     def _opened(self, tag: Start) -> None:
-        given = tag.attributes
+        attributes = tag.attributes
         match tag.name:
             case "graph":
-                self.how = given.get("defaultedgetype", "undirected")
+                self.how = attributes.get("defaultedgetype", "undirected")
             case "attributes":
-                self.owner = given.get("class", "node")
-                if given.get("mode") == "dynamic":
+                self.owner = attributes.get("class", "node")
+                if attributes.get("mode") == "dynamic":
                     self.one.leave_out("times of values: of each the last value is kept")
             case "attribute":
                 self.last = _GexfAttribute(
-                    given.get("title") or given.get("id", ""), given.get("type", "string")
+                    attributes.get("title") or attributes.get("id", ""),
+                    attributes.get("type", "string"),
                 )
-                self.keys.setdefault(self.owner, {})[given.get("id", "")] = self.last
+                self.keys.setdefault(self.owner, {})[attributes.get("id", "")] = self.last
             case "node" | "edge":
-                if tag.name == "node" and (self.open or "pid" in given) and self.one.nodes:
+                if tag.name == "node" and (self.open or "pid" in attributes) and self.one.nodes:
                     self.one.leave_out("which node lies in which")
                 self.open.append(Open(tag))
             case "attvalue" if self.open:
-                name = given.get("for") or given.get("id", "")
-                self.open[-1].data.append((name, given.get("value", ""), tag.line))
+                name = attributes.get("for") or attributes.get("id", "")
+                self.open[-1].data.append((name, attributes.get("value", ""), tag.line))
             case "spell" if self.open and self._is_wanted(self.open[-1]):
                 self.one.leave_out("times of nodes and edges")
 
@@ -106,58 +107,66 @@ class _GexfReader:
             case "default" if self.last is not None:
                 self.last.default = default_of(self.one, tag)
             case "node" | "edge" if self.open:
-                held = self.open.pop()
+                element = self.open.pop()
                 try:
-                    yield from self._made(held)
+                    yield from self._elements_of(element)
                 except UnreadableText as error:
-                    if self._is_wanted(held):
-                        named = f"{held.start.name} {held.start.attributes.get('id', '')}".strip()
+                    if self._is_wanted(element):
+                        named = (
+                            f"{element.start.name} {element.start.attributes.get('id', '')}".strip()
+                        )
                         fault = Fault(f"{named} {error.reason}", error.cure)
-                        self.one.reject(held.start.line, named, fault)
+                        self.one.reject(element.start.line, named, fault)
 
-    def _made(self, held: Open) -> Iterator[Element]:
+    def _elements_of(self, element: Open) -> Iterator[Element]:
         """The elements of a tag and its values. Raises Unreadable."""
-        given, line, wanted = held.start.attributes, held.start.line, self._is_wanted(held)
-        is_node = held.start.name == "node"
+        attributes, line, wanted = (
+            element.start.attributes,
+            element.start.line,
+            self._is_wanted(element),
+        )
+        is_node = element.start.name == "node"
         if is_node and not wanted:
             return
         for needed in ("id",) if is_node else ("source", "target"):
-            if not given.get(needed):
-                raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
-        values = self._values(held) if wanted else {}
+            if not attributes.get(needed):
+                raise UnreadableText(f"has no {needed}", f"Every {element.start.name} needs one.")
+        values = self._values(element) if wanted else {}
         if is_node:
             labels = values.pop("labels", None)
             names = labels_of(
                 ";".join(map(str, labels)) if isinstance(labels, list) else str(labels or "")
             )
-            yield Node(given["id"], tuple(sorted(set(names))), values, line)
+            yield Node(attributes["id"], tuple(sorted(set(names))), values, line)
             return
-        how = _HOW.get(given.get("type") or self.how)
+        how = _HOW.get(attributes.get("type") or self.how)
         if how is None:
-            raise UnreadableText(f"is of type {given['type']!r}", f"There are {', '.join(_HOW)}.")
-        type = given.get("kind") or None
-        yield Edge(given["source"], given["target"], type, how[0], values, line)
+            raise UnreadableText(
+                f"is of type {attributes['type']!r}", f"There are {', '.join(_HOW)}."
+            )
+        type = attributes.get("kind") or None
+        yield Edge(attributes["source"], attributes["target"], type, how[0], values, line)
         if how[1]:
-            yield Edge(given["target"], given["source"], type, how[0], dict(values), line)
+            yield Edge(attributes["target"], attributes["source"], type, how[0], dict(values), line)
 
-    def _values(self, held: Open) -> Values:
-        kind, given = held.start.name, held.start.attributes
+    def _values(self, element: Open) -> Values:
+        kind, attributes = element.start.name, element.start.attributes
         keys = self.keys[kind]
         found: Values = {
             key.name: _value(key, key.default) for key in keys.values() if key.default is not None
         }
-        for name, text, line in held.data:
+        for name, text, line in element.data:
             if name not in keys:
                 raise UnreadableText(
                     f"names the attribute {name!r} (line {line}), which is not declared",
                     "Declare it: <attribute>.",
                 )
             found[keys[name].name] = _value(keys[name], text)
-        if "label" in given:
-            found.setdefault("label", given["label"])
-        if "weight" in given and kind == "edge":
-            found["weight"] = _value(_GexfAttribute("weight", "double"), given["weight"])
-        if any(name in given for name in _TIMES):
+        if "label" in attributes:
+            found.setdefault("label", attributes["label"])
+        if "weight" in attributes and kind == "edge":
+            found["weight"] = _value(_GexfAttribute("weight", "double"), attributes["weight"])
+        if any(name in attributes for name in _TIMES):
             self.one.leave_out("times of nodes and edges")
         return found
 

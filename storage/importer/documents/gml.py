@@ -68,7 +68,7 @@ class _GmlReader:
                 case "close" if self.open and self.key is None:
                     found = self._close()
                     if found is not None:
-                        yield from self._made(found)
+                        yield from self._elements_of(found)
                 case "integer" | "real" | "text" if self.key is not None:
                     self._take(_value(kind, text), line)
                 case _ if kind == "key" and text.upper() in _NUMBERS and self.key is not None:
@@ -114,34 +114,38 @@ class _GmlReader:
             self.open[-1].entries.append((done.key, done.entries, done.line))
         return None
 
-    def _made(self, held: _List) -> Iterator[Element]:
-        is_node = held.key == "node"
+    def _elements_of(self, element: _List) -> Iterator[Element]:
+        is_node = element.key == "node"
         wanted = is_node == self.one.nodes
         if is_node and not wanted:
             return
-        values = self._values(held, wanted)
+        values = self._values(element, wanted)
         needed = ("id",) if is_node else ("source", "target")
         ids = [values.pop(name, None) for name in needed]
         for name, id in zip(needed, ids, strict=True):
             if not isinstance(id, (int, str)) or isinstance(id, bool) or id == "":
                 if wanted:
-                    cure = f"Every {held.key} needs one, an integer."
-                    self.one.reject(held.line, held.key, Fault(f"{held.key} has no {name}", cure))
+                    cure = f"Every {element.key} needs one, an integer."
+                    self.one.reject(
+                        element.line, element.key, Fault(f"{element.key} has no {name}", cure)
+                    )
                 return
         ends = [id for id in ids if isinstance(id, (int, str))]
         if is_node:
             labels = values.pop("labels", None)
             names = labels if isinstance(labels, list) else [labels] if labels else []
-            yield Node(ends[0], tuple(sorted(set(map(str, names)))), values, held.line)
+            yield Node(ends[0], tuple(sorted(set(map(str, names)))), values, element.line)
             return
         type = values.pop("type", None) if isinstance(values.get("type"), str) else None
-        yield Edge(ends[0], ends[1], str(type) if type else None, self.directed, values, held.line)
+        yield Edge(
+            ends[0], ends[1], str(type) if type else None, self.directed, values, element.line
+        )
 
-    def _values(self, held: _List, wanted: bool) -> Values:
+    def _values(self, element: _List, wanted: bool) -> Values:
         """The entries of a list: a key that occurs several times has a list of values."""
         found: Values = {}
         several: dict[str, list[Item]] = {}
-        for key, value, _ in held.entries:
+        for key, value, _ in element.entries:
             if isinstance(value, list):
                 if wanted:
                     self.one.leave_out(f"lists of keys, as {key!r}")
@@ -165,13 +169,13 @@ def _value(kind: str, text: str) -> Item:
     return float(text) if kind == "real" else _ENTITY.sub(_character, text)
 
 
-def _character(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """The character that a text names; what names none is left as it is."""
-    name = found[1]
+    name = match[1]
     code = name2codepoint.get(name, -1)
     if name.startswith("#"):
         code = int(name[2:], 16) if name[1:2] in "xX" else int(name[1:])
-    return chr(code) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else found[0]
+    return chr(code) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
 
 
 def _tokens(one: Pass) -> Iterator[tuple[str, str, int]]:

@@ -81,11 +81,13 @@ class _GraphmlReader:
                 self.one.leave_out("ports of nodes")
 
     def _declare(self, tag: Start) -> None:
-        given = tag.attributes
-        name = given.get("attr.name") or given.get("id", "")
-        several = "attr.list" in given
-        type = given.get("attr.list") or given.get("attr.type") or "string"
-        self.keys[given.get("id", "")] = _GraphmlKey(given.get("for", "all"), name, type, several)
+        attributes = tag.attributes
+        name = attributes.get("attr.name") or attributes.get("id", "")
+        several = "attr.list" in attributes
+        type = attributes.get("attr.list") or attributes.get("attr.type") or "string"
+        self.keys[attributes.get("id", "")] = _GraphmlKey(
+            attributes.get("for", "all"), name, type, several
+        )
 
     def _closed(self, tag: End) -> Element | None:
         match tag.name:
@@ -97,40 +99,48 @@ class _GraphmlReader:
                 self.data = None
             case "node" | "edge" if self.open is not None:
                 done, self.open = self.open, None
-                return self._made(done)
+                return self._elements_of(done)
         return None
 
-    def _made(self, held: Open) -> Element | None:
+    def _elements_of(self, element: Open) -> Element | None:
         """The element of a tag and its data; None where it is not wanted, or was rejected."""
-        given, line = held.start.attributes, held.start.line
-        is_node = held.start.name == "node"
+        attributes, line = element.start.attributes, element.start.line
+        is_node = element.start.name == "node"
         if is_node and not self.one.nodes:
             return None
-        name = given.get("id", "") if is_node else f"{given.get('source')} -> {given.get('target')}"
-        named = f"{held.start.name} {name}".strip()
+        name = (
+            attributes.get("id", "")
+            if is_node
+            else f"{attributes.get('source')} -> {attributes.get('target')}"
+        )
+        named = f"{element.start.name} {name}".strip()
         try:
             for needed in ("id",) if is_node else ("source", "target"):
-                if not given.get(needed):
-                    raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
-            values = self._values(held) if is_node == self.one.nodes else {}
+                if not attributes.get(needed):
+                    raise UnreadableText(
+                        f"has no {needed}", f"Every {element.start.name} needs one."
+                    )
+            values = self._values(element) if is_node == self.one.nodes else {}
         except UnreadableText as error:
             if is_node == self.one.nodes:
                 self.one.reject(line, named, Fault(f"{named} {error.reason}", error.cure))
             return None
         if is_node:
-            return Node(given["id"], _labels(given, values), values, line)
-        directed = given.get("directed")
+            return Node(attributes["id"], _labels(attributes, values), values, line)
+        directed = attributes.get("directed")
         how = self.directed if directed is None else directed.lower() in ("true", "1")
-        return Edge(given["source"], given["target"], _type(given, values), how, values, line)
+        return Edge(
+            attributes["source"], attributes["target"], _type(attributes, values), how, values, line
+        )
 
-    def _values(self, held: Open) -> Values:
-        kind = held.start.name
+    def _values(self, element: Open) -> Values:
+        kind = element.start.name
         found: Values = {
             key.name: self._value(key, key.default)
             for key in self.keys.values()
             if key.default is not None and key.owner in (kind, "all")
         }
-        for name, text, line in held.data:
+        for name, text, line in element.data:
             key = self.keys.get(name)
             if key is None:
                 raise UnreadableText(
@@ -170,28 +180,28 @@ def _text(item: object) -> str:
     return item if isinstance(item, str) else json.dumps(item)
 
 
-def _labels(given: Mapping[str, str], values: Values) -> tuple[str, ...]:
+def _labels(attributes: Mapping[str, str], values: Values) -> tuple[str, ...]:
     """The labels of a node; what names them is no property."""
-    found = labels_of(given.get("labels", ""))
+    found = labels_of(attributes.get("labels", ""))
     for name in _NODE_LABELS:
-        told = values.get(name)
-        if isinstance(told, str):
-            found += labels_of(told)
-        elif isinstance(told, list) and all(isinstance(each, str) for each in told):
-            found += [str(each) for each in told]
+        value = values.get(name)
+        if isinstance(value, str):
+            found += labels_of(value)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            found += [str(each) for each in value]
         else:
             continue
         del values[name]
     return tuple(sorted(set(found)))
 
 
-def _type(given: Mapping[str, str], values: Values) -> str | None:
+def _type(attributes: Mapping[str, str], values: Values) -> str | None:
     """The type of an edge; what names it is no property."""
-    told = given.get("label")
-    if told and values.get("label") == told:  # neo4j writes it twice
+    label = attributes.get("label")
+    if label and values.get("label") == label:  # neo4j writes it twice
         del values["label"]
     for name in _EDGE_TYPES:
         if isinstance(values.get(name), str) and values[name]:
             own = str(values.pop(name))
-            told = told or own
-    return told or None
+            label = label or own
+    return label or None

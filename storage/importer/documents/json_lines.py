@@ -132,23 +132,23 @@ def _id(value: Thing, key: str) -> Id:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
         return value
-    told = "null" if value is None else json.dumps(value)[:60]
-    raise UnreadableText(f"has {told} as {key!r}", "An id is an integer of 64 bits, or a text.")
+    shown = "null" if value is None else json.dumps(value)[:60]
+    raise UnreadableText(f"has {shown} as {key!r}", "An id is an integer of 64 bits, or a text.")
 
 
-def _labels(given: Thing) -> tuple[str, ...]:
-    names = labels_of(given) if isinstance(given, str) else given
+def _labels(value: Thing) -> tuple[str, ...]:
+    names = labels_of(value) if isinstance(value, str) else value
     if names is None:
         return ()
     if not isinstance(names, Sequence) or not all(isinstance(name, str) and name for name in names):
         raise UnreadableText(
-            f"has {_kind(given)} as its labels", "Labels are a text, or a list of texts."
+            f"has {_kind(value)} as its labels", "Labels are a text, or a list of texts."
         )
     return tuple(sorted({str(name) for name in names}))
 
 
-def _values(given: Object) -> Values:
-    return {key: _value(key, value) for key, value in given.items()}
+def _values(properties: Object) -> Values:
+    return {key: _value(key, value) for key, value in properties.items()}
 
 
 def _value(key: str, value: Thing) -> PropertyValue:

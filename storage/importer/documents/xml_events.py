@@ -143,7 +143,7 @@ def events(read: Pass) -> Iterator[Event]:
     parser.ExternalEntityRefHandler = calls.outside
     size = max(read.path.stat().st_size, 1)
     with open_input(read.path, read.most) as stream:
-        given, last = 0, False
+        fed, last = 0, False
         while not last:
             try:
                 data = stream.read(_PIECE)
@@ -157,8 +157,8 @@ def events(read: Pass) -> Iterator[Event]:
                 raise _malformed(read, reason, error.lineno, error.offset + 1) from None
             except (ValueError, LookupError) as error:  # an encoding that Python lacks
                 raise _malformed(read, str(error), 1, 1) from None
-            given += len(data)
-            if not calls.found and given - max(parser.CurrentByteIndex, 0) > LONGEST:
+            fed += len(data)
+            if not calls.found and fed - max(parser.CurrentByteIndex, 0) > LONGEST:
                 read.fail(parser.CurrentLineNumber, f"a tag has more than {LONGEST:,} bytes", _MEND)
             yield from calls.found
             calls.found.clear()

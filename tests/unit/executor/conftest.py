@@ -12,7 +12,7 @@ from gdb.executor.gpu import device
 def some_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process has begun to use a GPU of 132 multiprocessors."""
     monkeypatch.setattr(device, "absence", lambda: None)
-    monkeypatch.setattr(device, "begun", lambda: True)
+    monkeypatch.setattr(device, "was_queried", lambda: True)
     monkeypatch.setattr(device, "multiprocessors", lambda _: 132)
 
 

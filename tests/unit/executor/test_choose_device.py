@@ -39,7 +39,7 @@ GRAPH = complete(30)
 
 
 def counting(steps: float | None) -> Plan:
-    """A plan that counts triangles, of which so many steps are expected."""
+    """A plan that counts triangles in so many expected steps."""
     made = planner.plan(question(TRIANGLE), GRAPH, counting=True)
     return replace(made, notes=replace(made.notes, steps=steps), stages={}, runs=Runs())
 
@@ -86,7 +86,7 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["cpu", "CPU"])
 def test_the_cpu_is_asked_for(text: str) -> None:
-    assert choose(counting(1e12), text, GRAPH).why == "asked for"
+    assert choose(counting(1e12), text, GRAPH).why == "requested"
 
 
 def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(
@@ -95,13 +95,13 @@ def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(
     def never() -> None:
         raise AssertionError
 
-    monkeypatch.setattr(device, "begun", lambda: False)
+    monkeypatch.setattr(device, "was_queried", lambda: False)
     monkeypatch.setattr(device, "absence", never)
     assert choose(counting(1e5), "auto", GRAPH).device == "cpu"
 
 
 def test_a_long_query_begins_to_use_one(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "begun", lambda: False)
+    monkeypatch.setattr(device, "was_queried", lambda: False)
     assert choose(counting(1e12), "auto", GRAPH).device == "cuda:0"
 
 
@@ -221,7 +221,7 @@ def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
     guard = Guard(there, 1.0, begun=time.monotonic() - 2.0)
     assert not guard.leaves(lambda: 0.5)  # 2 s are left
     assert guard.least >= 3.0
-    assert not guard.leaves(lambda: 0.01)  # not asked before
+    assert not guard.leaves(lambda: 0.01)  # not looked at before
     assert len(asked) == 1
     guard.least = 1.0
     assert guard.leaves(lambda: 0.01)  # 200 s in all

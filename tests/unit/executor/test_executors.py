@@ -46,7 +46,7 @@ def orbits(
     bound = sorted(plan.bound_edges)
     group = brute_force.automorphisms(query)
     if any(edges[e] not in bound for _, edges in group for e in bound):
-        # a twin's bound edge is not bound here, so rows of one class cannot be told by their edges
+        # a twin's bound edge is not bound here, so rows of one class cannot be distinguished by their edges
         found, bound = _vids_only(found), []
     classes: Counter[object] = Counter()
     for (vids, eids), n in found.items():

@@ -22,7 +22,7 @@ import dataclasses, importlib, inspect, pkgutil, sys
 import gdb
 from gdb import records
 
-made, seen, differs = records._made, 0, []
+made, seen, differs = records._build_class, 0, []
 
 def shown(cls):
     fields = [
@@ -52,7 +52,7 @@ def both(cls, **options):
     )
     return ours
 
-records._made = both
+records._build_class = both
 for module in pkgutil.walk_packages(gdb.__path__, "gdb."):
     if not module.name.startswith("gdb.executor.gpu") and not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -89,7 +89,7 @@ def test_parameters_are_sent(store: Path) -> None:
         for age in (10, 50, 30):
             known = db.execute(query, {"age": age}).scalar()
             assert db.execute(query, {"age": age}, on=on).scalar() == known
-    assert any(task.given is not None for task in tasks.tasks)
+    assert any(task.bindings is not None for task in tasks.tasks)
 
 
 def test_rows_are_streamed(store: Path) -> None:
@@ -206,7 +206,7 @@ def test_another_version_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -
     tasks = Inline()
     with gdb.connect(store, read_only=True) as db:
         db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
-    monkeypatch.setattr(version, "installed", lambda: "0.0.1")
+    monkeypatch.setattr(version, "installed_version", lambda: "0.0.1")
     with pytest.raises(ClusterError, match=r"has gdb 0\.0\.1"):
         work(tasks.tasks[0])
 
@@ -360,6 +360,6 @@ def test_dask_shares_it(store: Path) -> None:
 def test_explain_says_who_works(store: Path) -> None:
     query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
     with gdb.connect(store, read_only=True) as db:
-        assert "cluster: not asked" in db.explain(query, on=Inline())
+        assert "cluster: not used" in db.explain(query, on=Inline())
         assert "cluster: 7 workers" in db.explain(query, on=Cluster(Inline(), 7, least=0.0))
         assert "cluster" not in db.explain(query)

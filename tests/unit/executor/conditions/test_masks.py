@@ -194,16 +194,16 @@ def test_vertices(
     snapshot: tuple[random.Random, Snapshot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, graph = snapshot
-    every, compiled = nodes(graph), masking.masked
+    every, compiled = nodes(graph), masking.mask_test
     tests: list[Test | None] = []
     for _ in range(CONDITIONS):
         made = Conditions(chance)
         text = f"MATCH (a) WHERE {made.condition(chance.randrange(3))} RETURN count(*)"
         monkeypatch.setattr(
-            masking, "masked", lambda *given: tests.append(compiled(*given)) or tests[-1]
+            masking, "mask_test", lambda *given: tests.append(compiled(*given)) or tests[-1]
         )
         by_numpy = allowed(text, graph, made.values)
-        monkeypatch.setattr(masking, "masked", lambda *_: None)
+        monkeypatch.setattr(masking, "mask_test", lambda *_: None)
         by_duckdb = allowed(text, graph, made.values)
         (where, _), *_ = parse(text).parts
         assert isinstance(where, Match)
@@ -248,7 +248,7 @@ def test_what_numpy_does(
     monkeypatch.setattr(predicates, "matching_vertices", seen)
     first = bound(text, graph, {}).graph.vertices[0].allowed
     assert asked == ([] if simple else ["duckdb"])
-    monkeypatch.setattr(masking, "masked", lambda *_: None)
+    monkeypatch.setattr(masking, "mask_test", lambda *_: None)
     again = bound(text, graph, {}).graph.vertices[0].allowed
     assert first is not None
     assert again is not None
@@ -264,7 +264,7 @@ def test_edges(
     _, graph = snapshot
     text = f"MATCH ()-[r]->() WHERE {condition} RETURN count(*)"
     first = bound(text, graph, {}).graph.edges[0].allowed
-    monkeypatch.setattr(masking, "masked", lambda *_: None)
+    monkeypatch.setattr(masking, "mask_test", lambda *_: None)
     again = bound(text, graph, {}).graph.edges[0].allowed
     assert first is not None
     assert again is not None

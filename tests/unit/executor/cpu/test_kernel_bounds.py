@@ -60,7 +60,7 @@ class Watched(workers.Worker):
         arrays += [x for o in prepared.orders for x in (o.values, o.eids, o.source)]
         for view in prepared.views:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
-            arrays.append(workers.split(view))
+            arrays.append(workers.split_positions(view))
         Watched.held = tuple({(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays})
 
 
@@ -77,7 +77,7 @@ def watched(access: Access, width: int) -> Access:
 def seen_accesses() -> Iterator[None]:
     """The kernel in Python, its loads and stores checked."""
     one = SmallGraph([("A",), ("A",)], [("R", 0, 1)], frozenset())
-    workers.split(
+    workers.split_positions(
         one.adjacency(("R",), Direction.OUT)
     )  # which is compiled, of what is patched below
     with pytest.MonkeyPatch.context() as patch:

@@ -68,7 +68,7 @@ def test_a_row_that_is_read_last_is_tested_first(counting: bool, mode: MatchMode
     prepared = prepared_as_written(query("C", mode), counting=counting)
     assert [len(rows) for rows in rows_ahead(prepared)[:2]] == [1, 0]
     found = bound(prepared)
-    assert found[:3] == [A, B, B * R]  # not A * B, of which all but B lead nowhere
+    assert found[:3] == [A, B, B * R]  # not A * B: all but B of them lead nowhere
 
 
 def test_a_row_that_is_there_costs_nothing_else() -> None:

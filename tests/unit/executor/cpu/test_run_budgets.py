@@ -106,11 +106,12 @@ def test_what_does_not_fit_lies_in_files() -> None:
 
 def test_workers_shrink_before_they_become_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = triangles(300)
-    every = sizing.fitted(prepared, NO_COLUMNS, 8, 1 << 16, Budget())
+    every = sizing.fit_workers(prepared, NO_COLUMNS, 8, 1 << 16, Budget())
     assert (every.threads, every.room, every.capacity) == (8, workers.ROOM, 1 << 16)
     monkeypatch.setattr(sizing, "FILED", 0)
     sizes = [
-        sizing.fitted(prepared, NO_COLUMNS, 8, 1 << 16, Budget(1 << k)) for k in range(30, 9, -1)
+        sizing.fit_workers(prepared, NO_COLUMNS, 8, 1 << 16, Budget(1 << k))
+        for k in range(30, 9, -1)
     ]
     for larger, smaller in pairwise(sizes):
         assert larger.threads >= smaller.threads
@@ -124,7 +125,7 @@ def test_workers_shrink_before_they_become_fewer(monkeypatch: pytest.MonkeyPatch
 def test_buffers_of_rows_shrink() -> None:
     prepared = triangles(counting=False)
     wanted = Wanted((0, 1, 2))
-    sizes = [sizing.fitted(prepared, wanted, 2, 1 << 16, Budget(1 << k)) for k in (30, 20, 10)]
+    sizes = [sizing.fit_workers(prepared, wanted, 2, 1 << 16, Budget(1 << k)) for k in (30, 20, 10)]
     assert sizes[0].capacity == 1 << 16
     assert sizes[0].capacity > sizes[1].capacity > sizes[2].capacity == sizing.FEWEST_ROWS
 
@@ -159,13 +160,13 @@ def test_walks_and_searches_are_the_same_in_files(monkeypatch: pytest.MonkeyPatc
     over = steps(graph, (), Direction.OUT)
     asked = Question(over, 60, 180, starts, 1, 3, Differ.EDGES)
     free = Conditions(lambda: None)
-    for ask in (walkers.tallied, walkers.reached, walkers.numbered):
+    for ask in (walkers.tally_ends, walkers.reach_ends, walkers.count_paths):
         want = ask(asked, free)
         tight = Conditions(lambda: None, Budget(1 << 20))
         with monkeypatch.context() as patch:  # what is found has room, marks have none
             patch.setattr(walkers, "placed", in_file)
             got = ask(asked, tight)
-        assert bool(tight.budget.filed) == (ask is not walkers.numbered)
+        assert bool(tight.budget.filed) == (ask is not walkers.count_paths)
         assert sorted(zip(*(x.tolist() for x in got), strict=True)) == sorted(
             zip(*(x.tolist() for x in want), strict=True)
         )
@@ -220,13 +221,13 @@ def test_tables_in_files_are_the_same_tables() -> None:
             names, [arrow.part(one, begin, end) for one in whole], end - begin
         )
         budget = Budget(1)
-        made = arrow.filed(table, arrays.Shelf(budget, ROWS))
+        made = arrow.move_to_files(table, arrays.Shelf(budget, ROWS))
         assert made.to_pylist() == table.to_pylist()
         assert budget.filed
     long = arrow.int64_array(np.arange(1000))
     few = arrow.struct_array(["few"], [arrow.part(long, 990, 1000)], 10)
     budget = Budget(1)
-    assert arrow.filed(few, arrays.Shelf(budget, ROWS)).to_pylist() == few.to_pylist()
+    assert arrow.move_to_files(few, arrays.Shelf(budget, ROWS)).to_pylist() == few.to_pylist()
     assert not budget.filed  # a part of a longer column stays where it is
 
 

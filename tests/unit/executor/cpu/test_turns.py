@@ -1,4 +1,4 @@
-"""A search that is put aside goes on where it stood, in any worker: what is found is found once."""
+"""A search that is put aside goes on from its place, in any worker: what is found is found once."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ CYCLES = 40
 
 
 def barren(width: int) -> tuple[Plan, SmallGraph]:
-    """Cycles of five, of which there are none among the first 4 * width vertices: only of four, very many."""
+    """Cycles of five, none among the first 4 * width vertices: only of four, very many."""
     edges = [
         ("R", layer * width + a, (layer + 1) % 4 * width + b)
         for layer in range(4)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import Cancelled, OutOfBudget
-from gdb.executor.cpu import paths, walkers
-from gdb.executor.cpu import shortest_paths as nearest
+from gdb.executor.cpu import paths, shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import UNHINDERED, Conditions, Differ, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
@@ -89,17 +88,17 @@ def _buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "small buffers":
         for name in ("CAPACITY", "EDGE_CAPACITY", "SHALLOW", "STEPS"):
             monkeypatch.setattr(walkers, name, 1 if name != "SHALLOW" else 2)
-        monkeypatch.setattr(nearest, "STEPS", 1)
+        monkeypatch.setattr(shortest_paths, "STEPS", 1)
         monkeypatch.setattr(walkers, "SEARCHED", 0)
         monkeypatch.setattr(walkers, "WORTH_A_THREAD", 0)
-        monkeypatch.setattr(nearest, "FAR", 0)
+        monkeypatch.setattr(shortest_paths, "FAR", 0)
 
 
 @pytest.mark.usefixtures("_buffers")
 def test_all_paths() -> None:
     for seed in range(250):
         case = Case(seed)
-        find = walkers.listed if case.question.goals is None else nearest.to_goals
+        find = walkers.list_paths if case.question.goals is None else shortest_paths.to_goals
         assert told(find(case.question, UNHINDERED)) == case.every(), seed
 
 
@@ -108,13 +107,13 @@ def test_lengths_tallies_and_numbers() -> None:
     for seed in range(250):
         case = Case(1000 + seed)
         question, every = case.question, case.every()
-        rows, ends, lengths = walkers.measured(question, UNHINDERED)
+        rows, ends, lengths = walkers.measure_paths(question, UNHINDERED)
         found = zip(rows.tolist(), ends.tolist(), lengths.tolist(), strict=True)
         assert sorted(found) == sorted((k, end, len(path)) for k, path, end in every), seed
-        rows, ends, numbers = walkers.tallied(question, UNHINDERED)
+        rows, ends, numbers = walkers.tally_ends(question, UNHINDERED)
         tally = dict(zip(zip(rows.tolist(), ends.tolist(), strict=True), numbers, strict=True))
         assert tally == Counter((k, end) for k, _, end in every), seed
-        rows, numbers = walkers.numbered(question, UNHINDERED)
+        rows, numbers = walkers.count_paths(question, UNHINDERED)
         assert dict(zip(rows.tolist(), numbers, strict=True)) == Counter(k for k, _, _ in every)
 
 
@@ -126,17 +125,17 @@ def test_where_paths_end() -> None:
         tried[case.question.reachable] += 1
         if not case.question.reachable:
             continue
-        rows, ends = walkers.reached(case.question, UNHINDERED)
+        rows, ends = walkers.reach_ends(case.question, UNHINDERED)
         found = list(zip(rows.tolist(), ends.tolist(), strict=True))
         expected = {(k, end) for k, _, end in case.every()}
         assert len(found) == len(set(found))
         assert set(found) == expected, seed
-        rows, ends = walkers.reached(case.question, UNHINDERED, most=1)
+        rows, ends = walkers.reach_ends(case.question, UNHINDERED, most=1)
         some = set(zip(rows.tolist(), ends.tolist(), strict=True))
         assert some <= expected
         assert {k for k, _ in some} == {k for k, _ in expected}, seed
         if case.question.used is None:
-            _, ends = walkers.reached(case.question, UNHINDERED, as_one=True)
+            _, ends = walkers.reach_ends(case.question, UNHINDERED, as_one=True)
             assert sorted(ends.tolist()) == sorted({end for _, end in expected}), seed
     assert min(tried.values()) > 100
 
@@ -146,7 +145,7 @@ def test_shortest_paths() -> None:
     for seed in range(500):
         case = Case(4000 + seed, goals=True)
         taken, count = case.draw.choice(list(Taken)), case.draw.choice([1, 1, 2, 3])
-        found = nearest.selected(case.question, taken, count, UNHINDERED)
+        found = shortest_paths.select_paths(case.question, taken, count, UNHINDERED)
         every = set(case.every())
         assert set(told(found)) <= every, seed
         assert len(set(told(found))) == len(found.rows)
@@ -168,7 +167,7 @@ def test_many_rows_that_share_an_end() -> None:
     over = steps(graph, (), Direction.OUT)
     for starts, goals in ((one, many), (many, one)):
         question = Question(over, 40, 42, starts, 0, None, Differ.EDGES, goals)
-        found = nearest.selected(question, Taken.FIRST, 1, UNHINDERED)
+        found = shortest_paths.select_paths(question, Taken.FIRST, 1, UNHINDERED)
         plain = {k: [(eid, b) for eid, (_, a, b) in enumerate(edges) if a == k] for k in range(40)}
         rows = zip(starts.tolist(), goals.tolist(), strict=True)
         walks = [Walk(plain, a, 0, None, Differ.VERTICES, b) for a, b in rows]
@@ -184,7 +183,7 @@ def _dense() -> Question:
 
 
 def test_a_walk_without_end_is_stopped() -> None:
-    """10^32 paths: whoever looks between launches stops it, also where nothing is given out."""
+    """10^32 paths: a look between launches stops it, also where nothing is given out."""
     stop = threading.Event()
     looks = 0
 
@@ -201,12 +200,12 @@ def test_a_walk_without_end_is_stopped() -> None:
             looks = 0
             stop.clear()
             with pytest.raises(Cancelled):
-                walkers.tallied(question, Conditions(look, threads=threads))
+                walkers.tally_ends(question, Conditions(look, threads=threads))
 
 
 def test_the_budget_holds() -> None:
     with pytest.raises(OutOfBudget):
-        walkers.listed(replace(_dense(), high=5), Conditions(lambda: None, Budget(1 << 20)))
+        walkers.list_paths(replace(_dense(), high=5), Conditions(lambda: None, Budget(1 << 20)))
 
 
 def test_deep_paths_get_a_larger_stack() -> None:
@@ -215,7 +214,7 @@ def test_deep_paths_get_a_larger_stack() -> None:
     over = steps(graph, (), Direction.OUT)
     for differ in (Differ.EDGES, Differ.VERTICES):
         question = Question(over, n, n - 1, np.zeros(1, np.uint32), n - 2, None, differ)
-        found = walkers.listed(question, UNHINDERED)
+        found = walkers.list_paths(question, UNHINDERED)
         assert sorted(found.lengths.tolist()) == [n - 2, n - 1]
         assert found.eids[: n - 2].tolist() == list(range(n - 2))
 
@@ -228,13 +227,13 @@ def test_last_edges_are_counted_without_a_look(monkeypatch: pytest.MonkeyPatch) 
         *(steps(graph, (), Direction.OUT), 1000, 2000, np.zeros(1, np.uint32), 3, 3),
         Differ.EDGES,
     )
-    rows, numbers = walkers.numbered(question, UNHINDERED)
-    _, ends, tallies = walkers.tallied(question, UNHINDERED)
+    rows, numbers = walkers.count_paths(question, UNHINDERED)
+    _, ends, tallies = walkers.tally_ends(question, UNHINDERED)
     assert rows.tolist() == [0]
     assert numbers.tolist() == [int(tallies.sum())]
     monkeypatch.setattr(walkers, "STEPS", 5000)
     looks: list[None] = []
-    walkers.numbered(question, Conditions(lambda: looks.append(None)))
+    walkers.count_paths(question, Conditions(lambda: looks.append(None)))
     assert len(looks) < 5
     assert question.steps.sides == paths.ONE_SIDE
     assert len(ends) == 1000

@@ -1,4 +1,4 @@
-"""Which nests a GPU counts in bits over a neighbourhood, and what their kernels are told."""
+"""Nests that a GPU counts in bits over a neighbourhood, and the tables of their kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.executor.nest.test_neighbourhood import (
 )
 
 ROOM = 6 << 10
-# no vertex is next to all others, so that some loop stands outside of the neighbourhood (q19 of `../shared/peers`)
+# no vertex is next to all others, so that some loop is outside of the neighbourhood (q19 of `../shared/peers`)
 OUTSIDE: Pairs = (
     (0, 1),
     (0, 2),

@@ -14,7 +14,7 @@ from gdb.executor.gpu import compiler
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_PROGRAM", "import no_such_compiler")
     with pytest.raises(DeviceError, match="No module named 'no_such_compiler'") as caught:
-        compiler.compiled("", "sm_90")
+        compiler.compile_source("", "sm_90")
     assert "Traceback" not in str(caught.value)
 
 
@@ -26,7 +26,7 @@ def test_one_that_dies_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "sys.stdout.buffer.write(b'\\x7fELF' + sys.stdin.buffer.read())"
     )
     monkeypatch.setattr(compiler, "_PROGRAM", program)
-    assert compiler.compiled("code", "sm_90")[0] == b"\x7fELFcode"
+    assert compiler.compile_source("code", "sm_90")[0] == b"\x7fELFcode"
 
 
 def test_the_compiler_never_gets_freed_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,10 +37,10 @@ def test_the_compiler_never_gets_freed_memory_at_once(monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(compiler, "_PROGRAM", program)
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    assert compiler.compiled("", "sm_90")[0] == b"\x7fELFglibc.malloc.tcache_count=0"
+    assert compiler.compile_source("", "sm_90")[0] == b"\x7fELFglibc.malloc.tcache_count=0"
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.perturb=0")
     tuned = b"glibc.malloc.perturb=0:glibc.malloc.tcache_count=0"
-    assert compiler.compiled("", "sm_90")[0] == b"\x7fELF" + tuned
+    assert compiler.compile_source("", "sm_90")[0] == b"\x7fELF" + tuned
 
 
 def test_every_second_try_leaves_the_allocator_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,20 +51,20 @@ def test_every_second_try_leaves_the_allocator_as_it_is(monkeypatch: pytest.Monk
     )
     monkeypatch.setattr(compiler, "_PROGRAM", program)
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    assert compiler.compiled("", "sm_90")[0] == b"\x7fELF"
+    assert compiler.compile_source("", "sm_90")[0] == b"\x7fELF"
 
 
 def test_one_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_PROGRAM", "import os; os.abort()")
     with pytest.raises(DeviceError, match="NVRTC"):
-        compiler.compiled("", "sm_90")
+        compiler.compile_source("", "sm_90")
 
 
 def test_one_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_PROGRAM", "import time; time.sleep(60)")
     monkeypatch.setattr(compiler, "LONGEST", 0.2)
     with pytest.raises(DeviceError, match="NVRTC"):
-        compiler.compiled("", "sm_90")
+        compiler.compile_source("", "sm_90")
 
 
 def test_the_machine_code_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

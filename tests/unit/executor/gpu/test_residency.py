@@ -94,7 +94,7 @@ def test_which_patterns_read_lower_sides(name: str) -> None:
     query = QueryGraph((QueryVertex(),) * (1 + max(map(max, pairs))), asked, SUBGRAPHS)
     stage = prepare(planner.plan(query, graph, counting=True), graph)
     assert orientation.reads_lower_sides(stage) == wanted
-    tight = residency.split(stage, residency.view_bytes(stage.views[0], split=False) // 4)
+    tight = residency.split_views(stage, residency.view_bytes(stage.views[0], split=False) // 4)
     assert tight.cold
     assert tight.lower == wanted
 
@@ -116,7 +116,7 @@ def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatc
     stage = with_hubs((*SQUARE, (0, 2)))
     view = stage.views[0]
     room = residency.view_bytes(view, split=True) // part
-    found = residency.split(stage, room)
+    found = residency.split_views(stage, room)
     assert found.level == 1
     assert found.passes[0].lo == 0
     assert found.passes[-1].hi == stage.vids
@@ -140,9 +140,9 @@ def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     stage = with_hubs((*SQUARE, (0, 2)))
     room = residency.view_bytes(stage.views[0], split=True) // 6
-    assert residency.split(stage, room).passes
+    assert residency.split_views(stage, room).passes
     stage.nest = replace(stage.nest, parts=(0,))
-    assert not residency.split(stage, room).passes
+    assert not residency.split_views(stage, room).passes
 
 
 def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,36 +151,38 @@ def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     room = residency.view_bytes(diamond.views[0], split=True) // 2
     for root, wanted in ((0.0, True), (1e9, False)):
         monkeypatch.setattr(residency, "ROOT", root)
-        assert bool(residency.split(diamond, room).passes) == wanted
-        assert ("passes, each over a part of" in residency.described(diamond, room)[1]) == wanted
-        assert not residency.split(square, room).passes
+        assert bool(residency.split_views(diamond, room).passes) == wanted
+        assert (
+            "passes, each over a part of" in residency.describe_residency(diamond, room)[1]
+        ) == wanted
+        assert not residency.split_views(square, room).passes
 
 
 def test_a_graph_that_fits_is_whole() -> None:
     stage = prepared("U", "V")
-    found = residency.split(stage, sys.maxsize)
+    found = residency.split_views(stage, sys.maxsize)
     assert not found.cold
     assert found.streamed == 0
     sizes = [residency.view_bytes(v, split=stage.restricted) for v in stage.views]
     assert found.resident == sum(sizes)
-    less = residency.split(stage, found.resident - 1)
+    less = residency.split_views(stage, found.resident - 1)
     assert less.cold
     assert less.resident < found.resident == less.resident + less.streamed
-    assert residency.split(stage, 0).resident == 0
+    assert residency.split_views(stage, 0).resident == 0
 
 
 def test_only_the_types_of_the_pattern_are_placed() -> None:
-    large, small = (residency.split(prepared(name), sys.maxsize) for name in "UV")
+    large, small = (residency.split_views(prepared(name), sys.maxsize) for name in "UV")
     assert small.resident < large.resident
 
 
 def test_explain_says_what_is_resident() -> None:
     stage = prepared("U")
-    size = residency.split(stage, sys.maxsize).resident
-    assert "all of it resident" in residency.described(stage, size)[0]
-    lines = residency.described(stage, size // 2)
+    size = residency.split_views(stage, sys.maxsize).resident
+    assert "all of it resident" in residency.describe_residency(stage, size)[0]
+    lines = residency.describe_residency(stage, size // 2)
     assert "read in place through the link" in lines[0]
-    extent = residency.split(stage, size // 2).extents[0]
+    extent = residency.split_views(stage, size // 2).extents[0]
     assert extent is not None
     assert f"rows {extent.first} to {extent.last} of 30" in lines[1]
 
@@ -230,7 +232,7 @@ def test_stages_of_one_device_never_put_out_those_of_another(
 
 
 def test_stages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight threads that ask one query leave eight stages; the oldest of them go."""
+    """Eight threads that run one query leave eight stages; the oldest of them go."""
     monkeypatch.setattr(memory, "MOST_KEPT", 100)
     kept, lists = memory.Kept(), ([], [])  # type: tuple[memory.Kept, tuple[list[object], list[object]]]
     stages = [np.zeros(1) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""How rows come from a GPU to whoever wants them, with memory of the host in place of a device's."""
+"""Transfer of rows from a GPU to their reader, with memory of the host in place of a device's."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_who_is_slow_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_waits_helps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool whose threads are all at other work delays nobody."""
+    """A pool whose threads are all at other work delays no caller."""
     gate = threading.Event()
     pool = scheduler.ThreadPoolExecutor(1)
     pool.submit(gate.wait)
@@ -223,7 +223,7 @@ def test_an_interrupt_ends_what_is_on_its_way() -> None:
 
 
 def test_rows_without_columns_are_counted() -> None:
-    """`RETURN 1 LIMIT 5` asks for rows of nothing."""
+    """`RETURN 1 LIMIT 5` needs rows of nothing."""
     seen: list[int] = []
     nothing = Written(WRITTEN.levels, Wanted(()), -1)
     with Drain(nothing, 7, lambda part: seen.append(len(part)), watch(), 0, 1) as drain:

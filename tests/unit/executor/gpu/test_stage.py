@@ -62,7 +62,7 @@ def test_devices_share_smaller_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_state_of_a_block_fits() -> None:
-    """At every limit at once: what a launch asks for needs no leave of the device."""
+    """At every limit at once: what a launch requests needs no permission of the device."""
     warps = layout.BLOCK_THREADS // layout.WARP_LANES
     words = layout.state_words(layout.MAX_LEVELS, layout.MAX_SETS)
     for marks in range(layout.MAX_LEVELS):

@@ -38,7 +38,7 @@ PASSES_OFF = [
 
 
 def glued(*pieces: tuple[Pairs, int]) -> Pairs:
-    """Pieces of which each has its vertex 0 at a vertex of those before it."""
+    """Pieces that each have their vertex 0 at a vertex of those before."""
     edges: list[tuple[int, int]] = []
     count = 0
     for piece, at in pieces:
@@ -166,7 +166,7 @@ def test_a_product_that_does_not_fit(backend: Backend) -> None:
     assert math.perm(63, 3) ** 4 > 2**63
     with pytest.raises(CountOverflow):
         count(many)
-    # a triangle of which two vertices are the only one of their label: none
+    # a triangle with two vertices that are each the only one of their label: none
     none = query_of(glued(*cliques, (CLIQUE, 0)), {13: "B", 14: "B"})
     assert count(none) == 0
 

@@ -191,7 +191,7 @@ def test_a_pair_of_rows_that_stay_while_others_are_bound(mode: MatchMode, backen
 
 
 def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
-    """Of two leaves below it the one of the rare label, of which there is often none."""
+    """Of two leaves below it the one of the rare label, which is often absent."""
     labels = [("A",)] * 2 + [("B",)] * 12
     edges = [("U", a, b) for a, b in itertools.combinations(range(14), 2)]
     graph = SmallGraph(labels, edges, frozenset("U"))

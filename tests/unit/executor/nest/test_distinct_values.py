@@ -1,4 +1,4 @@
-"""Distinct values, wanted columns and other candidates: what a run is asked for besides all rows of its plan."""
+"""Distinct values, wanted columns and other candidates: what a run can return besides all rows of its plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gdb import planner
 from gdb.executor import reference, run
 from gdb.executor.choose_device import Choice
 from gdb.executor.cpu import launch
-from gdb.executor.nest.bindings import Given, bitset_of
+from gdb.executor.nest.bindings import Bindings, bitset_of
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, Wanted
@@ -99,7 +99,7 @@ def test_a_stage_given_other_candidates_is_the_stage_of_the_plan_that_has_them(
         plan = planner.plan(query, graph, counting=counting, switched_off=NO_SYMMETRY)
         if plan.terms or query.mode.distinct:
             continue  # a plan with terms takes none; a class of twins would be another
-        given_ = Given(vertices, edges, {})
+        given_ = Bindings(vertices, edges, {})
         known = {p.edge for p in plan.phases if isinstance(p, BindEdge)}
         assert set(edges) <= known
         wanted = _with(plan, vertices, edges)
@@ -126,7 +126,7 @@ def test_a_plan_that_had_no_candidates_may_be_given_some() -> None:
         plan = planner.plan(query, graph, counting=False, switched_off=NO_SYMMETRY)
         prepared = prepare(plan, graph)
         for chosen, want in (([1], [[2, 1]]), ([], []), ([1, 2], [[0, 2], [2, 1]]), ([0], [])):
-            stage = Given({1: np.array(chosen, np.uint32)}, {}, {}).stage(prepared, graph)
+            stage = Bindings({1: np.array(chosen, np.uint32)}, {}, {}).stage(prepared, graph)
             table = rows_on_cpu(stage, watch(), Budget(), 1, 2)
             assert sorted(reference.expand(table, plan.twins).vids.tolist()) == want
 

@@ -19,8 +19,7 @@ from networkx.algorithms import isomorphism
 from gdb import planner
 from gdb.errors import CountOverflow
 from gdb.executor import reference
-from gdb.executor.cpu import address, launch, workers
-from gdb.executor.cpu import neighbourhood_tables as neighbourhood
+from gdb.executor.cpu import address, launch, neighbourhood_tables, workers
 from gdb.executor.cpu.neighbourhood_tables import Neighbourhood
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.nest import Order
@@ -45,7 +44,7 @@ LISTS = frozenset({"local"})
 HUGE = 1 << 40
 # words of rows, words that an element is worth, least loops; all but the first also where few vertices are adjacent
 WAYS = {
-    "chosen": (workers.ROOM, workers.WORDS_AN_ELEMENT, neighbourhood.LEAST),
+    "chosen": (workers.ROOM, workers.WORDS_AN_ELEMENT, neighbourhood_tables.LEAST),
     "always": (workers.ROOM, HUGE, 1),
     "little room": (40, HUGE, 1),  # neighbourhoods of more than a few vertices do not fit
     "tight": (12, HUGE, 1),
@@ -59,8 +58,10 @@ def forced(way: str) -> Iterator[None]:
     with (
         patch.object(workers, "ROOM", room),
         patch.object(workers, "WORDS_AN_ELEMENT", worth),
-        patch.object(neighbourhood, "LEAST", least),
-        patch.object(neighbourhood, "COMMON", neighbourhood.COMMON if way == "chosen" else 0.0),
+        patch.object(neighbourhood_tables, "LEAST", least),
+        patch.object(
+            neighbourhood_tables, "COMMON", neighbourhood_tables.COMMON if way == "chosen" else 0.0
+        ),
     ):
         yield
 
@@ -76,7 +77,9 @@ NEAR_CLIQUES: dict[str, Pairs] = {
     "5-clique less one": clique(5, (3, 4)),
     "6-clique less one": clique(6, (0, 5)),
     "6-clique less two": clique(6, (0, 5), (1, 4)),
-    "6-clique less three": clique(6, (0, 5), (1, 4), (2, 3)),  # octahedron: nobody is next to all
+    "6-clique less three": clique(
+        6, (0, 5), (1, 4), (2, 3)
+    ),  # octahedron: no vertex is next to all
     "6-clique less a triangle": clique(6, (3, 4), (4, 5), (3, 5)),
     "7-clique less four": clique(7, (0, 4), (1, 4), (3, 5), (3, 6)),  # some loops are outside
     "two 4-cliques": (*clique(4), (1, 4), (2, 4), (3, 4), (1, 5), (2, 5), (4, 5)),
@@ -111,7 +114,7 @@ def count(prepared: Prepared, threads: int = 1) -> int:
 
 
 def found(query: QueryGraph, graph: SmallGraph, *off: str) -> Neighbourhood | None:
-    return neighbourhood.find(stage(query, graph, *off)[0])
+    return neighbourhood_tables.find(stage(query, graph, *off)[0])
 
 
 def dense(n: int, share: float, seed: int = 1, labels: str = "") -> SmallGraph:
@@ -244,7 +247,7 @@ def test_it_is_networkx(pattern: str, induced: bool) -> None:
         question(NEAR_CLIQUES[pattern], INDUCED if induced else DIFFERENT_NODES), only
     )
     with forced("always"):
-        assert neighbourhood.find(prepared) is not None
+        assert neighbourhood_tables.find(prepared) is not None
         assert count(prepared) * times == sum(1 for _ in each())
 
 
@@ -267,7 +270,7 @@ def test_neighbourhoods_about_the_size_of_a_word(size: int) -> None:
         cliques += int(near[np.ix_(shared, shared)].sum()) // 2
     with forced("always"):
         prepared, times = stage(question(clique(4), SUBGRAPHS), graph)
-        assert neighbourhood.find(prepared) is not None
+        assert neighbourhood_tables.find(prepared) is not None
         assert count(prepared) * times == cliques // 6
         for pairs in list(NEAR_CLIQUES.values())[: None if size < 70 else 2]:
             lists, _ = stage(question(pairs), graph, "local")
@@ -349,6 +352,6 @@ def test_a_count_that_does_not_fit_is_an_error() -> None:
     )
     pairs = (*clique(3), *((k, leaf) for leaf in range(3, 13) for k in range(3)))
     prepared, _ = stage(question(pairs, REPEATABLE_ELEMENTS), graph)
-    assert neighbourhood.find(prepared) is not None
+    assert neighbourhood_tables.find(prepared) is not None
     with pytest.raises(CountOverflow):
         count(prepared)

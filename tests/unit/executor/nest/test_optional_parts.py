@@ -42,7 +42,7 @@ _WAYS = st.sampled_from([Direction.OUT, Direction.ANY])
 
 @st.composite
 def _graph(draw: st.DrawFn, least: int, held: int) -> QueryGraph:
-    """A pattern of vertices of which the first `held` are not joined to one another by bound edges."""
+    """A pattern whose first `held` vertices are not joined to one another by bound edges."""
     n = held + draw(st.integers(least, 2))
     pairs = [(a, b) for a in range(n) for b in range(a + 1)]
     pairs = [(a, b) for a, b in pairs if a >= held]
@@ -128,7 +128,7 @@ PAIR = QueryGraph((QueryVertex("a"), QueryVertex("b")), (QueryEdge(0, 1),))
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
 def test_a_part_is_no_twin_of_what_it_differs_from(backend: Backend) -> None:
-    """(a)-->(b), and another (x) than it: six times five, and one for (7)-->(8), of which there is no other."""
+    """(a)-->(b), and another (x) than it: six times five, and one for (7)-->(8), which has no other."""
     query = replace(PAIR, optional=(_star(1, ((0, 0), (1, 1)), apart=((1, 2),)),))
     plan = planner.plan(query, HUB, counting=True)
     assert _count(backend, plan, HUB) == reference.count(plan, HUB) == 6 * 5 + 1

@@ -1,4 +1,4 @@
-"""Rows in the order of a value, of which windows are walked: the same embeddings as without, whatever the pattern."""
+"""Rows in the order of a value, walked by windows: the same embeddings as without, whatever the pattern."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gdb.errors import InternalError
 from gdb.executor import reference
 from gdb.executor.choose_device import choose
 from gdb.executor.cpu import launch
-from gdb.executor.nest import value_order as ordered
+from gdb.executor.nest import value_order
 from gdb.executor.nest.nest import EdgeLevel, Kind, LoopNest, VertexLevel
 from gdb.executor.nest.prepare import Prepared, loop_nest, prepare
 from gdb.executor.plan.plan import MISSING, Compare, Plan
@@ -179,7 +179,7 @@ def test_every_edge_but_the_first_has_a_window(shape: str, many: int, counted: i
     assert windows_of(nest_of(*chain(shape), off="windows")) == 0
     last = nest.levels[-1]
     assert isinstance(last, EdgeLevel)
-    assert last.windows  # the vertex it leads to is not asked for
+    assert last.windows  # the vertex it leads to is not wanted
     assert nest.loops == len(nest.levels) - counted  # and edges are counted, not walked
     assert not last.differs  # what comes later is another edge
 
@@ -241,7 +241,7 @@ def test_rows_are_ordered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first, again = (prepare(plan, graph, windows=True) for _ in range(2))
     assert first.orders
     assert all(a is b for a, b in zip(first.orders, again.orders, strict=True))
-    monkeypatch.setattr(ordered, "MOST_KEPT", 0)
+    monkeypatch.setattr(value_order, "MOST_KEPT", 0)
     assert windows_of(loop_nest(plan, graph, windows=True)) == 0
 
 
@@ -250,13 +250,15 @@ def test_the_longest_unused_order_is_given_up(monkeypatch: pytest.MonkeyPatch) -
     view = graph.adjacency(("R",), Direction.OUT)
     eids = graph.eids(("R",), Direction.OUT)
     arrays = [np.arange(40, dtype=np.int64) * k for k in range(3)]
-    first = ordered.ordered(view, eids, arrays[0])
-    monkeypatch.setattr(ordered, "MOST_KEPT", 2 * first.bytes)
+    first = value_order.order_rows(view, eids, arrays[0])
+    monkeypatch.setattr(value_order, "MOST_KEPT", 2 * first.bytes)
     for values_ in arrays:
-        ordered.ordered(view, eids, values_)
-    assert ordered.ordered(view, eids, arrays[2]) is ordered.ordered(view, eids, arrays[2])
-    assert ordered.ordered(view, eids, arrays[0]) is not first
-    by_value = ordered.ordered(view, eids, -arrays[1])
+        value_order.order_rows(view, eids, values_)
+    assert value_order.order_rows(view, eids, arrays[2]) is value_order.order_rows(
+        view, eids, arrays[2]
+    )
+    assert value_order.order_rows(view, eids, arrays[0]) is not first
+    by_value = value_order.order_rows(view, eids, -arrays[1])
     for start, end in zip(view.offsets[:-1].tolist(), view.offsets[1:].tolist(), strict=True):
         row = by_value.values[start:end]
         assert (np.diff(row) >= 0).all()

@@ -18,8 +18,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor.plan.embeddings import Embeddings
-from gdb.executor.relational import arrow, lookup
-from gdb.executor.relational import relational_tail as tail
+from gdb.executor.relational import arrow, lookup, relational_tail
 from gdb.executor.relational.relational_tail import ColumnRef, Output, Tail, Value
 from tests.support import tails
 from tests.support.small_snapshot import SmallSnapshot, embeddings, small_snapshot
@@ -66,7 +65,7 @@ def rows(
 def test_columns_are_gathered_in_the_order_of_the_embeddings(
     ref: ColumnRef, values: list[Value]
 ) -> None:
-    gathered = tail.gather((ref,), FOUND, small_snapshot())
+    gathered = relational_tail.gather((ref,), FOUND, small_snapshot())
     assert arrow.to_list(arrow.child(next(gathered.iter_chunks()), 0)) == values
 
 

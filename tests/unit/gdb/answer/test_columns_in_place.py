@@ -140,7 +140,7 @@ def place(db: gdb.Database) -> dict[str, list[Extent]]:
 def test_a_scan_of_a_label(
     db: gdb.Database, place: dict[str, list[Extent]], *, threads: int
 ) -> None:
-    for _ in range(2):  # also when columns were asked for often enough to be laid out by vid
+    for _ in range(2):  # also when columns were read often enough to be laid out by vid
         table = db.execute(ALL, threads=threads).arrow()
         table.validate(full=True)
         assert by_id(table) == expected()

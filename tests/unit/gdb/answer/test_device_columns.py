@@ -1,4 +1,4 @@
-"""Columns that stay on a GPU: what may be asked for, and which ids they hold; NumPy arrays stand for those of a GPU."""
+"""Columns that stay on a GPU: what may be requested, and which ids they hold; NumPy arrays replace those of a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gdb.executor import run
 from gdb.executor.choose_device import Choice, choose
 from gdb.executor.gpu import device
 from gdb.executor.gpu.rows import Pick
-from gdb.executor.nest.bindings import Given
+from gdb.executor.nest.bindings import Bindings
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.plan.plan import Plan
 from gdb.executor.plan.source import GraphSource
@@ -35,7 +35,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
         wanted: Wanted,
         picks: Sequence[Pick],
         limit: int | None,
-        given: Given | None,
+        bindings: Bindings | None,
     ) -> list[I64]:
         def make(some: Embeddings) -> list[I64]:
             found = []
@@ -47,7 +47,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
                     found.append(pick.ids[some.vertex(pick.index)].astype(np.int64))
             return found
 
-        parts = run.rows(plan, graph, Options("cpu"), wanted, make, limit, given).parts
+        parts = run.rows(plan, graph, Options("cpu"), wanted, make, limit, bindings).parts
         return [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
 
     monkeypatch.setattr(run, "columns_on_gpu", columns)

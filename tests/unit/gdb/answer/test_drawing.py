@@ -244,7 +244,7 @@ def test_too_many_are_refused_without_ipysigma(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_too_many_are_given_to_ipysigma(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A stand-in tells what ipysigma is given; it is not installed where the tests run."""
+    """A stand-in records the arguments of ipysigma; it is not installed where the tests run."""
     pytest.importorskip("networkx")
     given: list[Any] = []
 

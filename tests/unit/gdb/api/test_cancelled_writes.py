@@ -1,4 +1,4 @@
-"""What is told of a write that was cancelled is true: Ctrl-C, interrupt, close and timeout at every stage of it."""
+"""The report of a cancelled write is true: Ctrl-C, interrupt, close and timeout at every stage of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from gdb.storage import importer
 from gdb.storage.write import compaction
 from tests.support.cancellations import (
@@ -129,9 +129,9 @@ def test_a_statement_that_changed_nothing_has_committed_nothing(
 def test_what_a_query_gives_is_made_before_its_commit(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else it fails for a value that nobody can be given, and is committed all the same."""
+    """Else it fails for a value that cannot be returned, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(by_operators, "_given", lambda _: 1 // 0)
+    monkeypatch.setattr(operator_run, "_user_rows", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had
@@ -165,7 +165,7 @@ def test_ctrl_c_in_a_transaction_drops_it(db: Database) -> None:
         change(db, [1], lambda: signal.raise_signal(signal.SIGINT))
     assert not str(raised.value)
     assert nodes(db) == had
-    ask(db)  # nobody writes
+    ask(db)  # no process writes
 
 
 def test_ctrl_c_just_before_the_end_of_a_transaction(

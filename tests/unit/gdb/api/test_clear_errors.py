@@ -16,7 +16,7 @@ import pytest
 
 import gdb
 from gdb.errors import GdbError, InternalError, OutOfBudget, StoreError, TypeProblem
-from gdb.storage.write import transaction as transactions
+from gdb.storage.write import transaction
 
 GONE = r"The folder .*s of the store is gone: it was deleted, renamed or unmounted\. Put it back"
 
@@ -115,10 +115,10 @@ def test_no_memory_in_a_transaction_drops_one_change(
     with db.transaction() as tx:
         tx.add_nodes("N", [10])
         with monkeypatch.context() as patch:
-            patch.setattr(transactions, "_keys", none)
+            patch.setattr(transaction, "_keys", none)
             with pytest.raises(OutOfBudget, match="no more memory"):
                 tx.add_relationships("R", [1], [2])
-            patch.setattr(transactions.Changes, "add_vertices", none)
+            patch.setattr(transaction.Changes, "add_vertices", none)
             with pytest.raises(OutOfBudget):
                 tx.add_nodes("N", [11])
         tx.add_relationships("R", [1], [3])
@@ -148,7 +148,7 @@ def test_no_memory_for_what_is_given(db: gdb.Database) -> None:
 def test_a_fault_in_a_transaction_is_ours(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "_keys", lambda *_: 1 // 0)
+    monkeypatch.setattr(transaction, "_keys", lambda *_: 1 // 0)
     with db.transaction() as tx, pytest.raises(InternalError, match="ZeroDivisionError"):
         tx.add_relationships("R", [1], [2])
 

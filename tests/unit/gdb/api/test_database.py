@@ -250,7 +250,7 @@ def test_a_store_without_permission(store: Path) -> None:
     store.chmod(0)
     try:
         if os.getuid() == 0:
-            os.seteuid(65534)  # root may read everything, so that somebody else must ask
+            os.seteuid(65534)  # root may read everything, so that another user must try
         with pytest.raises(errors.StorePermissionError, match=store.name):
             gdb.connect(store)
         with pytest.raises(PermissionError):
@@ -398,7 +398,7 @@ def test_a_failed_import_leaves_the_store_as_it_was(store: Path, files: Path) ->
 
 
 def test_what_sql_has_not_is_done_row_by_row() -> None:
-    """date() without a value was refused, as if nobody had it."""
+    """date() without a value was refused, as if it were missing."""
     with gdb.connect() as db:
         db.execute("CREATE (:A {name: 'xax'})")
         assert db.execute("MATCH (n) WHERE date() > date('2000-01-01') RETURN count(*)").scalar()

@@ -1,4 +1,4 @@
-"""Snapshots that are held: one version of the graph, however often it is asked and whatever is written meanwhile."""
+"""Snapshots that are held: one version of the graph, however often it is queried and whatever is written meanwhile."""
 
 from __future__ import annotations
 

@@ -30,8 +30,7 @@ from gdb.errors import (
 )
 from gdb.storage.format import journal
 from gdb.storage.format.manifest import read
-from gdb.storage.write import commit as committing
-from gdb.storage.write import compaction
+from gdb.storage.write import commit, compaction
 
 
 @pytest.fixture
@@ -82,12 +81,12 @@ def test_nothing_of_a_delta_is_left_behind(
     db: gdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each commit replaces the delta's file, where it has one."""
-    monkeypatch.setattr(committing, "MOST_INLINE", 0)
+    monkeypatch.setattr(commit, "MOST_INLINE", 0)
     monkeypatch.setattr(journal, "MOST_BYTES", 4 * 512)
     for k in range(5):
         with db.transaction() as tx:
             tx.add_nodes("P", [f"n{k}"])
-        gc.collect()  # snapshots that nobody needs
+        gc.collect()  # unused snapshots
     _, manifest = read(db._store.files)
     assert len(manifest.files) == 2
     found = {p.name for p in (tmp_path / "s.gdb").glob("seg-*")}

@@ -8,19 +8,19 @@ import pytest
 
 import gdb
 from gdb.base import garbage
-from gdb.physical.rows import object_graph as graph
+from gdb.physical.rows import object_graph
 
 
 def test_while_rows_are_made_and_not_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     before = gc.get_threshold()
     seen: list[tuple[int, int, int]] = []
-    create = graph.Graph.create_node
+    create = object_graph.Graph.create_node
 
     def noted(*given: object) -> object:
         seen.append(gc.get_threshold())
         return create(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(graph.Graph, "create_node", noted)
+    monkeypatch.setattr(object_graph.Graph, "create_node", noted)
     with gdb.connect() as db:
         db.execute("CREATE (:P {id: 1})")
         with pytest.raises(gdb.GdbError):

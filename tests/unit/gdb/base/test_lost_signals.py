@@ -64,7 +64,7 @@ def future(begin: Begin) -> Callable[[], None]:
 def ended(begin: Begin) -> Callable[[], None]:
     made: Future[None] = Future()
     begin(lambda: made.set_exception(ValueError()))
-    return lambda: waiting.ended(made)
+    return lambda: waiting.wait_for_future(made)
 
 
 def condition(begin: Begin) -> Callable[[], None]:
@@ -121,7 +121,7 @@ def thread(begin: Begin) -> Callable[[], None]:
     made = threading.Thread(target=released.wait, args=(30,))
     made.start()
     begin(released.set)
-    return lambda: waiting.joined(made)
+    return lambda: waiting.join_thread(made)
 
 
 def pool(begin: Begin) -> Callable[[], None]:
@@ -341,7 +341,7 @@ def test_a_transaction_that_waits_for_another_one() -> None:
 
     with Writer(db, press), pytest.raises(KeyboardInterrupt), db.transaction():
         pytest.fail("two write at once")
-    with db.transaction() as tx:  # nobody has the lock
+    with db.transaction() as tx:  # the lock is free
         tx.add_nodes("N", [1])
     assert db.stats().vertices == 1
 

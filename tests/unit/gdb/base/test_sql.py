@@ -31,7 +31,7 @@ DUCKDB = duckdb.connect()
 
 
 def texts_in(node: ast.expr, constants: dict[str, str]) -> Iterator[str]:
-    """The texts that an expression is composed of: those in it, and those that its names stand for."""
+    """The texts that an expression is composed of: those in it, and those that its names mean."""
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             yield part.value
@@ -154,14 +154,14 @@ def test_values_come_back(value: Value) -> None:
 
 
 def test_words_of_sql_are_names() -> None:
-    """Those that we make up stand as they are; every other one is in quotes."""
+    """Those that we make up are unquoted; every other one is in quotes."""
     assert written(select(["c0", "select", 'a"b'], "order")) == (
         'SELECT c0, "select", "a""b" FROM "order"'
     )
 
 
 def test_a_tree_is_written_again_as_it_was() -> None:
-    """The generator changes nothing, and a node may stand in several places."""
+    """The generator changes nothing, and a node may occur in several places."""
     column = column_of("c0")
     inner = select(
         [column, aliased(sql.call("f", column), "o1")], "t", where=[sql.is_there(column)]

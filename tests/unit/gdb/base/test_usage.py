@@ -128,7 +128,7 @@ def test_compiling_is_no_part_of_the_step_that_waited() -> None:
 def test_a_helper_notes_for_the_query_that_called_it() -> None:
     array, other = np.zeros(100, np.int64), np.zeros(10, np.int64)
     with Usage() as used:
-        for work in (usage.carried(partial(usage.read, array)), partial(usage.read, other)):
+        for work in (usage.carry_usage(partial(usage.read, array)), partial(usage.read, other)):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
@@ -143,4 +143,4 @@ def test_a_query_inside_of_another_has_its_own() -> None:
         assert (inner.bytes_read, outer.bytes_read) == (800, 0)
         usage.read(array, array)
         assert outer.bytes_read == 800
-    usage.read(array)  # nobody asks
+    usage.read(array)  # without a query

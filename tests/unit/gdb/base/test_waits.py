@@ -21,7 +21,7 @@ MAKERS = {
     *("ThreadPoolExecutor", "ProcessPoolExecutor", "Queue", "SimpleQueue", "LifoQueue"),
 }
 MODULES = {"threading", "_thread", "queue", "subprocess", "concurrent.futures", "select"}
-# What waits for ever with fewer arguments than so many.
+# What waits without a bound with fewer arguments than so many.
 BOUNDED_BY = {
     "wait": 1,
     "wait_for": 2,
@@ -80,7 +80,7 @@ def calls(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _unbounded(call: ast.Call) -> bool:
-    """Whether a call waits for ever, as far as its name tells."""
+    """Whether a call waits without a bound, as far as its name shows."""
     base, _, name = ast.unparse(call.func).rpartition(".")
     many = len(call.args)
     bounds = {"timeout", "blocking"} & {keyword.arg for keyword in call.keywords}

@@ -1,4 +1,4 @@
-"""The check of a query before it runs: what is refused and by which name, what is not, and what it tells of scopes."""
+"""The check of a query before it runs: what is refused and by which name, what is not, and scopes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gdb.language.clauses import Return
 from gdb.language.parser import parse
 from gdb.language.procedure_signatures import Procedure, signature
 from gdb.language.syntax import Expression, Not
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 
 PROCEDURES = {
     "some.proc": Procedure(signature("some.proc() :: (a :: ANY, b :: ANY)"), lambda graph, _: ())
@@ -287,7 +287,7 @@ def test_a_path_without_bound_is_told() -> None:
 
 @pytest.mark.parametrize("size", [0, 1 << 60])
 def test_explain_tells_the_warnings(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(by_operators, "SMALL", size)  # over columns, where they can; over rows
+    monkeypatch.setattr(operator_run, "SMALL", size)  # over columns, where they can; over rows
     with gdb.connect() as db:
         plan = db.explain("MATCH (a) WITH a MATCH (a)-[*]->(b) RETURN a").splitlines()
     assert "has no bound" in plan[-1]

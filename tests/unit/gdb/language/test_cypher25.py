@@ -11,7 +11,7 @@ import gdb
 from gdb.errors import GdbError, SyntaxProblem, TypeProblem
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_value(
     query = f"RETURN {text} AS v"
     assert _value(db, query) == wanted
     assert parse(printed(parse(query))) == parse(query)
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     assert _value(db, f"MATCH (n {{k: 0}}) RETURN {text} AS v") == wanted
     assert _value(db, f"MATCH (n {{k: 0}}) WITH n RETURN {text} AS v") == wanted
 
@@ -134,7 +134,7 @@ def test_every_way_gives_the_same(
 ) -> None:
     expected = sorted(_value(db, f"MATCH (n) WITH n RETURN n.k, {text} AS v"), key=str)
     assert sorted(_value(db, f"MATCH (n) RETURN n.k, {text} AS v"), key=str) == expected
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     assert sorted(_value(db, f"MATCH (n) WITH n RETURN n.k, {text} AS v"), key=str) == expected
     same = f"{text} = {text}" if "||" in text or "CASE" in text or "trim" in text else text
     kept = [(k,) for k, v in expected if v is not None and (v or same != text)]
@@ -202,7 +202,7 @@ def test_clauses(
 ) -> None:
     assert db.execute(text).fetchall() == rows
     assert parse(printed(parse(text))) == parse(text)
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     assert db.execute(text).fetchall() == rows
 
 
@@ -280,7 +280,7 @@ def test_labels_and_types(
 ) -> None:
     assert parse(printed(parse(text))) == parse(text)
     assert sorted([k for (k,) in db.execute(text)], key=str) == expected
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     later = text.replace("RETURN", "WITH", 1) + " RETURN k"
     for query in (later, text):
         assert sorted([k for (k,) in db.execute(query)], key=str) == expected
@@ -326,7 +326,7 @@ def test_labels_and_types_are_made_by_name() -> None:
         ("UNWIND [3] AS x CREATE (n:$(x))", "a string or a list of strings"),
         ("CREATE (n:$(''))", "at least one character"),
         ("MERGE (n:$('A'))", "in MERGE"),
-        ("MATCH (n) SET n:$any(['A'])", "stands alone"),
+        ("MATCH (n) SET n:$any(['A'])", "is a single name"),
         ("MATCH (n:$l) RETURN n", r"as in :\$\(\$l\)"),
         ("MATCH (n:A|B:C) RETURN n", "needs parentheses"),
         ("MATCH ()-[:A&B]->() RETURN 1", "has one type"),

@@ -17,10 +17,9 @@ import gdb
 from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
-from gdb.language import comparison_values as compared_values
-from gdb.language import element_comparisons as comparing
-from gdb.run import operator_run as by_operators
-from gdb.run.query_cache import Texts
+from gdb.language import comparison_values, element_comparisons
+from gdb.run import operator_run
+from gdb.run.query_cache import QueryCache
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.write.build import write_graph
 
@@ -64,7 +63,7 @@ def columns(rng: random.Random, count: int) -> dict[str, Column]:
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    """Fourteen nodes of two labels, of which one lacks some keys; two types of relationships, parallel and loops."""
+    """Fourteen nodes of two labels, one without some keys; two types of relationships, parallel and loops."""
     rng = random.Random(11)
     nodes = [("A",), ("B",)]
     tables = tuple(
@@ -120,7 +119,7 @@ def condition(rng: random.Random) -> tuple[str, list[Value]]:
 
 
 def question(rng: random.Random) -> tuple[str, list[dict[str, Value]]]:
-    """A query, and parameters for each time that it is asked."""
+    """A query, and parameters for each of its runs."""
     found = [condition(rng) for _ in range(rng.choice([1, 1, 2]))]
     parts, every = [], [{}, {}, {}, {}]
     for k, (text, values) in enumerate(found):
@@ -143,7 +142,7 @@ def answer(db: Database, text: str, parameters: dict[str, Value], device: str) -
 
 
 def agree(got: object, want: object, text: str) -> None:
-    """What one condition refuses, another need not be asked of."""
+    """What one condition refuses, another need not test."""
     assert got == want or (" AND " in text and "an error" in (got, want)), text
 
 
@@ -160,21 +159,25 @@ def test_every_way_gives_the_same(
     forget(db)
     found = [answer(db, text, one, device) for one in asked]
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "compared", lambda scope, conditions: ((), list(conditions)))
+        patch.setattr(
+            element_comparisons,
+            "split_comparisons",
+            lambda scope, conditions: ((), list(conditions)),
+        )
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
-        patch.setattr(by_operators, "WAY", "rows")
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
+        patch.setattr(operator_run, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
     with (
         monkeypatch.context() as patch
     ):  # operator by operator, over columns and over rows, in the nest as well
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
-            patch.setattr(by_operators, "WAY", "columns" if columns_ else "rows")
+            patch.setattr(operator_run, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)
@@ -228,7 +231,7 @@ def test_what_the_tail_compares(db: Database, text: str) -> None:
 
 
 def test_one_plan_serves_all_windows(db: Database) -> None:
-    """A comparison that stands twice as well; and not one that the plan cannot hold."""
+    """A comparison that occurs twice as well; and not one that the plan cannot hold."""
     text = "MATCH (a)-[e]->(b)-[f]->(c) WHERE f.i - e.i <= $w AND f.i - e.i <= $w RETURN count(*)"
     found = {}
     for w in (1, 0, 5, -3, 1, 2**63 - 1, 1):
@@ -256,10 +259,10 @@ def test_values_are_read_once(db: Database) -> None:
 def test_values_that_are_no_longer_used_are_let_go(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compared_values, "MOST_KEPT", 1000)
+    monkeypatch.setattr(comparison_values, "MOST_KEPT", 1000)
     for key in "ifgsbdt":
         db.execute(f"MATCH (a)-[e]->(b) WHERE a.{key} < b.{key} RETURN count(*)", device="cpu")
-    kept = compared_values._of_snapshots
+    kept = comparison_values._of_snapshots
     assert all(
         sum(one.bytes for one in some.known.values()) <= 1000 for some in kept._made.values()
     )

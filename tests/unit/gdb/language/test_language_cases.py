@@ -9,16 +9,18 @@ from gdb.errors import GdbError, NotSupported
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from tests.support import language_cases as cases
-from tests.support.binding import bind, one_pattern
+from tests.binding import bind, one_pattern
+from tests.unit.gdb import language_cases
 
 
 def parsed(text: str) -> str:
-    return cases.tree(parse(text))
+    return language_cases.tree(parse(text))
 
 
 def bound(text: str) -> str:
-    return cases.bound(bind(parse(text), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES))
+    return language_cases.bound(
+        bind(parse(text), language_cases.snapshot(), language_cases.PARAMETERS, DIFFERENT_EDGES)
+    )
 
 
 def refused(text: str) -> str:
@@ -31,26 +33,26 @@ def _understood(text: str) -> None:
     """As `gdb.run.pipeline` does it: what is only not for columns runs over rows, if it passes their checks."""
     query = parse(text)
     refused = None
-    check(query, cases.PARAMETERS, ALWAYS)
+    check(query, language_cases.PARAMETERS, ALWAYS)
     if one_pattern(query, DIFFERENT_EDGES) is not None:
         try:
-            bind(query, cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
+            bind(query, language_cases.snapshot(), language_cases.PARAMETERS, DIFFERENT_EDGES)
         except NotSupported as error:
             refused = error
     if refused is not None:
         raise refused
 
 
-@pytest.mark.parametrize("case", cases.read("syntax.txt"), ids=str)
-def test_syntax(case: cases.Case) -> None:
-    cases.check(case, parsed)
+@pytest.mark.parametrize("case", language_cases.read("syntax.txt"), ids=str)
+def test_syntax(case: language_cases.Case) -> None:
+    language_cases.check(case, parsed)
 
 
-@pytest.mark.parametrize("case", cases.read("bind.txt"), ids=str)
-def test_bind(case: cases.Case) -> None:
-    cases.check(case, bound)
+@pytest.mark.parametrize("case", language_cases.read("bind.txt"), ids=str)
+def test_bind(case: language_cases.Case) -> None:
+    language_cases.check(case, bound)
 
 
-@pytest.mark.parametrize("case", cases.read("errors.txt"), ids=str)
-def test_errors(case: cases.Case) -> None:
-    cases.check(case, refused)
+@pytest.mark.parametrize("case", language_cases.read("errors.txt"), ids=str)
+def test_errors(case: language_cases.Case) -> None:
+    language_cases.check(case, refused)

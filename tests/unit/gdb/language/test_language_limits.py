@@ -14,16 +14,16 @@ from gdb import limits
 from gdb.errors import GdbError, LimitExceeded, NotSupported, SyntaxProblem
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from tests.support import language_cases as cases
-from tests.support.binding import bind
+from tests.binding import bind
+from tests.unit.gdb import language_cases
 
 
 def asked(text: str) -> None:
-    bind(parse(text), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
+    bind(parse(text), language_cases.snapshot(), language_cases.PARAMETERS, DIFFERENT_EDGES)
 
 
 def answer(text: str) -> str:
-    """What a query is told: nothing, or an error of ours."""
+    """The outcome of a query: nothing, or an error of ours."""
     try:
         asked(text)
     except GdbError as error:
@@ -191,7 +191,7 @@ def test_any_text(text: str) -> None:
     raise AssertionError("a random text was a query")
 
 
-_VALID = [case.query for file in ("syntax.txt", "bind.txt") for case in cases.read(file)]
+_VALID = [case.query for file in ("syntax.txt", "bind.txt") for case in language_cases.read(file)]
 
 
 @given(st.sampled_from(_VALID), st.data())

@@ -19,7 +19,7 @@ from gdb.logical import demand
 from gdb.logical.build import built
 from gdb.logical.operators import Filter, Limit, Project
 from gdb.physical.rows.limiting import stops
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_what_was_created_is_created(db: gdb.Database) -> None:
 
 
 def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an operator asks of its rows is found without looking at all that follow it."""
+    """What an operator needs of its rows is found without looking at all that follow it."""
     looked = 0
     mentioned = demand.mentioned
 
@@ -225,7 +225,7 @@ def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyP
         looked += 1
         return mentioned(expression)
 
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     monkeypatch.setattr(demand, "mentioned", counted)
     db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
     found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x, x + 1 AS y " * 300 + "RETURN sum(x)")

@@ -21,7 +21,7 @@ from gdb.language.reading import MODES
 from gdb.language.syntax import Place
 from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType
 from gdb.storage.format.direction import Direction
-from tests.support import language_cases as cases
+from tests.unit.gdb import language_cases
 
 _P = Place(0, 0)
 _TCK = Path(__file__).parents[5] / "shared" / "tck" / "features"
@@ -356,11 +356,13 @@ def test_queries(query: c.Query) -> None:
 
 # ---- texts ---------------------------------------------------------------------------------------
 
-_TEXTS = [case for file in ("syntax.txt", "bind.txt", "values.txt") for case in cases.read(file)]
+_TEXTS = [
+    case for file in ("syntax.txt", "bind.txt", "values.txt") for case in language_cases.read(file)
+]
 
 
 @pytest.mark.parametrize("case", _TEXTS, ids=str)
-def test_our_queries(case: cases.Case) -> None:
+def test_our_queries(case: language_cases.Case) -> None:
     check(parse(case.query))
 
 

@@ -8,30 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.executor.relational import arrow
-from gdb.executor.relational import relational_tail as tail
+from gdb.executor.relational import arrow, relational_tail
 from gdb.language.parser import parse
 from gdb.physical.binder import BoundQuery
 from gdb.query_graph import DIFFERENT_EDGES
-from tests.support import language_cases as cases
-from tests.support import tails
-from tests.support.binding import bind
-from tests.support.small_snapshot import embeddings
+from tests import tails
+from tests.binding import bind
+from tests.unit.executor.small_snapshot import embeddings
+from tests.unit.gdb import language_cases
 
 
-def first_column(query: str, vids: list[list[int]]) -> list[tail.Value]:
+def first_column(query: str, vids: list[list[int]]) -> list[relational_tail.Value]:
     """The first column of a query over given embeddings."""
-    return answers(bind(parse(query), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES), vids)
+    return answers(
+        bind(parse(query), language_cases.snapshot(), language_cases.PARAMETERS, DIFFERENT_EDGES),
+        vids,
+    )
 
 
-def answers(bound: BoundQuery, vids: list[list[int]]) -> list[tail.Value]:
-    found = tails.run(bound.tail, embeddings(vids), cases.snapshot())
+def answers(bound: BoundQuery, vids: list[list[int]]) -> list[relational_tail.Value]:
+    found = tails.run(bound.tail, embeddings(vids), language_cases.snapshot())
     chunks = (arrow.to_list(arrow.child(chunk, 0)) for chunk in found.table.iter_chunks())
     return [value for chunk in chunks for value in chunk]
 
 
 def pairs() -> list[tuple[str, str]]:
-    lines = (cases.QUERIES / "values.txt").read_text(encoding="utf-8").splitlines()
+    lines = (language_cases.QUERIES / "values.txt").read_text(encoding="utf-8").splitlines()
     written = [line for line in lines if line and not line.startswith("#")]
     return [(line.split(" => ")[0], line.split(" => ")[1]) for line in written]
 
@@ -80,8 +82,8 @@ def test_pushed_down_or_not_a_condition_is_the_same(condition: str) -> None:
     true = [vid for vid, value in enumerate(told) if value is True]
     bound = bind(
         parse(f"MATCH (a) WHERE {condition} RETURN id(a) AS x"),
-        cases.snapshot(),
-        cases.PARAMETERS,
+        language_cases.snapshot(),
+        language_cases.PARAMETERS,
         DIFFERENT_EDGES,
     )
     (vertex,) = bound.graph.vertices
@@ -89,4 +91,4 @@ def test_pushed_down_or_not_a_condition_is_the_same(condition: str) -> None:
     for term in vertex.labels:
         left &= {3, 4} if term == ("Admin",) else set(range(6))
     found = answers(bound, [[vid] for vid in sorted(left)]) if left else []
-    assert found == [cases.NamedSnapshot.ids[vid] for vid in true]
+    assert found == [language_cases.NamedSnapshot.ids[vid] for vid in true]

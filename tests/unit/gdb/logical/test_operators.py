@@ -17,7 +17,7 @@ from gdb.logical.operators import Column, Project, Sort
 from gdb.logical.plan_text import plan_lines
 from gdb.logical.verify import verify
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 
 BUILT = {
     "MATCH (a) RETURN a": ["MATCH (a)", "Project a"],
@@ -52,7 +52,7 @@ BUILT = {
         "Filter a > 2",
         "Project a",
     ],
-    # what is asked of the rows before is passed on
+    # the demand on the rows before is passed on
     "MATCH (a) WITH a.x AS x LIMIT 5 WHERE a.y > x RETURN x": [
         "MATCH (a)",
         "Project a.x AS x, a",
@@ -243,14 +243,14 @@ ANSWERS = {
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("text", ANSWERS)
 def test_answers(db: Database, text: str, rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "WAY", "rows" if rows else "columns")
+    monkeypatch.setattr(operator_run, "WAY", "rows" if rows else "columns")
     assert db.execute(text).fetchall() == ANSWERS[text]
 
 
 def test_profile_says_what_each_operator_made(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_operators, "WAY", "rows")
+    monkeypatch.setattr(operator_run, "WAY", "rows")
     text = (
         "PROFILE UNWIND range(1, 10) AS x WITH x WHERE x > 4 CALL (x) { UNWIND [1, 2] AS y RETURN y }"
         " CREATE (n:New {x: x}) WITH x, count(n) AS m RETURN sum(m) AS s"

@@ -13,8 +13,8 @@ from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run as by_operators
-from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
+from gdb.run import operator_run
+from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 3, 25
 REWRITES, PASSES = rewrites.REWRITES, planning.PASSES
@@ -152,9 +152,9 @@ class Passed(Queries):
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "WAY", "rows")
+        monkeypatch.setattr(operator_run, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "WAY", "columns")
+        monkeypatch.setattr(operator_run, "WAY", "columns")
     return str(request.param)
 
 
@@ -197,7 +197,7 @@ def test_a_pass_changes_no_answer(seed: int, way: str, monkeypatch: pytest.Monke
                 monkeypatch.setattr(rewrites, "REWRITES", of_tree)
                 monkeypatch.setattr(planning, "PASSES", of_operators)
                 db._statements.clear()
-                db._statements.texts._forget()
+                db._statements.cache._forget()
                 assert answer(db, text, query.sorted) == wanted, text
             monkeypatch.setattr(rewrites, "REWRITES", REWRITES)
             changed += rewrites.improved(parse(text), DIFFERENT_EDGES) != parse(text)

@@ -13,10 +13,10 @@ from gdb import Database, errors
 from gdb.executor.cpu import walkers
 from gdb.executor.relational import relational
 from gdb.physical import counting
-from gdb.run import operator_run as by_operators
-from tests.support.chain_queries import Queries, graph_queries
-from tests.support.counting_queries import Counts
-from tests.unit.gdb.physical.test_column_chains import Ways
+from gdb.run import operator_run
+from tests.chain_queries import Queries, graph_queries
+from tests.counting_queries import Counts
+from tests.unit.gdb.test_chain import Ways
 
 SEEDS, QUERIES = 10, 40
 LENGTHS = ("*1..2", "*1..2", "*1..3", "*0..2", "*0..1", "*2..2", "*2..3", "*0..0", "*3..2")
@@ -170,7 +170,7 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
 
 
 def test_explain_says_what_is_kept(ways: Ways) -> None:
-    ways.patch.setattr(by_operators, "WAY", "columns")
+    ways.patch.setattr(operator_run, "WAY", "columns")
     path = "MATCH (a:P)-[:K*1..3]->(b)"
     for text, line in {
         f"{path} RETURN a.name, b.name": "walk a to b: every path",
@@ -205,7 +205,7 @@ def test_a_shortest_path_shares_no_relationship_in_either_order(ways: Ways, text
 
 
 def test_a_condition_of_every_step_is_one_of_the_walk(ways: Ways) -> None:
-    """Of a graph with 10^12 trails, of which three have the wanted relationships only."""
+    """Of a graph with 10^12 trails; only three have just the wanted relationships."""
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute(
         "MATCH (a:N), (b:N) CREATE (a)-[:E {w: CASE WHEN b.k = a.k + 1 THEN 1 END}]->(b)"
@@ -220,10 +220,10 @@ def test_a_condition_of_every_step_is_one_of_the_walk(ways: Ways) -> None:
 def test_distinct_ends_are_searched_and_not_listed(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a graph with 10^12 trails: nobody could list them."""
+    """Of a graph with 10^12 trails: too many to list."""
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
-    for name in ("measured", "tallied", "listed", "numbered"):
+    for name in ("measure_paths", "tally_ends", "list_paths", "count_paths"):
         monkeypatch.delattr(walkers, name)
     n = "MATCH (a:N {k: 1})-[:E*1..12]->(b)"
     assert ways.columns(f"{n} RETURN count(DISTINCT b)").scalar() == 40
@@ -253,7 +253,7 @@ def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
 
 
 def test_a_walk_is_stopped(ways: Ways) -> None:
-    ways.patch.setattr(by_operators, "WAY", "columns")
+    ways.patch.setattr(operator_run, "WAY", "columns")
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for text in (
@@ -288,7 +288,7 @@ def _imported(db: Database) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths in queries that count what nobody lists, or that go on for several clauses, whatever is counted."""
+    """Paths in queries that count what cannot be listed, or that go on for several clauses, whatever is counted."""
     tally: Counter[str] = Counter()
     given = {"ints": [1, 2, 5], "strs": ["a", "é"]}
     with gdb.connect() as db:
@@ -325,7 +325,7 @@ def test_a_part_beside_paths_is_counted_where_that_is_enough(ways: Ways, text: s
 def test_ends_that_are_only_counted_are_not_told(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("measured", "tallied", "listed"):
+    for name in ("measure_paths", "tally_ends", "list_paths"):
         monkeypatch.delattr(walkers, name)
     path = "MATCH (a:P) OPTIONAL MATCH (a)-[:L*1..2]->(b)"
     found = ways.columns(f"{path} RETURN a.name, count(b) AS n, count(*) AS m").fetchall()

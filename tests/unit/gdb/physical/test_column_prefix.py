@@ -10,9 +10,9 @@ import pytest
 import gdb
 from gdb import Database, errors
 from gdb.language.parser import parse
-from gdb.physical.columns import prefix as prefixes
-from gdb.run import operator_run as by_operators
-from tests.support.chain_queries import Queries, graph_queries, normal
+from gdb.physical.columns import prefix
+from gdb.run import operator_run
+from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 5, 30
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
@@ -34,14 +34,14 @@ class Mixed(Queries):
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     with gdb.connect() as made:
         yield made
 
 
 def over_rows(db: Database, text: str) -> list[str] | type[Exception]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_operators, "WAY", "rows")
+        patch.setattr(operator_run, "WAY", "rows")
         return answer(db, text)
 
 
@@ -55,7 +55,7 @@ def answer(db: Database, text: str) -> list[str] | type[Exception]:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_queries(db: Database, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = 0
-    run = prefixes.begun
+    run = prefix.run_prefix
 
     def counted(*given: object) -> object:
         nonlocal begun
@@ -63,7 +63,7 @@ def test_random_queries(db: Database, seed: int, monkeypatch: pytest.MonkeyPatch
         begun += found is not None
         return found
 
-    monkeypatch.setattr(prefixes, "begun", counted)
+    monkeypatch.setattr(prefix, "run_prefix", counted)
     for text, values in graph_queries(random.Random(seed)):
         db.execute(text, values)
     for number in range(QUERIES):
@@ -126,14 +126,14 @@ def test_how_many_clauses_begin_over_columns(
 ) -> None:
     db.execute("CREATE (:A {x: 1})-[:K]->(:A {x: 2})")
     seen: list[int] = []
-    find = prefixes.prefix
+    find = prefix.prefix
 
     def told(*given: object) -> object:
         found = find(*given)  # type: ignore[arg-type]
         seen.append(0 if found is None else len(found.operators))
         return found
 
-    monkeypatch.setattr(prefixes, "prefix", told)
+    monkeypatch.setattr(prefix, "prefix", told)
     assert parse(text)
     if "SET" in text:
         db.explain(text)

@@ -1,4 +1,4 @@
-"""What stops early: LIMIT fills from the first rows that are found, EXISTS { } asks for no second embedding, and a
+"""What stops early: LIMIT fills from the first rows that are found, EXISTS { } needs no second embedding, and a
 MATCH starts from the rows before it."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.run import operator_run as by_operators
+from gdb.run import operator_run
 from gdb.storage.format.direction import Direction
 from tests.support.chain_queries import graph_queries, normal
 from tests.support.counting_queries import Counts
@@ -33,15 +33,15 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "WAY", "rows")
+        monkeypatch.setattr(operator_run, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "WAY", "columns")
+        monkeypatch.setattr(operator_run, "WAY", "columns")
     return str(request.param)
 
 
 @pytest.fixture
 def star() -> Iterator[Database]:
-    """A hub with many leaves, each of which has two of its own; one leaf has the label Odd."""
+    """A hub with many leaves, which have two each of their own; one leaf has the label Odd."""
     with gdb.connect() as db:
         db.execute(
             f"CREATE (h:Hub) WITH h UNWIND range(1, {LEAVES}) AS i"
@@ -100,7 +100,7 @@ NOT_FILLED = [
 
 @pytest.mark.parametrize("text", NOT_FILLED)
 def test_limit_leaves_nothing_out(star: Database, way: str, text: str) -> None:
-    """What sorts, groups, or asks whether there is none, sees all rows."""
+    """What sorts, groups, or tests whether there is none, sees all rows."""
     found = star.execute(text).fetchall()
     known = {
         "ORDER": [(LEAVES,)] * 2

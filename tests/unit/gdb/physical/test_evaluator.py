@@ -20,7 +20,7 @@ from gdb.errors import (
 )
 from gdb.language.parser import parse
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows.values import Given
+from gdb.physical.rows.values import UserValues
 
 ANN, BOB = NodeValue(1, frozenset({"Person", "A"}), {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
@@ -283,7 +283,7 @@ def test_conditions():
 
 
 class Friends:
-    """Answers every pattern and query with the same rows, and keeps what it was asked."""
+    """Answers every pattern and query with the same rows, and keeps its arguments."""
 
     def __init__(self, *names):
         self.found = [{"b": NodeValue(0, properties={"name": name})} for name in names]
@@ -339,5 +339,5 @@ def test_patterns_without_an_answer_are_our_fault():
 
 def test_a_long_list_is_handed_out_in_steps() -> None:
     with Allowance(deadline=0.0), pytest.raises(QueryTimeout):
-        Given().cell([*range(1000)])
-    assert Given().cell([1, [None, {"a": 2.5}]]) == [1, [None, {"a": 2.5}]]
+        UserValues().cell([*range(1000)])
+    assert UserValues().cell([1, [None, {"a": 2.5}]]) == [1, [None, {"a": 2.5}]]

@@ -9,10 +9,9 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.physical.rows import row_run as run
-from gdb.run import operator_run as by_operators
-from gdb.run import pipeline
-from tests.support.chain_queries import Queries, graph_queries, normal
+from gdb.physical.rows import row_run
+from gdb.run import operator_run, pipeline
+from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40
 LEAVES = 3_000
@@ -21,7 +20,7 @@ VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(operator_run, "SMALL", 0)
     with gdb.connect() as made:
         made.execute(
             "CREATE (:Hub {id: 0}) WITH 1 AS one UNWIND range(1, 30) AS i CREATE (:P {id: i})"
@@ -58,7 +57,7 @@ def test_which_queries_begin_with_few_rows(db: Database, text: str) -> None:
     assert ("begins with few rows" in db.explain(text, values)) == FEW[text]
     found = sorted(map(repr, db.execute(text, values)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_operators, "WAY", "rows")
+        patch.setattr(operator_run, "WAY", "rows")
         assert sorted(map(repr, db.execute(text, values))) == found
 
 
@@ -80,7 +79,7 @@ def test_many_rows_of_a_list(db: Database) -> None:
 def test_what_is_written_is_written_once(
     db: Database, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "MOST_ROWS", most)
+    monkeypatch.setattr(row_run, "MOST_ROWS", most)
     text = "MATCH (h:Hub {id: 0})-[:S]->(x) SET x.n = coalesce(x.n, 0) + 1"
     text += " WITH x CREATE (x)-[:T]->(:New) RETURN count(*)"
     found = db.execute(text)
@@ -104,9 +103,9 @@ class Anchored(Queries):
 @pytest.mark.parametrize("most", [2, 20, 2_000])
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_queries(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "SMALL", 0)
-    monkeypatch.setattr(run, "MOST_ROWS", most)
-    monkeypatch.setattr(run, "MOST_FOUND", most)
+    monkeypatch.setattr(operator_run, "SMALL", 0)
+    monkeypatch.setattr(row_run, "MOST_ROWS", most)
+    monkeypatch.setattr(row_run, "MOST_FOUND", most)
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)
@@ -117,7 +116,7 @@ def test_random_queries(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -
             few += "begins with few rows" in db.explain(text, VALUES)
             found = answer(db, text, query.sorted)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(by_operators, "WAY", "rows")
+                patch.setattr(operator_run, "WAY", "rows")
                 assert answer(db, text, query.sorted) == found, text
         assert few > QUERIES // 8
 

@@ -126,7 +126,7 @@ def test_what_is_kept_ends_with_the_snapshot(counted: list[Plan]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        # (o) hangs on two that need not be there together
+        # (o) depends on two that need not be there together
         "MATCH (a) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (a)-->(c) OPTIONAL MATCH (b)-->(o)<--(c) "
         "RETURN count(*)",
         # no node of its own

@@ -10,11 +10,9 @@ from datetime import date
 import pytest
 
 import gdb
-from gdb.physical.columns import chain_run
-from gdb.physical.columns import semi_joins as chain_seek
-from gdb.physical.rows import row_look_ups as seeking
-from gdb.physical.rows import row_matching as matching
-from gdb.run import operator_run as by_operators
+from gdb.physical.columns import chain_run, semi_joins
+from gdb.physical.rows import row_look_ups, row_matching
+from gdb.run import operator_run
 from gdb.storage.graph import value_index
 
 VALUES = [0, 1, 2, 3, 1.0, 2.5, -0.0, float("nan"), True, False, "1", "a", "é", "", None, 1 << 53]
@@ -104,17 +102,17 @@ def test_as_by_listing(seed: int, indexed: bool, monkeypatch: pytest.MonkeyPatch
         for text in TEXTS:
             rows = keys(draw)
             with monkeypatch.context() as patch:
-                patch.setattr(matching, "seek", lambda *_: None)
+                patch.setattr(row_matching, "seek", lambda *_: None)
                 expected = answer(db, text, rows)
             refused += isinstance(expected, tuple)
 
-            def seen(*given: object, seek: Callable[..., object] = seeking.seek) -> object:
+            def seen(*given: object, seek: Callable[..., object] = row_look_ups.seek) -> object:
                 nonlocal sought
                 found = seek(*given)
                 sought += found is not None
                 return found
 
-            monkeypatch.setattr(matching, "seek", seen)
+            monkeypatch.setattr(row_matching, "seek", seen)
             assert answer(db, text, rows) == expected, (text, rows)
     assert sought > 12 > 6 > refused, (sought, refused)
 
@@ -146,15 +144,15 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     with gdb.connect() as db:
         with db.transaction() as tx:
             tx.add_nodes("P", range(100), {"id": range(100), "n": [f"n{k}" for k in range(100)]})
-        monkeypatch.setattr(matching, "matched", None)
+        monkeypatch.setattr(row_matching, "match_component", None)
         loaded: list[int] = []
-        load = matching.Table
+        load = row_matching.Table
 
         def table(vertices: dict[str, list[int]], *rest: object) -> object:
             loaded.extend(len(vids) for vids in vertices.values())
             return load(vertices, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(matching, "Table", table)
+        monkeypatch.setattr(row_matching, "Table", table)
         rows = [{"id": k, "n": f"n{k}"} for k in (3, 5, 5, 1000)]
         for key in ("id", "n"):
             text = f"UNWIND $rows AS r MATCH (n:P {{{key}: r.{key}}}) RETURN id(n)"
@@ -185,8 +183,8 @@ OVER_COLUMNS = [
 
 @pytest.mark.parametrize("seed", range(2))
 def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "WAY", "columns")
-    monkeypatch.setattr(chain_seek, "PART", 0)
+    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(semi_joins, "PART", 0)
     looked: list[object] = []
     holders = chain_run.holders
 
@@ -206,7 +204,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
         for text in OVER_COLUMNS:
             for values in LISTS:
                 with monkeypatch.context() as patch:
-                    patch.setattr(by_operators, "WAY", "rows")
+                    patch.setattr(operator_run, "WAY", "rows")
                     expected = Counter(map(repr, db.execute(text, {"v": values}).fetchall()))
                 found = db.execute(text, {"v": values})
                 columns += found.summary.evaluator == "duckdb"
@@ -217,7 +215,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "WAY", "columns")
+    monkeypatch.setattr(operator_run, "WAY", "columns")
     with gdb.connect() as db:
         db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
         text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"

@@ -1,4 +1,4 @@
-"""The operators behind one pattern: its tail answers as rows do, and as with nothing told to the executors."""
+"""The operators behind one pattern: its tail answers as rows do, and as without any hint to the executors."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_what_follows_changes_with_parameters(db: Database) -> None:
 
 
 def test_edges_that_a_parameter_tells_apart(db: Database) -> None:
-    """With a positive distance no relationship follows itself, so that nothing else need tell them apart; with zero
+    """With a positive distance no relationship follows itself, so no other condition need keep them apart; with zero
     it does."""
     text = "MATCH (a)-[e:R]->(b)-[f:R]->(c) WHERE f.at - e.at >= $w RETURN count(*)"
     rows = "MATCH (a)-[e:R]->(b)-[f:R]->(c) RETURN e.at, f.at"

@@ -399,7 +399,7 @@ def test_the_estimate_is_the_number_of_few_embeddings(db: gdb.Database) -> None:
 
 
 def test_what_hangs_on_one_vertex_comes_last_in_an_order_that_nothing_speaks_for() -> None:
-    """A triangle, each vertex with a neighbour in the square beside it, and a triangle that hangs on one of them."""
+    """A triangle, each vertex with a neighbour in the square beside it, and a triangle joined to one of them."""
     n = 12
     pairs = [(a, b) for a in range(n) for b in range(a)]
     graph = SmallGraph([()] * n, [("R", a, b) for a, b in pairs])

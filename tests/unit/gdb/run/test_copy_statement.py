@@ -73,7 +73,7 @@ def test_undirected(folder: Path) -> None:
 
 def test_all_or_nothing(folder: Path) -> None:
     with gdb.connect() as db:
-        with pytest.raises(ImportFailed, match="stands twice"):
+        with pytest.raises(ImportFailed, match="occurs twice"):
             db.execute(f"COPY (:P) FROM '{folder}/people.csv', '{folder}/people.csv'")
         assert db.execute("MATCH (n) RETURN count(*)").scalar() == 0
 
@@ -90,7 +90,7 @@ def test_all_or_nothing(folder: Path) -> None:
         ("COPY ()-[:T|U]->() FROM 'x'", SyntaxProblem, "COPY takes one type"),
         ("COPY (:A:B) FROM 'x'", SyntaxProblem, "COPY takes one label"),
         ("COPY (:P) 'x'", SyntaxProblem, "expected FROM"),
-        ("COPY (:P) FROM 'x' RETURN 1", SyntaxProblem, "COPY stands alone"),
+        ("COPY (:P) FROM 'x' RETURN 1", SyntaxProblem, "COPY is a query of its own"),
         ("MATCH (n) COPY (:P) FROM 'x'", SyntaxProblem, "found 'COPY'"),
         ("EXPLAIN COPY (:P) FROM 'x'", SyntaxProblem, "COPY has no plan"),
         ("COPY (:P) FROM 1", TypeProblem, "column 16: FROM takes the path"),

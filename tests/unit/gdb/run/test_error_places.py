@@ -1,4 +1,4 @@
-"""Errors that only values tell know their place in the text, whichever way the query went."""
+"""Errors that depend on values have their place in the text, whichever way the query ran."""
 
 from __future__ import annotations
 

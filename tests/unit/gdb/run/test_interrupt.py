@@ -1,4 +1,4 @@
-"""Ctrl-C during work stops the work first, then tells the caller."""
+"""Ctrl-C during work stops the work first, then raises in the caller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gdb.api.running_work import Work
 from gdb.errors import Cancelled
 from gdb.run import interrupt
 from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
-from gdb.run.progress import line, shown
+from gdb.run.progress import line, terminal_progress
 
 Run = Callable[[Callable[[], object], threading.Event], object]
 
@@ -199,7 +199,7 @@ def test_our_handler_put_back_by_the_program_swallows_nothing() -> None:
 
 
 def test_work_inside_of_work_stops_with_it() -> None:
-    """A procedure asks its database, with an event of its own."""
+    """A procedure queries its database, with an event of its own."""
     work, outer, inner = Work(), Cancel(), Cancel()
 
     def asks() -> bool:
@@ -245,7 +245,7 @@ class Terminal:
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
     pipe = Terminal(False)
-    with shown(pipe) as progress:  # type: ignore[arg-type]
+    with terminal_progress(pipe) as progress:  # type: ignore[arg-type]
         assert progress is None
     assert pipe.text == ""
 
@@ -254,7 +254,7 @@ def test_the_bar_comes_late_and_is_wiped(monkeypatch: pytest.MonkeyPatch) -> Non
     terminal = Terminal(True)
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    with shown(terminal) as progress:  # type: ignore[arg-type]
+    with terminal_progress(terminal) as progress:  # type: ignore[arg-type]
         assert progress is not None
         progress("reading", 0.1)
         assert terminal.text == ""

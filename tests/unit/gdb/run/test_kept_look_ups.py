@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage.graph import vertex_pieces as pieces
+from gdb.storage.graph import vertex_pieces
 
 LOOK_UP = "MATCH (n:P {id: $i}) RETURN n.name, n.x"
 HOPS = "MATCH (a:P {id: $i})-[:R]->(b)-[:R]->(c) RETURN c.name"
@@ -15,7 +15,7 @@ COUNT = 400
 
 @pytest.fixture
 def db() -> gdb.Database:
-    """A ring of R over the nodes, compacted, of which each statement below looks up few."""
+    """A ring of R over the nodes, compacted, where each statement below looks up few."""
     db = gdb.connect()
     ids = np.arange(COUNT)
     with db.transaction() as tx:
@@ -85,13 +85,13 @@ def test_removed_vertices_are_not_gone_through(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By statements of one row that write."""
-    visible, made = pieces.visible, []
+    visible, made = vertex_pieces.visible, []
 
-    def noted(ranges: pieces.Ranges, dead: pieces.U32) -> pieces.Ranges:
+    def noted(ranges: vertex_pieces.Ranges, dead: vertex_pieces.U32) -> vertex_pieces.Ranges:
         made.append(len(dead))
         return visible(ranges, dead)
 
-    monkeypatch.setattr(pieces, "visible", noted)
+    monkeypatch.setattr(vertex_pieces, "visible", noted)
     for gone in range(20, 60, 2):
         db.execute("MATCH (n:P {id: $i}) DETACH DELETE n", {"i": gone})
     db.execute("MATCH (n:P {id: $i}) SET n.name = 'mine'", {"i": 21})

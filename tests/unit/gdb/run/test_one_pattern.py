@@ -1,4 +1,4 @@
-"""Queries that are one pattern and those that run clause by clause mean the same: random ones, asked both ways."""
+"""Queries that are one pattern and those that run clause by clause mean the same: random ones, run both ways."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 ARROWS = ("-[{}]->", "<-[{}]-", "-[{}]-")
 BY_OPERATORS = "operator by operator"
@@ -123,7 +123,7 @@ def test_both_ways_answer_alike(db: Database, seed: int, monkeypatch: pytest.Mon
     assert BY_OPERATORS not in db.explain(counting, device="cpu")
     found, number = rows(db, listing), db.execute(counting, device="cpu").scalar()
     with monkeypatch.context() as patch:
-        patch.setattr(Texts, "one_pattern", lambda *_: None)
+        patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         db.execute("CREATE (z) DELETE z")  # forget the statements
         want = rows(db, listing)
     assert found == want
@@ -153,7 +153,7 @@ def test_others_run_clause_by_clause(db: Database, text: str) -> None:
 
 @pytest.mark.parametrize("test", ["", "NOT ", "NOT NOT "])
 def test_a_kept_statement_keeps_what_it_asks_of_edges(db: Database, test: str) -> None:
-    """Other values of a parameter, whose condition stands beside one on the edges of the same node."""
+    """Other values of a parameter, whose condition is next to one on the edges of the same node."""
     text = (
         f"MATCH (a)-[:U]-(b) WHERE a.x >= $x AND {test}(a)-[:S]->(:B) AND a.y < b.y RETURN count(*)"
     )

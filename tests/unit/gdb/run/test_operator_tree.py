@@ -225,12 +225,12 @@ def test_what_columns_fail_at_is_shown_as_it_ran(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.errors import ArithmeticProblem
-    from gdb.physical.columns import chain_run as run
+    from gdb.physical.columns import chain_run
 
     def fails(*_: object) -> object:
         return ArithmeticProblem("a number is too large")
 
-    monkeypatch.setattr(run, "attempted", fails)
+    monkeypatch.setattr(chain_run, "try_chain", fails)
     text = "PROFILE MATCH (a)-->(b) WITH a, count(b) AS n MATCH (a)-->(c) RETURN n, count(c) AS m"
     shown = lines(db, text, "columns")
     assert "over rows: " in shown[0]
@@ -243,12 +243,12 @@ def test_a_tail_that_fails_at_a_value_is_shown_as_it_ran(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.errors import ArithmeticProblem
-    from gdb.physical.columns import chain_run as run
+    from gdb.physical.columns import chain_run
 
     def fails(*_: object) -> object:
         raise ArithmeticProblem("a number is too large")
 
-    monkeypatch.setattr(run, "over_embeddings", fails)
+    monkeypatch.setattr(chain_run, "over_embeddings", fails)
     text = "PROFILE MATCH (a)-->(b) RETURN a.name AS k, sum(b.x) AS s"
     shown = lines(db, text, "chosen")
     assert "over columns it failed: a number is too large" in shown[0]

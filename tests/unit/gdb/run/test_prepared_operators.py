@@ -13,7 +13,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.errors import NameProblem, QueryWarning
-from gdb.run.query_cache import Texts
+from gdb.run.query_cache import QueryCache
 
 UPSERT = "MERGE (n:P {id: $i}) SET n.x = $x"
 CHAIN = "MATCH (a:P {id: $i}) OPTIONAL MATCH (a)-->(b) WITH a, count(b) AS n RETURN n + a.x AS n"
@@ -39,7 +39,7 @@ def test_a_text_is_understood_once(
     asked = [{"i": k, "x": 7} for k in (1, 2, 4000)] if text == UPSERT else [{"i": 1}, {"i": 2}]
     first = db.execute(text, asked[0])
     for name in ("parsed", "checked", "planned"):
-        monkeypatch.setattr(Texts, name, refused)
+        monkeypatch.setattr(QueryCache, name, refused)
     others = [db.execute(text, one) for one in asked[1:]]
     assert {step for one in others for step in one.summary.seconds} <= {
         "plan",
@@ -88,12 +88,12 @@ def test_explain_and_the_query_itself_are_two_texts(db: Database) -> None:
 
 def test_many_other_texts_make_room(db: Database) -> None:
     db.execute(UPSERT, {"i": 1, "x": 1})
-    texts = db._statements.texts
-    assert UPSERT in texts._prepared
+    cache = db._statements.cache
+    assert UPSERT in cache._prepared
     for k in range(300):
         db.execute(f"MATCH (a:P {{id: 1}}) WITH a AS a{k} RETURN 1")
-    assert UPSERT not in texts._prepared
-    assert len(texts._prepared) <= len(texts._queries)
+    assert UPSERT not in cache._prepared
+    assert len(cache._prepared) <= len(cache._queries)
     db.execute(UPSERT, {"i": 1, "x": 2})
     assert db.execute(READ, {"i": 1}).scalar() == 2
 

@@ -18,7 +18,7 @@ from gdb.run import pipeline
 
 
 def shape_of(text: str) -> str | None:
-    found = shapes.cut(text)
+    found = shapes.split_literals(text)
     return None if found is None else shapes.shape(text, *found, parse)
 
 
@@ -59,7 +59,7 @@ def test_the_shape_of_a_statement(text: str, shape: str | None) -> None:
 
 def test_kinds_are_part_of_the_key() -> None:
     texts = ["CREATE ({x: 1})", "CREATE ({x: 1.0})", "CREATE ({x: '1'})", "CREATE ({x: true})"]
-    keys = {found[0] for text in texts if (found := shapes.cut(text)) is not None}
+    keys = {found[0] for text in texts if (found := shapes.split_literals(text)) is not None}
     assert len(keys) == len(texts)
 
 

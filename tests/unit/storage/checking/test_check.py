@@ -9,7 +9,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore, InternalError
-from gdb.storage.checking import cross_checks as deep
+from gdb.storage.checking import cross_checks
 from gdb.storage.disk.files import Files
 from gdb.storage.format import segment
 
@@ -80,7 +80,7 @@ def test_a_new_type_that_has_no_relationships_left_is_no_damage(
 def test_a_fault_of_the_check_itself_is_no_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deep, "_flags", lambda *_: int("no number"))
+    monkeypatch.setattr(cross_checks, "_flags", lambda *_: int("no number"))
     with gdb.connect(tmp_path / "s") as db:
         _beside_others(db)
         with pytest.raises(InternalError):

@@ -18,7 +18,7 @@ from gdb.errors import ChangeRefused, CorruptStore, ImportFailed
 from gdb.storage.columns.any_values import text_of, value_of
 from gdb.storage.columns.kinds import fitted
 from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
-from gdb.storage.graph.delta import Patch, over, patched
+from gdb.storage.graph.delta import Patch, overlay, patched
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import ANY, VALUES
@@ -119,7 +119,7 @@ def test_beside_any_all_columns_become_any(
     assert list(map(repr, joined.to_list())) == as_language(one[1] + other[1])
     if len(typed):
         rows = np.array([len(typed) - 1])
-        patch = over(Patch(rows, typed.take(rows)), Patch(rows, Column.from_list(["x"], "any")))
+        patch = overlay(Patch(rows, typed.take(rows)), Patch(rows, Column.from_list(["x"], "any")))
         after = patched(typed, patch)
         assert after.kind == "any"
         assert list(map(repr, after.to_list())) == as_language([*one[1][:-1], "x"])

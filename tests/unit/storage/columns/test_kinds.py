@@ -221,7 +221,7 @@ def numbers(values: list[Any]) -> list[Any]:
 def test_an_import_loses_no_value_or_is_refused_whole(
     tmp_path_factory: pytest.TempPathFactory, parts: Parts, edges: bool, two: bool
 ) -> None:
-    """Of nodes and edges, in one import or in two of which the second finds the first in the store, also in scratch
+    """Of nodes and edges, in one import, or in two where the second finds the first in the store, also in scratch
     files."""
     tables = []
     begin = 0

@@ -140,7 +140,7 @@ def test_a_damaged_source_is_refused_with_the_file_name(store: Store, tmp_path: 
 
 
 def stopping_at(last: int) -> Steps:
-    """Cancelled when it is told of step number `last`."""
+    """Cancelled when step number `last` is reported."""
     cancel, seen = threading.Event(), iter(range(last + 1))
 
     def stop(step: str, done: float) -> None:
@@ -155,7 +155,7 @@ def test_cancelled_at_every_step_it_leaves_nothing(store: Store, tmp_path: Path)
     backup(store.snapshot(), tmp_path / "b", Steps("backup", lambda *step: steps.append(step)))
     assert [done for _, done in steps] == sorted(done for _, done in steps)
     assert steps[-1] == ("committing", 1.0)
-    for last in range(len(steps) - 1):  # nothing asks after the last step
+    for last in range(len(steps) - 1):  # nothing checks after the last step
         with pytest.raises(Cancelled, match="backup was cancelled"):
             backup(store.snapshot(), tmp_path / "c", stopping_at(last))
         assert beside(tmp_path) == ["b"]

@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.repl import main
 from gdb.repl.format import Format, lines
-from gdb.storage.copies import export_contents as contents
+from gdb.storage.copies import export_contents
 
 TEXTS = ["=1+1", "+1", "-1", "@a", "\tb", "\rc", "\uff1dd", "a=1", "'=1", "", " =1"]
 GUARDED = [f"'{text}" if k < 7 else text for k, text in enumerate(TEXTS)]
@@ -49,7 +49,7 @@ def test_texts_and_names_are_guarded_and_numbers_are_not(db: gdb.Database, tmp_p
 def test_it_is_off_unless_wanted(db: gdb.Database, tmp_path: Path) -> None:
     db.export(tmp_path / "a")
     header, *rows = rows_of(tmp_path / "a")
-    assert "guarded" not in json.loads((tmp_path / "a" / contents.NAME).read_text())
+    assert "guarded" not in json.loads((tmp_path / "a" / export_contents.NAME).read_text())
     assert {row[header.index("+x:string")] for row in rows} == set(TEXTS)
 
 
@@ -93,7 +93,7 @@ def test_a_description_that_claims_wide_lines(tmp_path: Path) -> None:
     db = gdb.connect()
     db.execute("CREATE (:A {x: 'a'})")
     db.export(tmp_path / "a")
-    path = tmp_path / "a" / contents.NAME
+    path = tmp_path / "a" / export_contents.NAME
     told = json.loads(path.read_text())
     told["nodes"][0]["held"]["widest"] = 1 << 50
     path.write_text(json.dumps(told))

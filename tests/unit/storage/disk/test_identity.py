@@ -1,4 +1,4 @@
-"""Which file a path names, asked without its times."""
+"""Identity of the file that a path names, queried without its times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage.disk import identity as asked
+from gdb.storage.disk import identity as identities
 from gdb.storage.disk.identity import identity, identity_in
 from tests.support.journaled_stores import base, change
 
@@ -18,7 +18,7 @@ def test_it_is_that_of_stat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_statx: bool
 ) -> None:
     if not has_statx:
-        monkeypatch.setattr(asked, "_call", None)
+        monkeypatch.setattr(identities, "_call", None)
     one, other = tmp_path / "é", tmp_path / "2"
     one.write_bytes(bytes(12_345))
     other.write_bytes(b"")
@@ -38,7 +38,7 @@ def test_it_is_that_of_stat(
 def test_small_commits_ask_for_no_times_of_the_manifest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if asked._call is None:
+    if identities._call is None:
         pytest.skip("the C library has no statx")
     store = base(tmp_path / "s")
     for number in range(4):

@@ -16,8 +16,7 @@ import gdb
 from gdb.storage.copies.backup import backup
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import segment_writer
-from gdb.storage.write import commit as committing
-from gdb.storage.write import compaction
+from gdb.storage.write import commit, compaction
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.compaction import compact
 from gdb.storage.write.store import Store
@@ -154,7 +153,7 @@ def test_a_reader_that_may_write_sweeps_when_it_closes(tmp_path: Path) -> None:
 
 
 def test_the_file_of_a_delta_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committing, "MOST_INLINE", 0)
+    monkeypatch.setattr(commit, "MOST_INLINE", 0)
     store = Store.open(tmp_path, create=True)
     write_graph(store, graph(3))
     for number in range(6):

@@ -1,4 +1,4 @@
-"""Temporary folders: of a process that was killed, the next one removes them; of one that lives, nobody does."""
+"""Temporary folders: of a process that was killed, the next one removes them; of one that lives, none does."""
 
 from __future__ import annotations
 

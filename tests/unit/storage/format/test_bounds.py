@@ -13,9 +13,8 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore, StoreError
-from gdb.storage.columns import any_values as coded
-from gdb.storage.format import manifest as manifests
-from gdb.storage.format import manifest_head as heads
+from gdb.storage.columns import any_values
+from gdb.storage.format import manifest, manifest_head
 from gdb.storage.format.manifest_head import MOST_BYTES, MOST_RECORDS, MOST_VERSION
 from tests.corrupt import sealed
 
@@ -71,7 +70,7 @@ def test_a_manifest_that_grows_under_an_open_store_is_refused_unread(
 
 
 def test_zeros_behind_the_records_are_read_up_to_the_bound(folder: Path) -> None:
-    size = heads.length_in((folder / "MANIFEST").read_bytes())
+    size = manifest_head.length_in((folder / "MANIFEST").read_bytes())
     os.truncate(folder / "MANIFEST", size + MOST_RECORDS)
     with gdb.connect(folder) as db:
         assert db.execute("MATCH (n) RETURN count(*)").scalar() == 4
@@ -84,16 +83,16 @@ def test_the_bound_is_by_the_head() -> None:
     def head(version: int, sectors: int, magic: bytes = b"gdb.man\n") -> bytes:
         return struct.pack("<8sIIQ", magic, version, sectors, 0)
 
-    assert heads.most_bytes(head(4, 3)) == 3 * 512 + MOST_RECORDS
-    assert heads.most_bytes(head(4, 0xFFFFFFFF)) == MOST_BYTES + MOST_RECORDS
+    assert manifest_head.most_bytes(head(4, 3)) == 3 * 512 + MOST_RECORDS
+    assert manifest_head.most_bytes(head(4, 0xFFFFFFFF)) == MOST_BYTES + MOST_RECORDS
     others = (head(4, 0), head(3, 3), head(9, 3), head(4, 3, b"gdb.seg\n"), b"gdb", b"")
-    assert {heads.most_bytes(other) for other in others} == {MOST_BYTES}
+    assert {manifest_head.most_bytes(other) for other in others} == {MOST_BYTES}
 
 
 def test_a_manifest_that_could_not_be_read_is_not_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manifests, "MOST_BYTES", 4000)
+    monkeypatch.setattr(manifest, "MOST_BYTES", 4000)
     with gdb.connect(folder) as db:
         with pytest.raises(StoreError, match=r"a manifest of [0-9,]+ bytes, more than 4,000"):
             _many_labels(db)
@@ -215,4 +214,4 @@ def test_a_text_of_lists_in_lists_is_no_value(depth: int) -> None:
     for _ in range(depth + 1):
         text = f"l{len(text)}:{text}"
     with pytest.raises(ValueError, match="a list holds lists"):
-        coded.value_of(text)
+        any_values.value_of(text)

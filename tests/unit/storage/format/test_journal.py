@@ -397,7 +397,7 @@ def test_nonsense_under_a_right_checksum_is_told(
                 except CorruptStore:
                     known.add(at)
                 else:
-                    # more sectors than there are: what looks like a torn record, and was never told to anybody
+                    # more sectors than there are: what looks like a torn record, and was never acknowledged
                     assert (at, read(folder)[0]) == (0, min(written) - 1)
     assert known >= {0, 4, 8, *range(16, 16 + 32 * sections, 4)}
 

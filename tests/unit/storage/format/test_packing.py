@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 import gdb
 from gdb.errors import CorruptStore, TypeProblem
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.disk import arrays as room
-from gdb.storage.format import gaps, packing, segment
-from gdb.storage.format import packed_blocks as frames
+from gdb.storage.disk import arrays as disk_arrays
+from gdb.storage.format import gaps, packed_blocks, packing, segment
 from gdb.storage.format.packing import (
     Unreadable,
     packed_rows,
@@ -53,7 +52,18 @@ def back(words: U64, like: Data, most: int | None = None) -> Data:
 
 def arrays() -> Iterator[Data]:
     rng = np.random.default_rng(3)
-    for n in (1, 2, 3, 127, 128, 129, 1000, frames.PART - 1, frames.PART, 2 * frames.PART + 5):
+    for n in (
+        1,
+        2,
+        3,
+        127,
+        128,
+        129,
+        1000,
+        packed_blocks.PART - 1,
+        packed_blocks.PART,
+        2 * packed_blocks.PART + 5,
+    ):
         yield np.zeros(n, np.int64)
         yield np.arange(n) - 7
         yield rng.integers(-(2**63), 2**63 - 1, n)
@@ -161,7 +171,7 @@ def test_what_comes_in_blocks_is_packed_alike(size: int) -> None:
 
 
 class Fenced:
-    """Memory with a page behind it that nobody may touch: whoever reads beyond it crashes."""
+    """Memory with a protected page behind it: a read beyond it crashes."""
 
     def __init__(self, size: int) -> None:
         page = mmap.PAGESIZE
@@ -215,7 +225,7 @@ def test_numbers_that_are_nonsense_are_refused_and_touch_nothing_else(item: int)
             except Unreadable:
                 refused += 1
     assert refused > 1000
-    assert kept > 10  # other numbers: the checks of what they stand for come behind
+    assert kept > 10  # other numbers: the checks of what they mean follow
 
 
 @pytest.mark.parametrize(("rows", "span"), [(1, 5), (300, 4000), (9000, 60_000)])
@@ -436,7 +446,7 @@ def test_an_error_of_a_packed_section_names_file_and_section(
     written(tmp_path / "whole", packed=True)
     kinds = {SectionKind.NEIGHBOURS: "neighbours", SectionKind.ROW_LENGTHS: "numbers"}
     monkeypatch.setattr(segment, "verify", lambda *_: None)
-    monkeypatch.setattr(room, "LEAST_FILED", 1)
+    monkeypatch.setattr(disk_arrays, "LEAST_FILED", 1)
     found = set()
     for path in sorted((tmp_path / "whole").glob("seg-*")):
         opened = segment.SegmentFile("", path.name, np.fromfile(path, np.uint8))

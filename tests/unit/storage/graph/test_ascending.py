@@ -7,8 +7,8 @@ import pytest
 
 from gdb.storage.columns.model import Column
 from gdb.storage.graph import ids
-from gdb.storage.graph.ascending import distinct, last_places, united
-from gdb.storage.graph.delta import Patch, over
+from gdb.storage.graph.ascending import distinct, last_places, unite_ascending
+from gdb.storage.graph.delta import Patch, overlay
 from gdb.storage.graph.vid_ranges import Extent, by_number
 
 
@@ -21,7 +21,7 @@ def some(seed: int, most: int = 40) -> np.ndarray[tuple[int], np.dtype[np.int64]
 def test_as_sets(seed: int) -> None:
     one, other = some(2 * seed), some(2 * seed + 1)
     assert distinct(one).tolist() == sorted(set(one.tolist()))
-    both = united(distinct(one), distinct(other))
+    both = unite_ascending(distinct(one), distinct(other))
     assert both.dtype == np.int64
     assert both.tolist() == sorted({*one.tolist(), *other.tolist()})
     keys, last = last_places(one.astype(np.uint32))
@@ -40,7 +40,7 @@ def test_the_new_values_of_two_patches_win(seed: int) -> None:
     old, new = (
         Patch(own, Column.from_list(text, "string")) for own, text in zip(rows, texts, strict=True)
     )
-    found = over(old, new)
+    found = overlay(old, new)
     expected = dict(zip(rows[0].tolist(), texts[0], strict=True))
     expected |= dict(zip(rows[1].tolist(), texts[1], strict=True))
     assert found.rows.tolist() == sorted(expected)
@@ -66,9 +66,9 @@ def test_an_index_with_more_ids() -> None:
         )
 
     index = ids.build(*made([5, 1, 9], 0), "")
-    more = ids.extended(index, *made([7, 0, 12], 3), "")
+    more = ids.extend_index(index, *made([7, 0, 12], 3), "")
     assert more is not None
     whole = ids.build(*made([5, 1, 9, 7, 0, 12], 0), "")
     assert more.keys.tolist() == whole.keys.tolist()
     assert more.vids.tolist() == whole.vids.tolist()
-    assert ids.extended(index, *made([7, 9], 3), "") is None
+    assert ids.extend_index(index, *made([7, 9], 3), "") is None

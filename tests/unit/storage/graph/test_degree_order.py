@@ -9,10 +9,9 @@ import pytest
 
 from gdb.errors import InternalError
 from gdb.storage.format.direction import Direction
-from gdb.storage.graph import degree_loops as rank_loops
-from gdb.storage.graph import degree_order as room
-from gdb.storage.graph.degree_order import ranked
-from tests.support.small_graph import SmallGraph
+from gdb.storage.graph import degree_loops, degree_order
+from gdb.storage.graph.degree_order import ranked_graph
+from tests.small_graph import SmallGraph
 
 
 def graph(seed: int) -> SmallGraph:
@@ -30,9 +29,9 @@ def graph(seed: int) -> SmallGraph:
 def test_rows_are_the_same_under_ranks(
     seed: int, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_loops, "_PART", part)
+    monkeypatch.setattr(degree_loops, "_PART", part)
     small = graph(seed)
-    again = room.RankedGraph(small)
+    again = degree_order.RankedGraph(small)
     everyone = np.arange(20, dtype=np.uint32)
     parts = [("U", Direction.ANY), *((t, d) for t in "RS" for d in ("->", "<-"))]
     views = [small.adjacency((t,), Direction(d)) for t, d in parts]
@@ -50,12 +49,12 @@ def test_rows_are_the_same_under_ranks(
 
 def test_it_is_made_once_and_tells_whether_it_was_needed() -> None:
     small = graph(1)
-    assert ranked(small) is ranked(small)
-    assert not ranked(small).ordered
+    assert ranked_graph(small) is ranked_graph(small)
+    assert not ranked_graph(small).ordered
     star = SmallGraph([()] * 4, [("U", 0, k) for k in range(1, 4)], frozenset("U"))
-    assert ranked(star).ordered
+    assert ranked_graph(star).ordered
 
 
 def test_it_has_no_edge_ids() -> None:
     with pytest.raises(InternalError):
-        ranked(graph(1)).eids((), Direction.ANY)
+        ranked_graph(graph(1)).eids((), Direction.ANY)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.storage.columns.model import Column
-from gdb.storage.graph.delta import Patch, over, patched
+from gdb.storage.graph.delta import Patch, overlay, patched
 
 VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.integers(-9, 9)), max_size=8)
 
@@ -21,7 +21,7 @@ def patch(values: dict[int, int | None]) -> Patch:
 def test_of_two_patches_the_new_one_wins(
     old: dict[int, int | None], new: dict[int, int | None]
 ) -> None:
-    both = over(patch(old), patch(new))
+    both = overlay(patch(old), patch(new))
     found = dict(zip(both.rows.tolist(), both.column.to_list(), strict=True))
     assert found == {**old, **new}
     assert both.rows.tolist() == sorted(found)

@@ -12,8 +12,7 @@ from gdb.errors import CorruptStore
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.graph import pcsr
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write import build
-from gdb.storage.write import snapshot_tables as reading
+from gdb.storage.write import build, snapshot_tables
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit
 from gdb.storage.write.compaction import compact
@@ -110,8 +109,8 @@ def test_repeats_are_counted_over_pieces(store: Store, monkeypatch: pytest.Monke
         pairs = [edge[:2] for edge in whole(snapshot, number)]
         wanted = len(pairs) - len(set(pairs))
         for most in (1, 3, 1000):
-            monkeypatch.setattr(reading, "PIECE", most)
-            assert reading.repeats_of(snapshot)[edge_type.name] == wanted
+            monkeypatch.setattr(snapshot_tables, "PIECE", most)
+            assert snapshot_tables.repeats_of(snapshot)[edge_type.name] == wanted
 
 
 def test_a_compaction_never_reads_a_part_as_a_whole(

@@ -18,8 +18,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
 from gdb.storage.format.segment import PAGE, PAGE_FROM, Segments
 from gdb.storage.format.segment_writer import SegmentWriter
-from gdb.storage.graph import intervals, pcsr, splice
-from gdb.storage.graph import section_checks as readable
+from gdb.storage.graph import intervals, pcsr, section_checks, splice
 from gdb.storage.graph.format_sizes import sizes
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -57,7 +56,7 @@ def test_row_lengths_give_the_offsets_back(many: int, lengths: list[int]) -> Non
     short, long = pcsr.encode_offsets(offsets)
     assert short.nbytes == len(lengths)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readable, "MANY_ROWS", many)
+        patch.setattr(section_checks, "MANY_ROWS", many)
         assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
 
 
@@ -82,10 +81,10 @@ def test_what_is_wrong_with_a_part_is_seen_either_way(
     known = "row lengths" if not fits else "rows ascend" if not ascending else ""
     for many in (0, 1 << 16):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(readable, "MANY_ROWS", many)
+            patch.setattr(section_checks, "MANY_ROWS", many)
             found = ""
             try:
-                hold(readable.PART, (part, 7))
+                hold(section_checks.PART, (part, 7))
             except Contradiction as wrong:
                 found = wrong.invariant
             assert found == known
@@ -238,7 +237,9 @@ def test_a_spliced_part_is_the_part_built_of_the_same_keys(
     removed = sorted(random.sample(base, random.randint(0, len(base))))
     left = sorted((Counter(base) - Counter(removed) + Counter(added)).elements())
     part = pcsr.build(np.array(sorted(base), np.uint64))
-    found = splice.spliced(part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64))
+    found = splice.splice_part(
+        part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64)
+    )
     expected = pcsr.build(np.array(left, np.uint64))
     assert found.intervals.first.tolist() == expected.intervals.first.tolist()
     assert found.intervals.length.tolist() == expected.intervals.length.tolist()
@@ -253,4 +254,4 @@ def test_what_is_not_there_is_not_removed() -> None:
     nothing = np.zeros(0, np.uint64)
     for missing in ([1 << 32] * 3, [1 << 32 | 1], [3 << 32 | 3], [9 << 32]):
         with pytest.raises(KeyError):
-            splice.spliced(part, np.array(missing, np.uint64), nothing)
+            splice.splice_part(part, np.array(missing, np.uint64), nothing)

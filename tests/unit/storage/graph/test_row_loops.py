@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gdb.storage.graph import degree_loops as rank_loops
-from gdb.storage.graph import pcsr, row_loops
+from gdb.storage.graph import degree_loops, pcsr, row_loops
 from gdb.storage.graph.pcsr import Part
 
 Pairs = list[tuple[int, int]]
@@ -47,7 +46,7 @@ def test_a_union_is_the_part_of_all_keys(a: Pairs, b: Pairs, without: bool) -> N
         (part(a), np.arange(len(a))), (part(b), np.arange(len(b)) + 100), without_loops=without
     )
     same(whole, part(a + second))
-    same(pcsr.united(part(a), part(b), without_loops=without), whole)
+    same(pcsr.unite_parts(part(a), part(b), without_loops=without), whole)
     # equal keys of the first come before those of the second, each in their order
     first = [(x, y, k) for k, (x, y) in enumerate(sorted(a))]
     other = [(x, y, 100 + k) for k, (x, y) in enumerate(sorted(b)) if not without or x != y]
@@ -93,7 +92,7 @@ def test_an_edge_that_one_end_does_not_know_is_seen(lost: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=60))
 def test_ranks_fall_by_degree(degrees: list[int]) -> None:
-    vid, rank, falls = rank_loops.ranks(np.array(degrees, np.int64))
+    vid, rank, falls = degree_loops.ranks(np.array(degrees, np.int64))
     want = sorted(range(len(degrees)), key=lambda v: (-degrees[v], v))
     assert vid.tolist() == want
     assert rank[vid].tolist() == list(range(len(degrees)))
@@ -108,7 +107,7 @@ def test_rows_of_any_length_are_sorted(count: int) -> None:
     vid = np.concatenate([[0], 1 + rng.permutation(count)]).astype(np.uint32)
     rank = np.empty_like(vid)
     rank[vid] = np.arange(count + 1, dtype=np.uint32)
-    vids, offsets, near = rank_loops.renumbered(pcsr.lists(some), vid, rank, some.max_degree)
+    vids, offsets, near = degree_loops.renumber_rows(pcsr.lists(some), vid, rank, some.max_degree)
     assert vids.tolist() == [0][: min(count, 1)]
     assert offsets.tolist() == [0, count][: 1 + min(count, 1)]
     assert near.tolist() == list(range(1, count + 1))

@@ -1,4 +1,4 @@
-"""What is wrong with an input is told with file, line, text, reason and cure, and the store stays as it was."""
+"""What is wrong with an input is reported with file, line, text, reason and cure, and the store stays as it was."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ CSV_NODES = [
     ),
     (b"id:ID{id-type:int},n\n1,a\nx,b\n", 3, "x,b", "'id' is declared int64, not 'x'"),
     (b"id,n\n1,a\n,b\n", 3, ",b", "the id is empty"),
-    (b"id,n\n1,a\n2,b\n1,c\n", 4, "1,c", "node id 1 stands twice"),
-    (b"id,n\nx,a\ny,b\nx,c\n", 4, "x,c", "node id 'x' stands twice"),
+    (b"id,n\n1,a\n2,b\n1,c\n", 4, "1,c", "node id 1 occurs twice"),
+    (b"id,n\nx,a\ny,b\nx,c\n", 4, "x,c", "node id 'x' occurs twice"),
     (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b\n3,c', "unterminated quote"),
     (b"id,n\n1,a\n2,\xff\n", 3, "2,�", "is not UTF-8"),
     (b"id,n\n1,\xed\xa0\x80\n", 2, "1,���", "is not UTF-8"),
@@ -145,7 +145,7 @@ def test_a_value_of_another_type_far_below(refused: Load, tmp_path: Path) -> Non
 
 
 GRAPH = [
-    (b"t 2 1\nv 0 1 1\nv 1 1\nv 1 1\ne 0 1\n", 4, "vertex 1 stands twice"),
+    (b"t 2 1\nv 0 1 1\nv 1 1\nv 1 1\ne 0 1\n", 4, "vertex 1 occurs twice"),
     (b"t 2 1\nv 0 1\nv 1 1\ne 0 7\n", 4, "vertex 7 has no v line"),
     (b"t 2 1\nv 0\n", 2, "has 1 numbers"),
     (b"t 2 1\nv 0 x\n", 2, "'x' is not an integer"),
@@ -247,7 +247,7 @@ def test_mixed_id_types(refused: Load, store: Store, tmp_path: Path) -> None:
 def test_an_id_that_stands_in_two_files(refused: Load, tmp_path: Path) -> None:
     one = written(tmp_path, b"id\n1\n2\n")
     error = refused(nodes=[one, one])
-    assert (error.line, error.text, error.reason) == (2, "1", "node id 1 stands twice")
+    assert (error.line, error.text, error.reason) == (2, "1", "node id 1 occurs twice")
 
 
 def test_a_property_of_two_types(refused: Load, store: Store, tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_a_check_can_be_cancelled(store: Store, tmp_path: Path) -> None:
 def test_a_matrix_that_asks_for_too_many_nodes(tmp_path: Path) -> None:
     path = written(tmp_path, BANNER + b"1000000 1000000 1\n1 2 3\n", "a.mtx")
     error = refused(path, max_unpacked=7_999_999)
-    assert "asks for 1,000,000 nodes" in error.reason
+    assert "declares 1,000,000 nodes" in error.reason
     assert "max_unpacked=" in error.cure
     assert loaded(path, max_unpacked=8_000_000)[1].vertices == 1_000_000
 

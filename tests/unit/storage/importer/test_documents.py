@@ -249,7 +249,7 @@ def test_what_the_caller_says_holds(tmp_path: Path) -> None:
 
 def test_loading_again(tmp_path: Path) -> None:
     with loaded(tmp_path, "g", NEO4J) as db:
-        with pytest.raises(ImportFailed, match="node 'n0' stands twice") as failed:
+        with pytest.raises(ImportFailed, match="node 'n0' occurs twice") as failed:
             db.load(tmp_path / "g")
         assert failed.value.line == 9
         (tmp_path / "g").write_text(NEO4J.replace("Ada", "Eva"), encoding="utf-8")
@@ -310,7 +310,7 @@ def graphml(inside: str) -> str:
         ('<node id="a"/>\n<edge source="a"/>', "has no target", 5),
         ('<node id="a"/>\n<edge source="a" target="b"/>', "there is no node with id 'b'", 5),
         ('<node id="1"/>\n<edge source="1" target="b"/>', "there is no node with id 'b'", 5),
-        ('<node id="a"/>\n<node id="a"/>', "node 'a' stands twice", 5),
+        ('<node id="a"/>\n<node id="a"/>', "node 'a' occurs twice", 5),
         ('<node id="a"><graph/></node>', "holds a graph in a graph", 4),
         ("<hyperedge/>", "holds a hyperedge", 4),
         ("</graph><graph>", "holds a second graph", 4),

@@ -28,7 +28,7 @@ def rows(db: gdb.Database, query: str = ALL) -> list[tuple[object, ...]]:
 def test_an_error_names_the_cure_and_stores_nothing(tmp_path: Path) -> None:
     file = nodes(tmp_path, "id,v\n1,a\n2,b\n1,c\n")
     with gdb.connect() as db:
-        with pytest.raises(ImportFailed, match="node id 1 stands twice") as failed:
+        with pytest.raises(ImportFailed, match="node id 1 occurs twice") as failed:
             db.load(nodes={"P": file})
         assert all(cure in str(failed.value) for cure in ('on_duplicate="skip"', 'on_error="skip"'))
         assert rows(db) == []

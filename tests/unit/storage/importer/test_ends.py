@@ -18,7 +18,7 @@ NODES = {
     "Tag": "id|name\n1|numbers\n",
     "Place": "id|name\n1|Rome\n2|Italy\n",
 }
-# of each file of relationships what stands behind the header
+# of each file of relationships what follows the header
 EDGES = {
     "KNOWS:Person:Person": "1|2|2010-01-01\n2|3|2011-01-01\n",
     "LIKES:Person:Post": "1|2|2010-01-01\n",
@@ -120,7 +120,7 @@ def test_copy_refuses_other_ends(pattern: str, reason: str) -> None:
 
 
 def test_copy_takes_ends_once() -> None:
-    with gdb.connect() as db, pytest.raises(GdbError, match="ends stand in the pattern and in"):
+    with gdb.connect() as db, pytest.raises(GdbError, match="ends are in the pattern and in"):
         db.execute("COPY (:A)-[:T]->(:B) FROM 'k.csv' OPTIONS {ends: ['A', 'B']}")
 
 

@@ -94,7 +94,7 @@ def test_gml(tmp_path: Path) -> None:
         ("id -2", "id", "'\"' is out of place|out of place", 10),
         ("id -2", "x -2", "node has no id", 10),
         ("target -2", "target 3", "there is no node with id 3", 11),
-        ("id -2", "id 1", "node 1 stands twice", 10),
+        ("id -2", "id 1", "node 1 occurs twice", 10),
         ("w 3", "w 99999999999999999999", "does not fit 64 bits", 11),
         ("w 3", "w ?", "is no GML", 11),
         ("w 3 ]\n]", "w 3 ]", "ends before this list is closed", 5),

@@ -1,4 +1,4 @@
-"""Ids to vertices, and edges that stand twice: the arrays against plain dicts."""
+"""Ids to vertices, and edges that occur twice: the arrays against plain dicts."""
 
 from __future__ import annotations
 

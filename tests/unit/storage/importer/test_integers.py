@@ -1,4 +1,4 @@
-"""Files of integers, which are read as numbers at once: the same graph as from their text, whatever stands in them."""
+"""Files of integers, which are read as numbers at once: the same graph as from their text, whatever they hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, GdbError
 from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
-from gdb.storage.write import edge_runs as runs
+from gdb.storage.write import edge_runs
 from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.support.loading import load
@@ -91,7 +91,7 @@ def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_node_that_stands_twice_is_told_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """Whether a blank line is a record or not, and in whichever part of the file it stands."""
+    """Whether a blank line is a record or not, and in whichever part of the file it is."""
     for module, name, size in (
         (integers, "_PART", 5),
         (integers, "_REST", 3),
@@ -113,9 +113,9 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
 def test_an_edge_without_its_node_is_told_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In whichever piece of the file it stands."""
+    """In whichever piece of the file it is."""
     monkeypatch.setattr(integers, "_PART", 9)
-    monkeypatch.setattr(runs, "PIECE", 8)
+    monkeypatch.setattr(edge_runs, "PIECE", 8)
     store, nodes, edges = (
         Store.open(None, create=True),
         tmp_path / "nodes.csv",
@@ -137,9 +137,9 @@ def test_parts_keep_the_order_of_lines_and_parsing_can_be_cancelled(
     lines = "".join(f"{k},{-k - 1}\n" for k in range(100))
     text = np.frombuffer(lines.encode(), np.uint8)
     cancel = threading.Event()
-    found = integers.parsed(text, ord(","), 2, cancel)
+    found = integers.parse_integers(text, ord(","), 2, cancel)
     assert found is not None
     assert found.tolist() == [list(range(100)), list(range(-1, -101, -1))]
     cancel.set()
     with pytest.raises(Cancelled):
-        integers.parsed(text, ord(","), 2, cancel)
+        integers.parse_integers(text, ord(","), 2, cancel)

@@ -122,7 +122,7 @@ def test_records_without_nodes_make_them(tmp_path: Path) -> None:
         ('{"id": 3, "x": {"y": 1}}', "holds an object as 'x'"),
         ('{"id": 3, "x": [1, null]}', "holds null in the list 'x'"),
         ('{"id": 3, "labels": 7}', "has a number as its labels"),
-        ('{"id": 1}', "node 1 stands twice"),
+        ('{"id": 1}', "node 1 occurs twice"),
         ('{"source": 1, "target": 8}', "there is no node with id 8"),
         ('{"source": 1, "target": 1, "type": 3}', "has a number as its type"),
         ('{"type": "relationship", "start": {"id": "1"}, "end": {"id": "1"}}', "without label"),

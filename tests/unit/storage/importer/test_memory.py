@@ -241,7 +241,7 @@ def test_graphs_that_cannot_be_stored(
 def test_an_undirected_load_and_a_graph_into_a_filled_store(db: gdb.Database) -> None:
     db.load(nx.DiGraph([(1, 2)]), directed=False)
     assert rows(db, "MATCH (a)-[e]->(b) RETURN id(a)") == [(1,), (2,)]
-    with pytest.raises(ImportFailed, match="node id 1 stands twice"):
+    with pytest.raises(ImportFailed, match="node id 1 occurs twice"):
         db.load(nx.Graph([(1, 3)]))
     db.load(nx.Graph([(1, 3)]), id_space="other")
     assert db.load(nx.Graph()).vertices == 0

@@ -103,7 +103,7 @@ def test_numbers_and_texts_meet_in_one_id_space(store: Store, tmp_path: Path) ->
         ("SELECT 1.5::DOUBLE AS id", "column of ids 'id' holds DOUBLE. Cast it to BIGINT"),
         ("SELECT 1 AS id, 'a' AS \"x:int\"", "'x:int' is declared int64 and holds VARCHAR"),
         ('SELECT 1 AS id, 2 AS x, 3 AS "x:int"', "names the column 'x' twice"),
-        ("SELECT 1 AS id UNION ALL SELECT 1", "node id 1 stands twice"),
+        ("SELECT 1 AS id UNION ALL SELECT 1", "node id 1 occurs twice"),
         ("SELECT 1 AS id UNION ALL SELECT NULL", r"parquet:2: the id is empty"),
     ],
 )
@@ -130,7 +130,7 @@ def test_bad_rows_are_skipped_when_asked(store: Store, tmp_path: Path) -> None:
     assert list(nodes_of(store)) == [1, 2]
     assert [(r.line, r.reason) for r in report.rejected] == [
         (2, "the id is empty"),
-        (3, "node id 1 stands twice"),
+        (3, "node id 1 occurs twice"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""An import tells the bytes that it has read, whatever the format is."""
+"""An import reports the bytes that it has read, whatever the format is."""
 
 from __future__ import annotations
 

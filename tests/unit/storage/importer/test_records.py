@@ -61,7 +61,7 @@ def test_lazy_frames() -> None:
         ([{"id": 1, "v": 1}, {"id": 2, "v": "x"}], "row 2: 'v'"),
         ([{"id": 1, "v": {"a": 1}}], "row 1: 'v'"),
         ([{"id": 1, 7: 1}], "7 is a key"),
-        ([{"id": 1}, {"id": 1}], "stands twice"),
+        ([{"id": 1}, {"id": 1}], "occurs twice"),
         ([{"id": 1}, {"v": 1}], "id"),
     ],
 )

@@ -22,10 +22,9 @@ from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTabl
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
-from gdb.storage.write import edge_runs as runs
-from gdb.storage.write import edge_spool as spool
+from gdb.storage.write import edge_runs, edge_spool
 from gdb.storage.write.build import rewrite, write_graph
-from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, ordered
+from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, order_edges
 from gdb.storage.write.edge_spool import Spool
 from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
@@ -39,11 +38,11 @@ TINY = 1 << 10
 def tiny(piece: int = 3, sample: int = 16) -> Iterator[None]:
     """Pieces of a few edges, buckets of a few bytes."""
     with (
-        patch.object(runs, "PIECE", piece),
-        patch.object(runs, "BLOCK", 2),
-        patch.object(runs, "LEAST_BUCKET", 16),
-        patch.object(runs, "SAMPLE", sample),
-        patch.object(runs, "MOST_BUCKETS", 3),
+        patch.object(edge_runs, "PIECE", piece),
+        patch.object(edge_runs, "BLOCK", 2),
+        patch.object(edge_runs, "LEAST_BUCKET", 16),
+        patch.object(edge_runs, "SAMPLE", sample),
+        patch.object(edge_runs, "MOST_BUCKETS", 3),
     ):
         yield
 
@@ -93,7 +92,7 @@ def test_a_large_graph_on_disk_under_a_budget(tmp_path: Path) -> None:
     graph = large(1)
     whole = written(graph, None, 1_000)
     store = Store.open(tmp_path / "s", create=True)
-    with tiny(piece=200, sample=100), patch.object(runs, "MOST_BUCKETS", 7):
+    with tiny(piece=200, sample=100), patch.object(edge_runs, "MOST_BUCKETS", 7):
         few = write_graph(store, graph, budget=8_000, segment_edges=1_000)
     assert contents(few) == contents(whole)
     few.check()
@@ -115,7 +114,7 @@ def test_a_run_comes_in_order(keys: list[int], at_once: int, columns: bool, budg
             some = np.array(keys[begin : begin + at_once], np.uint64)
             number = Column("int64", np.arange(begin, begin + len(some)))
             pieces.add(RunPiece(some, {"number": number} if columns else {}))
-        found = list(ordered(pieces, pieces.room))
+        found = list(order_edges(pieces, pieces.room))
     joined = np.concatenate([piece.keys for piece in found])
     assert joined.tolist() == sorted(keys)
     seen = [set(piece.keys.tolist()) for piece in found]
@@ -130,7 +129,7 @@ def test_a_run_of_one_key_is_sorted_however_large_it_is() -> None:
         pieces = Pieces(Room(MemoryFiles(), 100))
         for _ in range(100):
             pieces.add(RunPiece(np.full(10, 5, np.uint64)))
-        assert [len(piece) for piece in ordered(pieces, pieces.room)] == [1000]
+        assert [len(piece) for piece in order_edges(pieces, pieces.room)] == [1000]
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -143,7 +142,7 @@ def test_repeats_go_but_for_those_that_were_there(directed: bool, budget: int | 
         edges.add_edges(old[0], old[1], {})
         weights = Column.from_list([1, 2, 3, 4, 5])
         edges.add_edges(new[0], new[1], {"w": weights})
-        kept = spool.without_repeats(edges, 3)
+        kept = edge_spool.without_repeats(edges, 3)
         ends = np.concatenate([piece.keys for piece in kept])
         values = [v for piece in kept for v in piece.columns["w"].to_list()]
     found = sorted(
@@ -247,7 +246,7 @@ def test_columns_of_nodes_lie_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
 ) -> None:
     """Of several labels and files, with nulls, texts and lists: the same bytes as in memory."""
-    monkeypatch.setattr(runs, "LEAST_FILED", 1)
+    monkeypatch.setattr(edge_runs, "LEAST_FILED", 1)
     for part in range(2):
         rows = (
             f"{k},L{k % 3};M,{'' if k % 5 else k * 7},{k / 3},text {k},a{k};b,{k % 2 == 0}\n"
@@ -255,13 +254,13 @@ def test_columns_of_nodes_lie_in_files(
         )
         head = "id:ID,:LABEL,i:int,f:double,s:string,l:string[],b:boolean\n"
         (tmp_path / f"n{part}.csv").write_text(head + "".join(rows))
-    put, found = runs.Shelf.put, list[int]()
+    put, found = edge_runs.Shelf.put, list[int]()
 
-    def counted(self: runs.Shelf, data: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def counted(self: edge_runs.Shelf, data: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         found.append(len(data))
         return put(self, data)
 
-    monkeypatch.setattr(runs.Shelf, "put", counted)
+    monkeypatch.setattr(edge_runs.Shelf, "put", counted)
     stores = []
     for name, memory in (("whole", None), ("few", 1)):
         store = Store.open(tmp_path / name, create=True)
@@ -309,5 +308,5 @@ def test_a_sample_holds_no_piece() -> None:
     finally:
         tracemalloc.stop()
         pieces.close()
-    assert len(sample) >= runs.SAMPLE
+    assert len(sample) >= edge_runs.SAMPLE
     assert peak < 6 * 8 * size

@@ -14,8 +14,8 @@ from gdb.base.values.elements import NodeValue
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
 from gdb.base.values.temporal_python import from_python, to_python
-from gdb.base.values.zones import named
-from tests.support.temporal_strategies import ZONES
+from gdb.base.values.zones import zone_named
+from tests.unit.values.temporal_strategies import ZONES
 
 OFFSETS = st.integers(-1079, 1079).map(lambda m: python.timezone(python.timedelta(minutes=m)))
 VALUES = (
@@ -40,7 +40,9 @@ NEAR = st.datetimes(python.datetime(1900, 1, 1), python.datetime(2200, 1, 1))
 
 @given(NEAR, st.sampled_from(ZONES), st.integers(0, 1))
 def test_named_zones_there_and_back(value: python.datetime, zone: str, fold: int) -> None:
-    aware = value.replace(tzinfo=named(zone), fold=fold)  # the machine's may differ in old times
+    aware = value.replace(
+        tzinfo=zone_named(zone), fold=fold
+    )  # the machine's may differ in old times
     back = to_python(from_python(aware))
     assert isinstance(back, python.datetime)
     assert str(back.tzinfo) == zone

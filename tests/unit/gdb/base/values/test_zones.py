@@ -17,7 +17,7 @@ import gdb
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal_python import to_python
 from gdb.base.values.temporal_text import parse_datetime
-from gdb.base.values.zones import named
+from gdb.base.values.zones import zone_named
 
 OLD = "1818-07-21T00:00[Europe/Stockholm]"
 
@@ -56,7 +56,7 @@ def test_the_machines_database_is_ignored(path: str) -> None:
 )
 def test_other_names_are_none(name: str) -> None:
     with pytest.raises(ValueProblem, match="There is no time zone"):
-        named(name)
+        zone_named(name)
 
 
 def test_a_program_gets_its_own_zone_where_it_agrees() -> None:
