@@ -12,8 +12,8 @@ from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.language.parser import CLAUSE_WORDS, parse
 from gdb.language.printer import printed
 from gdb.language.reading import MODES
-from tests import language_doc
-from tests.language_doc import Call, Example
+from tests.support import language_doc
+from tests.support.language_doc import Call, Example
 
 TEXT = language_doc.LANGUAGE.read_text(encoding="utf-8")
 EXAMPLES = language_doc.examples(TEXT)

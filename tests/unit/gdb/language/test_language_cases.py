@@ -9,8 +9,8 @@ from gdb.errors import GdbError, NotSupported
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from tests.binding import bind, one_pattern
-from tests.unit.gdb import language_cases
+from tests.support import language_cases
+from tests.support.binding import bind, one_pattern
 
 
 def parsed(text: str) -> str:

@@ -14,8 +14,8 @@ from gdb import limits
 from gdb.errors import GdbError, LimitExceeded, NotSupported, SyntaxProblem
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from tests.binding import bind
-from tests.unit.gdb import language_cases
+from tests.support import language_cases
+from tests.support.binding import bind
 
 
 def asked(text: str) -> None:

@@ -21,7 +21,7 @@ from gdb.language.reading import MODES
 from gdb.language.syntax import Place
 from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType
 from gdb.storage.format.direction import Direction
-from tests.unit.gdb import language_cases
+from tests.support import language_cases
 
 _P = Place(0, 0)
 _TCK = Path(__file__).parents[5] / "shared" / "tck" / "features"

@@ -12,10 +12,9 @@ from gdb.executor.relational import arrow, relational_tail
 from gdb.language.parser import parse
 from gdb.physical.binder import BoundQuery
 from gdb.query_graph import DIFFERENT_EDGES
-from tests import tails
-from tests.binding import bind
-from tests.unit.executor.small_snapshot import embeddings
-from tests.unit.gdb import language_cases
+from tests.support import language_cases, tails
+from tests.support.binding import bind
+from tests.support.small_snapshot import embeddings
 
 
 def first_column(query: str, vids: list[list[int]]) -> list[relational_tail.Value]:

@@ -14,7 +14,7 @@ from gdb.language.printer import printed
 from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.run import operator_run
-from tests.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 3, 25
 REWRITES, PASSES = rewrites.REWRITES, planning.PASSES

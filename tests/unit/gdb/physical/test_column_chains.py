@@ -18,8 +18,8 @@ from gdb.executor.relational.relational_tail import TailResult
 from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.run import operator_run
-from tests.chain_queries import Expressions, Queries, graph_queries, normal
-from tests.counting_queries import Counts
+from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.support.counting_queries import Counts
 
 VALUES = {"ints": [1, 2, 5], "strs": ["a", "é"]}
 SEEDS, QUERIES, EXPRESSIONS = 5, 12, 40

@@ -14,9 +14,9 @@ from gdb.executor.cpu import walkers
 from gdb.executor.relational import relational
 from gdb.physical import counting
 from gdb.run import operator_run
-from tests.chain_queries import Queries, graph_queries
-from tests.counting_queries import Counts
-from tests.unit.gdb.test_chain import Ways
+from tests.support.chain_queries import Queries, graph_queries
+from tests.support.counting_queries import Counts
+from tests.unit.gdb.physical.test_column_chains import Ways
 
 SEEDS, QUERIES = 10, 40
 LENGTHS = ("*1..2", "*1..2", "*1..3", "*0..2", "*0..1", "*2..2", "*2..3", "*0..0", "*3..2")

@@ -12,7 +12,7 @@ from gdb import Database, errors
 from gdb.language.parser import parse
 from gdb.physical.columns import prefix
 from gdb.run import operator_run
-from tests.chain_queries import Queries, graph_queries, normal
+from tests.support.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 5, 30
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}

@@ -11,7 +11,7 @@ import gdb
 from gdb import Database, errors
 from gdb.physical.rows import row_run
 from gdb.run import operator_run, pipeline
-from tests.chain_queries import Queries, graph_queries, normal
+from tests.support.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40
 LEAVES = 3_000

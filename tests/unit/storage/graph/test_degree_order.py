@@ -11,7 +11,7 @@ from gdb.errors import InternalError
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, degree_order
 from gdb.storage.graph.degree_order import ranked_graph
-from tests.small_graph import SmallGraph
+from tests.support.small_graph import SmallGraph
 
 
 def graph(seed: int) -> SmallGraph:

@@ -15,7 +15,7 @@ from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
 from gdb.base.values.temporal_python import from_python, to_python
 from gdb.base.values.zones import zone_named
-from tests.unit.values.temporal_strategies import ZONES
+from tests.support.temporal_strategies import ZONES
 
 OFFSETS = st.integers(-1079, 1079).map(lambda m: python.timezone(python.timedelta(minutes=m)))
 VALUES = (
