@@ -148,8 +148,8 @@ class RemoteFiles:
     # ---- segments ----------------------------------------------------------------------------------
 
     def map(self, name: str, length: int, digest: str) -> U8:
-        """A verified copy in the cache, read-only u8[length]; it is fetched where it is not there. CorruptStore where the
-        file is missing, damaged or of another length."""
+        """A verified copy in the cache, read-only u8[length], fetched where it is not there. CorruptStore where the file
+        is missing, damaged or of another length."""
         found = self._copies.get(digest)
         if found is None:
             if self._cache is None:
@@ -248,32 +248,40 @@ class RemoteFiles:
         self._refuse()
 
     def rename(self, old: str, new: str) -> None:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def unlink(self, name: str) -> None:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def fsync_dir(self) -> None:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def fsync_name(self) -> None:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def lock_writer(self, *, patient: bool = True) -> None:
+        """Raises ReadOnlyError."""
         self._refuse()
 
     def unlock_writer(self) -> None:
         """There is no writer."""
 
     def pin(self, name: str) -> Pin:
+        """A pin that keeps nothing: at a URL there are no locks."""
         return _NoPin(name)
 
     @contextmanager
     def unpinned(self, names: Sequence[str]) -> Iterator[bool]:
+        """False: nothing is removed."""
         yield False
 
     @contextmanager
     def sweeping(self) -> Iterator[bool]:
+        """False: nothing is swept."""
         yield False
 
     def close(self) -> None:
