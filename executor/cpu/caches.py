@@ -100,6 +100,12 @@ def pays(k: int) -> bool:
 
 
 @compiled
+def may_grow(k: int) -> bool:
+    """Whether a cache may have more slots."""
+    return load_i64(k, K_MASK) < load_i64(k, K_MOST_MASK)
+
+
+@compiled
 def grow(k: int) -> None:
     """Let a cache have four times as many slots, if it may; what it knew is mostly forgotten."""
     store_i64(k, K_MASK, min(4 * load_i64(k, K_MASK) + 3, load_i64(k, K_MOST_MASK)))
@@ -140,10 +146,11 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
         store_i64(k, K_KNOWN, load_i64(k, K_KNOWN) + 1)
         return slot
     if asked % TRIAL == 0:
-        if pays(k):
-            if load_i64(k, K_STEPS) > WORTH_MEMORY:
-                grow(k)
-        elif asked >= 4 * TRIAL:
+        tried = asked >= 4 * (load_i64(k, K_MASK) + 1)
+        paid = pays(k)
+        if (paid or tried) and load_i64(k, K_STEPS) > WORTH_MEMORY and may_grow(k):
+            grow(k)
+        elif tried and not paid:
             store_i64(k, K_OFF, 1)
             return 0
     store_i64(k, K_SLOT, slot)

@@ -128,6 +128,7 @@ def plan(
         parallel,
         counting=counting,
         expected=expected,
+        tail=0 if sampled is None else sampled.tail,
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
@@ -195,7 +196,7 @@ def _with_terms(
     plans = []
     for term in smaller:
         restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
-        plan = arrange(term.problem, term.order, restrictions, 0)
+        plan = arrange(term.problem, term.order, restrictions, term.tail)
         plan = replace(plan, multiplicity=found.multiplicity, ranked=False)
         plans.append((term.factor, plan))
     plan = plans[0][1]

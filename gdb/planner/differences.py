@@ -12,14 +12,11 @@ Which pairs, and in which order each pattern is matched, is chosen by prices (`g
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-
+from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.arrangements import Order, cheapest
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.problem import Pairs, Partitions, Problem
-from gdb.planner.shape import Shape
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 
@@ -44,11 +41,12 @@ CHEAPER = 0.6  # than the nest with all conditions
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A problem to count, so often as `factor` says, in an order."""
+    """A problem to count, so often as `factor` says, in an order, whose last `tail` vertices need no loops."""
 
     factor: int
     problem: Problem
     order: Order
+    tail: int
 
 
 @dataclass(slots=True, eq=False)
@@ -71,14 +69,12 @@ def terms(
     samples : of the problem's query. depth : of how many others it is a term. search : that this is a part of; None: it
         is all of one.
     """
-    near = samples.statistics.near
-    ordered = _with(near, problem.order)
-    whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
-    if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
+    whole = Prices(samples, problem.order | problem.apart).price(order)
+    if not (TERM_WORTH if depth else WORTH) <= whole < UNKNOWN:
         return None
     search = search or TermSearch(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
-    prices = Prices(samples, Shape(near, ordered))
-    free = cheapest(problem.query, prices, [order], min(TRIES, search.left // 4))
+    prices = Prices(samples, problem.order)
+    free = cheapest(prices, [order], min(TRIES, search.left // 4))
     search.left -= prices.priced
     choices = [
         (choice.expected(taken), k, choice, taken)
@@ -90,7 +86,8 @@ def terms(
         return None
     *_, choice, taken = min(choices)
     search.left -= sum(one.priced for _, _, one, _ in choices)
-    found = [Term(1, replace(problem, apart=problem.apart - taken), choice.order)]
+    free = replace(problem, apart=problem.apart - taken)
+    found = [Term(1, free, choice.order, choice.prices(taken).tail(choice.order))]
     price = choice.price(taken)
     for partition, factor in choice.partitions(taken).items():
         quotient = problem.merged(partition, taken)
@@ -116,13 +113,13 @@ def _cheapest(
     if min(statistics.counts()) == 0:
         return 0.0, []
     statistics.weigh(order)
-    near, samples = statistics.near, Samples(statistics, MEMBERS)
-    prices = Prices(samples, Shape(near, _with(near, problem.order | problem.apart)))
+    samples = Samples(statistics, MEMBERS)
+    prices = Prices(samples, problem.order | problem.apart)
     price = prices.price(order)
     tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
     if tries:
         price, order = min(
-            [(price, order), *cheapest(problem.query, prices, [order], tries)], key=lambda f: f[0]
+            [(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0]
         )
     search.left -= prices.priced
     known = None
@@ -130,16 +127,7 @@ def _cheapest(
         known = terms(problem, samples, order, depth, search)
     if known is not None:
         return known
-    return price + A_TERM, [Term(1, problem, order)]
-
-
-def _with(near: list[int], pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """For each vertex those that it has to differ from."""
-    differs = [0] * len(near)
-    for u, v in pairs:
-        differs[u] |= 1 << v
-        differs[v] |= 1 << u
-    return differs
+    return price + A_TERM, [Term(1, problem, order, prices.tail(order))]
 
 
 class _Choice:
@@ -154,11 +142,12 @@ class _Choice:
         """The price of the pattern without some conditions."""
         found = self._prices.get(taken)
         if found is None:
-            near = self.samples.statistics.near
-            kept = (self.problem.apart - taken) | self.problem.order
-            prices = Prices(self.samples, Shape(near, _with(near, kept)))
-            found = self._prices[taken] = prices.price(self.order)
+            found = self._prices[taken] = self.prices(taken).price(self.order)
         return found
+
+    def prices(self, taken: Pairs) -> Prices:
+        """Prices of nests without some conditions."""
+        return Prices(self.samples, (self.problem.apart - taken) | self.problem.order)
 
     def fewest(self, least: float) -> Pairs | None:
         """Pairs to take off: first all without which the pattern costs about `least`, then, one by one, fewer, as long

@@ -58,7 +58,8 @@ class Statistics:
         self.n = n = len(query.candidates)
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
         self.differs = [0] * n
-        for u, v in differs:
+        self.apart = frozenset(differs)
+        for u, v in self.apart:
             self.differs[u] |= 1 << v
             self.differs[v] |= 1 << u
         self.fan: dict[tuple[int, int], float] = {}
@@ -78,6 +79,17 @@ class Statistics:
         self._scratch_at = int(self._scratch.ctypes.data)
         self._most_arcs = max(starts[v + 1] - starts[v] for v in range(n))
         self._drawn = 0
+        self._most = 0  # members that the scratch has room for
+
+    @property
+    def tables(self) -> tuple[int, int]:
+        """The addresses of the tables of query vertices and of arcs."""
+        return self._vertices_at, self._arcs_at
+
+    @property
+    def scratch(self) -> int:
+        """The address of what samples work in, after `begin`."""
+        return self._scratch_at
 
     # ---- tables ----------------------------------------------------------------------------------
 
@@ -243,6 +255,17 @@ class Statistics:
     def begin(self, most: int, room: int = 1) -> Population:
         """The population of no vertex: one empty embedding. most : members of those that come of it. room : members
         that it has space for."""
+        if most > self._most:
+            self._work_in(most)
+        empty = self._population(room)
+        empty.block.fill(1.0)
+        empty.state[populations.MEMBERS] = 1
+        empty.expected, empty.exact = 1.0, True
+        return empty
+
+    def _work_in(self, most: int) -> None:
+        """Make room for samples of so many members."""
+        self._most = most
         longest = max(self._longest, max(len(members) for members in self._lists))
         sets, each = (longest + populations.KEPT) // 2 + 1, most + 8
         block = np.empty(sets + 3 * each + 3 * self._most_arcs + 3, np.int64)
@@ -251,11 +274,6 @@ class Statistics:
         sums = at + 8 * sets
         starts, lengths, rows = (sums + 8 * k * each for k in (1, 2, 3))
         self._scratch[: populations.SPENT] = (at, sums, rows, starts, lengths, 0)
-        empty = self._population(room)
-        empty.block.fill(1.0)
-        empty.state[populations.MEMBERS] = 1
-        empty.expected, empty.exact = 1.0, True
-        return empty
 
     def along(
         self,
