@@ -324,10 +324,13 @@ def anew(s: int, differs: int, order: int, loops: int, bound: int, part: int, ro
     if keys | strange == bound or ones(keys | strange) > MOST_KEYS:
         return rows
     kept = _embeddings(s, keys)
-    while strange != 0:
+    while strange != 0 and kept >= 0.0 and kept < rows:
         x = trailing_zeros(strange)
         strange &= strange - 1
-        kept *= 1.0 + matters(s, differs, keys, part, x)
+        seen = grown_by(s, keys, keys | 1 << x)
+        if seen < 0.0:
+            return NO_ROOM
+        kept *= 1.0 + min(seen, matters(s, differs, keys, part, x))
     if kept < 0.0 or kept >= rows:
         return min(kept, rows)
     outer, k = 0, 0  # kept counts come again when the first loop that they do not read goes on
