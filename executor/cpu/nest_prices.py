@@ -311,6 +311,19 @@ def matters(s: int, differs: int, keys: int, part: int, x: int) -> float:
 
 
 @compiled
+def strangers_of(bound: float, near: float, most: float) -> float:
+    """How many data vertices of a stranger matter for each set of keys that comes with so many: `near` of its `most`
+    candidates are in rows where they do. Between all that can, as where they are hubs, and a share of those that come:
+    the geometric mean."""
+    upper = min(bound, near)
+    lower = min(bound, most) * near / max(most, 1.0)
+    mean = (upper + lower) / 2.0
+    for _ in range(4):
+        mean = (mean + upper * lower / max(mean, 1e-9)) / 2.0
+    return mean
+
+
+@compiled
 def anew(s: int, differs: int, order: int, loops: int, bound: int, part: int, rows: float) -> float:
     """How often what is counted below some bound vertices, `rows` times bound, is not known from before."""
     reads, strange, left = 0, 0, part
@@ -327,10 +340,9 @@ def anew(s: int, differs: int, order: int, loops: int, bound: int, part: int, ro
     while strange != 0 and kept >= 0.0 and kept < rows:
         x = trailing_zeros(strange)
         strange &= strange - 1
-        seen = grown_by(s, keys, keys | 1 << x)
-        if seen < 0.0:
-            return NO_ROOM
-        kept *= 1.0 + min(seen, matters(s, differs, keys, part, x))
+        kept *= 1.0 + strangers_of(
+            rows / max(kept, 1e-9), matters(s, differs, keys, part, x), candidates_of(s, x)
+        )
     if kept < 0.0 or kept >= rows:
         return min(kept, rows)
     outer, k = 0, 0  # kept counts come again when the first loop that they do not read goes on
@@ -491,9 +503,7 @@ def connect(s: int, vertices: int, found: int) -> bool:
 
 
 @compiled
-def next_of(
-    s: int, differs: int, bound: int, part: int, falls: int, noises: int
-) -> int:
+def next_of(s: int, differs: int, bound: int, part: int, falls: int, noises: int) -> int:
     """The vertex of a part to loop over next, -1 for none: that of the fewest expected candidates, or that leaves small
     parts, as `falls`, f64[n], and `noises`, f64[n], weigh it."""
     found, least = -1, 0.0
@@ -575,6 +585,4 @@ def _moved(s: int, order: int, at: int, to: int, out: int) -> int:
     return changed
 
 
-price, looped, arranged, moved, expected = together(
-    _price, _looped, _arranged, _moved, _embeddings
-)
+price, looped, arranged, moved, expected = together(_price, _looped, _arranged, _moved, _embeddings)
