@@ -16,7 +16,7 @@ from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.arrangements import Order, cheapest
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices, Samples
-from gdb.planner.problem import Pairs, Partitions, Problem
+from gdb.planner.problem import Pairs, Problem
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 
@@ -89,7 +89,7 @@ def terms(
     free = replace(problem, apart=problem.apart - taken)
     found = [Term(1, free, choice.order, choice.prices(taken).tail(choice.order))]
     price = choice.price(taken)
-    for partition, factor in choice.partitions(taken).items():
+    for partition, factor in problem.partitions(taken).items():
         quotient = problem.merged(partition, taken)
         if quotient is None or price > CHEAPER * whole:
             continue
@@ -136,7 +136,7 @@ class _Choice:
     def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
         self.problem, self.samples, self.order = problem, samples, order
         self._prices: dict[Pairs, float] = {}
-        self._partitions: dict[Pairs, Partitions] = {}
+        self._terms: dict[Pairs, int] = {}
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
@@ -150,15 +150,24 @@ class _Choice:
         return Prices(self.samples, (self.problem.apart - taken) | self.problem.order)
 
     def fewest(self, least: float) -> Pairs | None:
-        """Pairs to take off: first all without which the pattern costs about `least`, then, one by one, fewer, as long
-        as the price of all terms falls; None where that leaves too many terms."""
+        """Pairs to take off: of all without which the pattern costs about `least`, and of fewer, each time without the
+        one that leaves the price of all terms the lowest, those of the lowest price; None where all have too many
+        terms."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
-        while taken and len(taken) <= MOST_PAIRS:
-            fewer = min((taken - {pair} for pair in sorted(taken)), key=self.expected)
-            if self.expected(fewer) >= self.expected(taken):
-                return taken if len(self.partitions(taken)) < MOST_TERMS else None
-            taken = fewer
-        return None
+        found: list[tuple[float, Pairs]] = []
+        while taken:
+            if len(taken) <= MOST_PAIRS and self.terms(taken) < MOST_TERMS:
+                found.append((self.expected(taken), taken))
+            fewer = [taken - {pair} for pair in sorted(taken)]
+            taken = min(fewer, key=self.expected if len(taken) <= MOST_PAIRS else self.price)
+        return min(found, key=lambda f: f[0])[1] if found else None
+
+    def terms(self, taken: Pairs) -> int:
+        """How many smaller patterns have to be counted."""
+        found = self._terms.get(taken)
+        if found is None:
+            found = self._terms[taken] = len(self.problem.ways(taken))
+        return found
 
     @property
     def priced(self) -> int:
@@ -167,7 +176,7 @@ class _Choice:
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""
-        return (self.price(taken) + A_TERM) * (1 + len(self.partitions(taken)))
+        return (self.price(taken) + A_TERM) * (1 + self.terms(taken))
 
     def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:
         """`taken` without those of `some` that can be kept at a price of at most `most`."""
@@ -178,10 +187,3 @@ class _Choice:
             return taken
         half = len(some) // 2
         return self._needed(self._needed(taken, some[:half], most), some[half:], most)
-
-    def partitions(self, taken: Pairs) -> Partitions:
-        """The terms."""
-        found = self._partitions.get(taken)
-        if found is None:
-            found = self._partitions[taken] = self.problem.partitions(taken)
-        return found
