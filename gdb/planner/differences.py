@@ -12,6 +12,8 @@ Which pairs, and in which order each pattern is matched, is chosen by prices (`g
 
 from __future__ import annotations
 
+import numpy as np
+
 from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.arrangements import Order, cheapest
 from gdb.planner.order import joined
@@ -19,6 +21,7 @@ from gdb.planner.pricing import Prices, Samples
 from gdb.planner.problem import Pairs, Problem
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
+from gdb.storage.graph.adjacency import U32
 
 WORTH, TERM_WORTH = (
     4e6,
@@ -26,12 +29,14 @@ WORTH, TERM_WORTH = (
 )  # steps of a nest, and of a term's, from which on others are looked for
 MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
+LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
 DEEPEST = 2  # a term of a term is counted as it is
 # orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
 # about 0.03 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
-TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 100, 0.2, 3e3, 3000
+TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 2000
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 40, 1e4, 0.1
+TERM_TRIES, A_TRY, TRIED_SHARE = 24, 1e4, 0.1
+A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
 MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 200_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
@@ -81,13 +86,14 @@ def terms(
         for k, (least, along) in enumerate(free)
         if least <= CHEAPER * whole
         and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+        and choice.expected(taken) <= whole
     ]
     if not choices:
         return None
     *_, choice, taken = min(choices)
     search.left -= sum(one.priced for _, _, one, _ in choices)
-    free = replace(problem, apart=problem.apart - taken)
-    found = [Term(1, free, choice.order, choice.prices(taken).tail(choice.order))]
+    own = replace(problem, apart=problem.apart - taken)
+    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order))]
     price = choice.price(taken)
     for partition, factor in problem.partitions(taken).items():
         quotient = problem.merged(partition, taken)
@@ -97,17 +103,27 @@ def terms(
         along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
         if along is None:
             return None
-        cost, these = _cheapest(smaller, along, depth + 1, search)
+        members = _merged(samples.statistics, place, len(smaller.query.candidates))
+        cost, these = _cheapest(smaller, members, along, depth + 1, search)
         price += cost
         found += [replace(term, factor=factor * term.factor) for term in these]
     return (price, found) if price <= CHEAPER * whole else None
 
 
+def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
+    """The candidates of each of n vertices that others, known ones, become one of."""
+    found: list[U32 | None] = [None] * n
+    for v, k in place.items():
+        known, own = found[k], statistics.members(v)
+        found[k] = own if known is None else np.intersect1d(known, own, assume_unique=True)
+    return [some for some in found if some is not None]
+
+
 def _cheapest(
-    problem: Problem, order: Order, depth: int, search: TermSearch
+    problem: Problem, members: list[U32], order: Order, depth: int, search: TermSearch
 ) -> tuple[float, list[Term]]:
-    """The price of a smaller pattern, and what it is counted by."""
-    statistics = Statistics(problem.query, problem.apart)
+    """The price of a smaller pattern, and what it is counted by. members : its candidates."""
+    statistics = Statistics(problem.query, problem.apart, members)
     statistics.narrow(LOOKED_AT)
     statistics.fans()
     if min(statistics.counts()) == 0:
@@ -118,10 +134,8 @@ def _cheapest(
     price = prices.price(order)
     tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
     if tries:
-        price, order = min(
-            [(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0]
-        )
-    search.left -= prices.priced
+        price, order = min([(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0])
+    search.left -= prices.priced + A_TERM_SEARCH
     known = None
     if depth < DEEPEST and search.left > 0:
         known = terms(problem, samples, order, depth, search)
@@ -158,8 +172,12 @@ class _Choice:
         while taken:
             if len(taken) <= MOST_PAIRS and self.terms(taken) < MOST_TERMS:
                 found.append((self.expected(taken), taken))
-            fewer = [taken - {pair} for pair in sorted(taken)]
-            taken = min(fewer, key=self.expected if len(taken) <= MOST_PAIRS else self.price)
+            fewer = sorted((taken - {pair} for pair in sorted(taken)), key=self.price)
+            taken = (
+                min(fewer[:LOOKED_INTO], key=self.expected)
+                if len(taken) <= MOST_PAIRS
+                else fewer[0]
+            )
         return min(found, key=lambda f: f[0])[1] if found else None
 
     def terms(self, taken: Pairs) -> int:

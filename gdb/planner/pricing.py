@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gdb.executor.cpu import nest_orders as orders
 from gdb.executor.cpu import nest_prices as prices
+from gdb.executor.cpu import populations
 from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Samples:
             np.int64,
         )
         self.address = int(self._state.ctypes.data)
-        self._least = 8 * prices.N_POPULATION + (most + 8) * (16 + 4 * n) + 8
+        self._least = 8 * populations.N_POPULATION + (most + 8) * (16 + 4 * n) + 8
 
     def grow(self) -> None:
         """Make room for further samples."""
@@ -99,10 +101,10 @@ class Prices:
         found, mask = [], 0
         for v in order:
             mask |= 1 << v
-            number = prices.expected(self.samples.address, mask)
+            number = prices.embeddings(self.samples.address, mask)
             while number < 0.0:
                 self.samples.grow()
-                number = prices.expected(self.samples.address, mask)
+                number = prices.embeddings(self.samples.address, mask)
             found.append(number)
         return tuple(found)
 
@@ -119,9 +121,9 @@ class Prices:
         leaves a part of so many. noises : f64[n], how much more each vertex counts."""
         weights = int(falls.ctypes.data), int(noises.ctypes.data)
         arguments = self.samples.address, self._at, first, *weights, self._out_at
-        return self._out.copy() if prices.arranged(*arguments) else None
+        return self._out.copy() if orders.arranged(*arguments) else None
 
     def moved(self, order: I64, at: int, to: int) -> I64 | None:
         """An order, i64[n], with the vertex at one place put at another; None where that is none, or the same."""
         arguments = self.samples.address, int(order.ctypes.data), at, to, self._out_at
-        return self._out.copy() if prices.moved(*arguments) else None
+        return self._out.copy() if orders.moved(*arguments) else None

@@ -34,8 +34,8 @@ MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-# elements that one sample may look at, about 4 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 800_000, 400_000
+# elements that one sample may look at, about 2 ms; and one by which answers of a search are compared
+SAMPLED, COMPARED = 400_000, 400_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25
@@ -54,7 +54,7 @@ TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
-MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 200, 3e2, 0.1, 0.95
+MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 80, 3e2, 0.1, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def _rearranged(
         if other == order:
             continue
         # other samples than those that it was chosen by
-        again = Prices(Samples(statistics, MOST_MEMBERS // 2), statistics.apart)
+        again = Prices(Samples(statistics, MOST_MEMBERS // 4), statistics.apart)
         price, least = again.price(order), again.price(other)
         if least < CHEAPER * price:
             price, order = least, other

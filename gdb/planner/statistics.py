@@ -3,7 +3,7 @@ below them, and samples of the embeddings of any part (`gdb.executor.cpu.candida
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -51,9 +51,15 @@ class Statistics:
     Parameters
     ----------
     differs : pairs of query vertices that have to differ.
+    members : of each query vertex the candidates to begin with, u32[k] ascending; None: those of the query.
     """
 
-    def __init__(self, query: Resolved, differs: Iterable[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        query: Resolved,
+        differs: Iterable[tuple[int, int]],
+        members: Sequence[U32] | None = None,
+    ) -> None:
         self.query = query
         self.n = n = len(query.candidates)
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
@@ -66,8 +72,11 @@ class Statistics:
         self._expansions: dict[tuple[int, int], float] = {}
         self._kept: list[npt.NDArray[np.generic]] = []
         self._longest = 1  # row
-        self._spans = [_span(c) for c in query.candidates]
-        self._lists, rows = self._candidates()
+        if members is None:
+            self._spans = [_span(c) for c in query.candidates]
+        else:
+            self._spans = [_span_of(some) for some in members]
+        self._lists, rows = self._candidates(members)
         found, self._arc, starts = self._arcs()
         for v, row in enumerate(rows):
             row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1]
@@ -93,22 +102,22 @@ class Statistics:
 
     # ---- tables ----------------------------------------------------------------------------------
 
-    def _candidates(self) -> tuple[list[U32], list[list[int]]]:
+    def _candidates(self, given: Sequence[U32] | None) -> tuple[list[U32], list[list[int]]]:
         """The lists of candidates, and for each query vertex the beginning of its row in the table."""
         candidates = self.query.candidates
-        counts = [c.count for c in candidates]
+        counts = [c.count for c in candidates] if given is None else [len(some) for some in given]
         members = np.empty(sum(counts), np.uint32)
         alive = np.ones(sum(high - low for low, high in self._spans), np.uint8)
         self._kept += [members, alive]
         at, bytes_at = int(members.ctypes.data), int(alive.ctypes.data)
         lists, rows = [], []
         start = first = 0
-        for one, count, (low, high) in zip(candidates, counts, self._spans, strict=True):
+        for v, (count, (low, high)) in enumerate(zip(counts, self._spans, strict=True)):
             own = members[start : start + count]
             if count == high - low:
                 own[:] = np.arange(low, high, dtype=np.uint32)
             else:
-                own[:] = one.vids()
+                own[:] = candidates[v].vids() if given is None else given[v]
                 bytes_of = alive[first : first + high - low]
                 bytes_of.fill(0)
                 bytes_of[own - np.uint32(low)] = 1
@@ -329,8 +338,12 @@ class Statistics:
 
 def _span(candidates: Candidates) -> tuple[int, int]:
     """The vids within which all candidates lie."""
-    allowed = candidates.allowed
-    if allowed is not None:
-        return (int(allowed[0]), int(allowed[-1]) + 1) if len(allowed) else (0, 0)
+    if candidates.allowed is not None:
+        return _span_of(candidates.allowed)
     ranges = candidates.ranges
     return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+
+
+def _span_of(members: U32) -> tuple[int, int]:
+    """The vids within which ascending ones lie."""
+    return (int(members[0]), int(members[-1]) + 1) if len(members) else (0, 0)
