@@ -197,7 +197,8 @@ def _with_terms(
     for term in smaller:
         restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
         plan = arrange(term.problem, term.order, restrictions, term.tail)
-        plan = replace(plan, multiplicity=found.multiplicity, ranked=False)
+        notes = replace(plan.notes, steps=term.steps)
+        plan = replace(plan, multiplicity=found.multiplicity, ranked=False, notes=notes)
         plans.append((term.factor, plan))
     plan = plans[0][1]
     notes = replace(plan.notes, steps=steps, estimates=sampled.estimates)

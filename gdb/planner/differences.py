@@ -41,17 +41,20 @@ MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 200_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
-CHEAPER = 0.6  # than the nest with all conditions
+# than the nest with all conditions; and if each term costs as much as the pattern itself, for these to be looked into
+CHEAPER, HOPEFUL = 0.6, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A problem to count, so often as `factor` says, in an order, whose last `tail` vertices need no loops."""
+    """A problem to count, so often as `factor` says, in an order, whose last `tail` vertices need no loops, and the
+    steps that it takes."""
 
     factor: int
     problem: Problem
     order: Order
     tail: int
+    steps: float
 
 
 @dataclass(slots=True, eq=False)
@@ -86,15 +89,15 @@ def terms(
         for k, (least, along) in enumerate(free)
         if least <= CHEAPER * whole
         and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
-        and choice.expected(taken) <= whole
+        and choice.expected(taken) <= HOPEFUL * whole
     ]
     if not choices:
         return None
     *_, choice, taken = min(choices)
     search.left -= sum(one.priced for _, _, one, _ in choices)
     own = replace(problem, apart=problem.apart - taken)
-    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order))]
     price = choice.price(taken)
+    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
     for partition, factor in problem.partitions(taken).items():
         quotient = problem.merged(partition, taken)
         if quotient is None or price > CHEAPER * whole:
@@ -141,7 +144,7 @@ def _cheapest(
         known = terms(problem, samples, order, depth, search)
     if known is not None:
         return known
-    return price + A_TERM, [Term(1, problem, order, prices.tail(order))]
+    return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
 
 
 class _Choice:

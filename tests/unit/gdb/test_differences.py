@@ -48,6 +48,7 @@ def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
         "WORTH": -1.0,
         "TERM_WORTH": -1.0,
         "CHEAPER": 1e300,
+        "HOPEFUL": 1e300,
         "DEEPEST": 2,
         "A_PRICE": 1e-9,
         "MOST_PRICED": most_priced,
