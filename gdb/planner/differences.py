@@ -36,9 +36,9 @@ DEEPEST = 2  # a term of a term is counted as it is
 TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 2000
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
 TERM_TRIES, A_TRY, TRIED_SHARE = 24, 1e4, 0.1
-A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
+A_TERM_SEARCH = 50  # prices that the statistics of one take as long as
 MEMBERS = 32  # of a sample of a smaller pattern
-LOOKED_AT = 200_000  # elements that arc consistency may look at in one
+LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
 # than the nest with all conditions; and if each term costs as much as the pattern itself, for these to be looked into
@@ -59,9 +59,10 @@ class Term:
 
 @dataclass(slots=True, eq=False)
 class TermSearch:
-    """left : how many nests it may still price."""
+    """left : how many nests it may still price. deeper : so many have to be left to look for terms of a term."""
 
     left: int
+    deeper: int
 
 
 def terms(
@@ -80,7 +81,9 @@ def terms(
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not (TERM_WORTH if depth else WORTH) <= whole < UNKNOWN:
         return None
-    search = search or TermSearch(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
+    if search is None:
+        most = int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE))
+        search = TermSearch(most, most // 2)
     prices = Prices(samples, problem.order)
     free = cheapest(prices, [order], min(TRIES, search.left // 4))
     search.left -= prices.priced
@@ -140,7 +143,7 @@ def _cheapest(
         price, order = min([(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0])
     search.left -= prices.priced + A_TERM_SEARCH
     known = None
-    if depth < DEEPEST and search.left > 0:
+    if depth < DEEPEST and search.left > search.deeper:
         known = terms(problem, samples, order, depth, search)
     if known is not None:
         return known
