@@ -311,19 +311,6 @@ def matters(s: int, differs: int, keys: int, part: int, x: int) -> float:
 
 
 @compiled
-def strangers_of(bound: float, near: float, most: float) -> float:
-    """How many data vertices of a stranger matter for each set of keys that comes with so many: `near` of its `most`
-    candidates are in rows where they do. Between all that can, as where they are hubs, and a share of those that come:
-    the geometric mean."""
-    upper = min(bound, near)
-    lower = min(bound, most) * near / max(most, 1.0)
-    mean = (upper + lower) / 2.0
-    for _ in range(4):
-        mean = (mean + upper * lower / max(mean, 1e-9)) / 2.0
-    return mean
-
-
-@compiled
 def anew(s: int, differs: int, order: int, loops: int, bound: int, part: int, rows: float) -> float:
     """How often what is counted below some bound vertices, `rows` times bound, is not known from before."""
     reads, strange, left = 0, 0, part
@@ -337,12 +324,10 @@ def anew(s: int, differs: int, order: int, loops: int, bound: int, part: int, ro
     if keys | strange == bound or ones(keys | strange) > MOST_KEYS:
         return rows
     kept = _embeddings(s, keys)
-    while strange != 0 and kept >= 0.0 and kept < rows:
+    while strange != 0:
         x = trailing_zeros(strange)
         strange &= strange - 1
-        kept *= 1.0 + strangers_of(
-            rows / max(kept, 1e-9), matters(s, differs, keys, part, x), candidates_of(s, x)
-        )
+        kept *= 1.0 + matters(s, differs, keys, part, x)
     if kept < 0.0 or kept >= rows:
         return min(kept, rows)
     outer, k = 0, 0  # kept counts come again when the first loop that they do not read goes on

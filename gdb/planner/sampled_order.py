@@ -54,7 +54,7 @@ TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
-MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 80, 3e2, 0.1, 0.95
+MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 120, 3e2, 0.1, 0.95
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,7 @@ class Definition:
             return rows
         kept = self.embeddings(keys)
         for x in members(strange):
-            if kept < rows:
-                kept *= 1.0 + self._strangers(rows / kept, keys, part, x)
+            kept *= 1.0 + self._matters(keys, part, x)
         if kept >= rows:
             return rows
         outer = 0
@@ -144,14 +143,13 @@ class Definition:
         at_once = kept / max(self.embeddings(outer), 1.0)
         return rows - (rows - kept) * min(1.0, nest_prices.SLOTS / max(at_once, 1.0))
 
-    def _strangers(self, bound: float, keys: int, part: int, x: int) -> float:
-        most, near = float(self.statistics.count(x)), 0.0
+    def _matters(self, keys: int, part: int, x: int) -> float:
+        most, found = float(self.statistics.count(x)), 0.0
         for v in members(part):
             if self.shape.differs[v] >> x & 1:
                 rows = [self.statistics.fan[u, v] for u in members(self.near[v] & keys)]
-                near += min(rows, default=most)
-        near = min(near, most)
-        return math.sqrt(min(bound, near) * min(bound, most) * near / most)
+                found += min(rows, default=most)
+        return min(found, most)
 
     def _work(self, bound: int, v: int) -> float:
         before, cost = bound & ~(1 << v), nest_prices.BINDING
@@ -202,7 +200,7 @@ def test_prices_are_those_of_the_definition(seed: int) -> None:
             for i, v in enumerate(order)
             if i
         ):
-            assert prices.price(order) == pytest.approx(definition.price(order), rel=0.02)
+            assert prices.price(order) == pytest.approx(definition.price(order), rel=1e-9)
             assert prices.tail(order) == n - definition.shape.looped(order)
             numbers = [definition.embeddings(_mask(order[: i + 1])) for i in range(n)]
             assert prices.embeddings(order) == pytest.approx(numbers)
