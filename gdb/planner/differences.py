@@ -33,10 +33,10 @@ LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
 DEEPEST = 2  # a term of a term is counted as it is
 # orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
 # about 0.03 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
-TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 2000
+TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 3000
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 24, 1e4, 0.1
-A_TERM_SEARCH = 50  # prices that the statistics of one take as long as
+TERM_TRIES, A_TRY, TRIED_SHARE = 40, 1e4, 0.1
+A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
 MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare

@@ -31,7 +31,7 @@ from gdb.query_graph import (
 from gdb.storage.format.direction import Direction
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
-from tests.unit.gdb.test_sampled_order import always
+from tests.unit.gdb.test_sampled_order import MODULE, always
 
 OFF = frozenset({"differences"})
 
@@ -143,7 +143,7 @@ def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch
         counts = set()
         for limit, found in most.items():
             priced = 0
-            with taken_off(most_priced=limit):
+            with taken_off(most_priced=limit), patch.object(MODULE, "MOST_TRIES", 1):
                 plan = planner.plan(query, graph, counting=True)
             found.append(priced)
             counts.add(reference.count(plan, graph))
