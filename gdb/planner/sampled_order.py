@@ -199,7 +199,7 @@ def _rearranged(
     from gdb.planner.arrangements import cheapest
     from gdb.planner.pricing import Prices, Samples
 
-    prices = Prices(Samples(statistics, MEMBERS), statistics.apart)
+    prices = Prices(Samples(statistics, MEMBERS // 2), statistics.apart)
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
     for _, other in cheapest(prices, [order], tries, root) if tries else []:
