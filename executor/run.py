@@ -83,34 +83,33 @@ def _too_many(plan: Plan) -> CountOverflow:
 
 def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None) -> int:
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
-        total = 0
         terms = ((1, plan), *plan.terms)
         watch.parts = len(terms)
         shared: dict[int, int] = {}
         if options.on is not None:
             from .cluster import cluster  # here: of two backends and a cluster, a run needs one
 
-            shared = cluster.counts([term for _, term in terms], graph, options, watch, bindings)
-        here: list[tuple[int, Prepared]] = []
-        for watch.part, (factor, term) in enumerate(terms):
-            factor *= term.multiplicity
-            if watch.part in shared:
-                total += factor * shared[watch.part]
-                continue
-            prepared = stage(term, graph, bindings, windows=choice.windows)
-            if choice.device == "cpu":
-                from .cpu import launch as cpu
+            shared = cluster.counts([term for _, term in terms], graph, options, watch, given)
+        left = [(factor, term) for k, (factor, term) in enumerate(terms) if k not in shared]
+        plans, found = [term for _, term in left], list[int]()
+        if choice.device == "cpu":
+            from .cpu import plans as cpu
 
+            def staged(term: Plan) -> Prepared:
+                prepared = stage(term, graph, given, windows=choice.windows)
                 _profile(term, prepared, options, watch)
-                total += factor * cpu.count(prepared, watch, budget, options.threads)
-            else:
-                here.append((factor, prepared))
-        if here:
+                return prepared
+
+            alone = options.profile is not None and options.profile.loops
+            found = cpu.counts(plans, staged, watch, budget, options.threads, alone=alone)
+        elif plans:
             from .gpu import launch as gpu
 
-            stages, devices = [prepared for _, prepared in here], choice.ordinals
-            found = gpu.counts(stages, watch, budget, devices, options.gpu_memory)
-            total += sum(factor * n for (factor, _), n in zip(here, found, strict=True))
+            stages = [stage(term, graph, given, windows=choice.windows) for term in plans]
+            found = gpu.counts(stages, watch, budget, choice.ordinals, options.gpu_memory)
+        counted = zip(left, found, strict=True)
+        total = sum(terms[k][0] * terms[k][1].multiplicity * n for k, n in shared.items())
+        total += sum(factor * term.multiplicity * n for (factor, term), n in counted)
         return total // plan.divisor
 
     return _on_device(plan, graph, options, run)

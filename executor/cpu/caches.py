@@ -48,7 +48,9 @@ MIX = 0x2545F4914F6CDD1D
 FIRST_SLOTS = (
     256  # of a cache that has not shown yet that it pays: those of all lie in few pages of memory
 )
-TRIAL = 256  # look-ups between two judgements; after the fourth one a cache that does not pay is switched off
+TRIAL = 256  # look-ups between two judgements; after four times as many as it has slots a cache that does not pay may
+# have more, where its look-ups take less than one part in so many of the work, or is switched off
+CHEAP = 4.0
 STEPS = 6  # of the kernel, that one look-up takes
 WORTH_MEMORY = (
     1 << 16
@@ -91,13 +93,35 @@ def matters(p: Pointers, x: int) -> bool:
 
 
 @compiled
-def pays(k: int) -> bool:
-    """Whether a cache has saved more steps than its look-ups took, or these are negligible beside the work."""
-    queries, known = load_i64(k, K_ASKED), load_i64(k, K_KNOWN)
-    each = float(load_i64(k, K_STEPS)) / float(queries - known + 1)
+def look_up_steps(k: int) -> float:
+    """Steps that a look-up takes."""
     width = load_i64(k, K_KEY_END) - load_i64(k, K_KEY)
     width += 4 * (load_i64(k, K_STRANGER_END) - load_i64(k, K_STRANGER))
-    return (float(known) + float(queries) / SMALL) * each > float(queries) * float(STEPS + width)
+    return float(STEPS + width)
+
+
+@compiled
+def counted_steps(k: int) -> float:
+    """Mean steps of what a cache did not know."""
+    return float(load_i64(k, K_STEPS)) / float(load_i64(k, K_ASKED) - load_i64(k, K_KNOWN) + 1)
+
+
+@compiled
+def pays(k: int) -> bool:
+    """Whether a cache has saved more steps than its look-ups took, or these are negligible beside the work."""
+    asked, known = float(load_i64(k, K_ASKED)), float(load_i64(k, K_KNOWN))
+    return (known + asked / SMALL) * counted_steps(k) > asked * look_up_steps(k)
+
+
+@compiled
+def grows(k: int, paid: bool) -> bool:
+    """Whether a cache is to have more slots: with those that it has it pays, or look-ups are cheap beside the work, so
+    that more may pay."""
+    if load_i64(k, K_MASK) == load_i64(k, K_MOST_MASK):
+        return False
+    if paid:
+        return load_i64(k, K_STEPS) > WORTH_MEMORY
+    return counted_steps(k) > CHEAP * look_up_steps(k)
 
 
 @compiled
@@ -141,10 +165,10 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
         store_i64(k, K_KNOWN, load_i64(k, K_KNOWN) + 1)
         return slot
     if queries % TRIAL == 0:
-        if pays(k):
-            if load_i64(k, K_STEPS) > WORTH_MEMORY:
-                grow(k)
-        elif queries >= 4 * TRIAL:
+        paid, tried = pays(k), queries >= 4 * (load_i64(k, K_MASK) + 1)
+        if (paid or tried) and grows(k, paid):
+            grow(k)
+        elif tried and not paid:
             store_i64(k, K_OFF, 1)
             return 0
     store_i64(k, K_SLOT, slot)

@@ -288,7 +288,7 @@ def _some_of(
 
 
 @compiled
-def _grown(
+def grown(
     vertices: int,
     arcs: int,
     n: int,
@@ -350,7 +350,7 @@ def _grow(
     most: int,
     first: float,
 ) -> float:
-    return _grown(vertices, arcs, n, of, v, target, scratch, most, first)
+    return grown(vertices, arcs, n, of, v, target, scratch, most, first)
 
 
 def _along(
@@ -372,7 +372,7 @@ def _along(
     for k in range(n):
         first = load_f64(firsts, k)
         v = load_i64(order, k)
-        total = _grown(vertices, arcs, n, one, v, other, scratch, most, first)
+        total = grown(vertices, arcs, n, one, v, other, scratch, most, first)
         store_f64(out, k, total)
         if total != float(load_i64(other, MEMBERS)):
             exact = 0

@@ -57,7 +57,7 @@ def _groups(
     others: list[tuple[int, ...]] = []
     for nodes in own:
         levels = levels_of(nest, nodes)
-        if all(_is_quick(nest.levels[m]) for m in levels):
+        if len(nodes) == 1 and all(_is_quick(nest.levels[m]) for m in levels):
             quick.append(nodes)
             continue
         one = _cache(nest, level, True, {*levels}, path)

@@ -128,6 +128,7 @@ def plan(
         parallel,
         counting=counting,
         expected=expected,
+        tail=0 if sampled is None else sampled.tail,
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
@@ -195,8 +196,9 @@ def _with_terms(
     plans = []
     for term in smaller:
         restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
-        plan = arrange(term.problem, term.order, restrictions, 0)
-        plan = replace(plan, multiplicity=plan_before.multiplicity, ranked=False)
+        plan = arrange(term.problem, term.order, restrictions, term.tail)
+        notes = replace(plan.notes, steps=term.steps)
+        plan = replace(plan, multiplicity=plan_before.multiplicity, ranked=False, notes=notes)
         plans.append((term.factor, plan))
     plan = plans[0][1]
     notes = replace(plan.notes, steps=steps, estimates=sampled.estimates)

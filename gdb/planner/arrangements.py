@@ -7,14 +7,13 @@ are changed a little as long as that makes them cheaper (hill climbing). `gdb.pl
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gdb.planner.order import joined
+import numpy as np
+
+from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.pricing import Prices
-from gdb.planner.resolved_graph import Resolved
 from gdb.planner.shape import components, members
 
 if TYPE_CHECKING:
@@ -52,86 +51,62 @@ def hanging_last(statistics: Statistics, order: Order) -> Order:
 
 
 def cheapest(
-    query: Resolved, prices: Prices, known: Iterable[Order], tries: int, root: int | None = None
+    prices: Prices, known: Iterable[Order], tries: int, root: int | None = None
 ) -> list[tuple[float, Order]]:
     """The cheapest orders found, each with its price, the best first; none where nothing has a price.
 
     known : orders to begin with. tries : orders that are made, and changes of the best ones. root : the first vertex.
     """
-    source = random.Random(1)  # the same in each process
+    random = np.random.default_rng(1)  # the same in each process
     orders = dict.fromkeys(known)
-    count = prices.statistics.count
-    firsts = [root] if root is not None else list(range(prices.shape.n))
-    firsts.sort(key=lambda v: count(v) / (1 + prices.near[v].bit_count()))
-    for k in range(tries):
-        first = firsts[0] if k < PLAIN else source.choice(firsts[:FIRSTS])
-        noise = 0.0 if k < PLAIN else 0.5 + 0.5 * (k % 4)
-        made = _greedy_order(query, prices, first, float(k % 3), noise, source)
-        if made is not None:
-            orders[made] = None
+    for made in _made(prices, tries, root, random):
+        orders[made] = None
     found = sorted((prices.price(order), order) for order in orders)
-    price, order = found[0]
-    best = _climbed(query, prices, price, order, tries, source, root)
-    return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < math.inf][:2]
+    best = _climbed(prices, *found[0], tries, random, root)
+    return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < UNKNOWN][:2]
 
 
-def _greedy_order(
-    query: Resolved,
-    prices: Prices,
-    first: int,
-    falling: float,
-    noise: float,
-    source: random.Random,
-) -> Order | None:
-    """An order from a vertex. falling : how much small parts are worth, beside the logarithm of candidates."""
-    shape, statistics = prices.shape, prices.statistics
-    loops: list[int] = []
-    waiting = [(0, shape.everyone)]
-    while waiting:
-        bound, part = waiting.pop()
-        if bound and not shape.against(part):
-            continue
-        chosen, least = first, math.inf
-        for v in members(part) if bound else ():
-            if not prices.near[v] & bound or not (prices.near[v] | shape.differs[v]) & part:
-                continue
-            left = shape.parts(part & ~(1 << v))
-            largest = max((one.bit_count() for one in left), default=0)
-            expected = math.log(max(statistics.expansion(bound, v), 1e-9))
-            score = expected + falling * largest + noise * source.gauss(0.0, 1.0)
-            if score < least:
-                chosen, least = v, score
-        if bound and least == math.inf:
-            return None
-        loops.append(chosen)
-        left = shape.parts(part & ~(1 << chosen))
-        waiting += [(bound | 1 << chosen, one) for one in sorted(left, key=int.bit_count)[::-1]]
-    return joined(query, [*loops, *(v for v in range(shape.n) if v not in loops)])
+def _made(
+    prices: Prices, tries: int, root: int | None, random: np.random.Generator
+) -> Iterator[Order]:
+    """So many orders, the first ones without random weights; some vertices have none."""
+    n, statistics = prices.n, prices.statistics
+    firsts = [root] if root is not None else list(range(n))
+    firsts.sort(key=lambda v: statistics.count(v) / (1 + statistics.near[v].bit_count()))
+    chosen = random.integers(min(FIRSTS, len(firsts)), size=tries).tolist()
+    noises = random.standard_normal((tries, n))
+    noises *= (0.5 + 0.5 * (np.arange(tries) % 4))[:, None]
+    noises[:PLAIN] = 0.0
+    np.exp(noises, out=noises)
+    falls = np.exp(np.arange(3)[:, None] * np.arange(n + 1))
+    for k in range(tries):
+        first = firsts[0 if k < PLAIN else chosen[k]]
+        order = prices.arranged(first, falls[k % 3], noises[k])
+        if order is not None:
+            yield tuple(order.tolist())
 
 
 def _climbed(
-    query: Resolved,
     prices: Prices,
     price: float,
     order: Order,
     tries: int,
-    source: random.Random,
+    random: np.random.Generator,
     root: int | None,
 ) -> tuple[float, Order]:
     """The cheapest order that a sequence of changes leads to, each one making it cheaper."""
-    n = len(order)
-    for _ in range(tries):
-        changed = list(order)
-        at = source.randrange(n)
-        v = changed.pop(at)
-        to = source.randrange(n) if source.random() < 0.5 else at + source.choice(NEAR)
-        changed.insert(max(0, min(n - 1, to)), v)
-        if root is not None and changed[0] != root:
+    n = prices.n
+    best = np.array(order, np.int64)
+    places = random.integers(n, size=(tries, 2))
+    near = places[:, 0] + random.choice(NEAR, tries)
+    places[::2, 1] = np.clip(near, 0, n - 1)[::2]
+    for at, to in places.tolist():
+        if root is not None and 0 in (at, to):
             continue
-        again = joined(query, changed)
-        if again is None or again == order:
+        changed = prices.moved(best, at, to)
+        if changed is None:
             continue
-        cost = prices.price(again)
+        cost = prices.price(changed)
         if cost < price:
-            price, order = cost, again
-    return price, order
+            price, best = cost, changed
+    return price, tuple(best.tolist())

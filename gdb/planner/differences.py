@@ -12,16 +12,16 @@ Which pairs, and in which order each pattern is matched, is chosen by prices (`g
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+import numpy as np
 
+from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.arrangements import Order, cheapest
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices, Samples
-from gdb.planner.problem import Pairs, Partitions, Problem
-from gdb.planner.shape import Shape
+from gdb.planner.problem import Pairs, Problem
 from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
+from gdb.storage.graph.adjacency import U32
 
 WORTH, TERM_WORTH = (
     4e6,
@@ -29,33 +29,40 @@ WORTH, TERM_WORTH = (
 )  # steps of a nest, and of a term's, from which on others are looked for
 MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
+LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
 DEEPEST = 2  # a term of a term is counted as it is
 # orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
-# about 0.4 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
-TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 16, 0.2, 3e4, 400
+# about 0.03 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
+TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 3000
 # orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 6, 1e5, 0.1
+TERM_TRIES, A_TRY, TRIED_SHARE = 40, 1e4, 0.1
+A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
 MEMBERS = 32  # of a sample of a smaller pattern
-LOOKED_AT = 200_000  # elements that arc consistency may look at in one
+LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
-CHEAPER = 0.6  # than the nest with all conditions
+# than the nest with all conditions; and if each term costs as much as the pattern itself, for these to be looked into
+CHEAPER, HOPEFUL = 0.6, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A problem to count, so often as `factor` says, in an order."""
+    """A problem to count, so often as `factor` says, in an order, whose last `tail` vertices need no loops, and the
+    steps that it takes."""
 
     factor: int
     problem: Problem
     order: Order
+    tail: int
+    steps: float
 
 
 @dataclass(slots=True, eq=False)
 class TermSearch:
-    """left : how many nests it may still price."""
+    """left : how many nests it may still price. deeper : so many have to be left to look for terms of a term."""
 
     left: int
+    deeper: int
 
 
 def terms(
@@ -71,28 +78,30 @@ def terms(
     samples : of the problem's query. depth : of how many others it is a term. search : that this is a part of; None: it
         is all of one.
     """
-    near = samples.statistics.near
-    ordered = _with(near, problem.order)
-    whole = Prices(samples, Shape(near, _with(near, problem.order | problem.apart))).price(order)
-    if not (TERM_WORTH if depth else WORTH) <= whole < math.inf:
+    whole = Prices(samples, problem.order | problem.apart).price(order)
+    if not (TERM_WORTH if depth else WORTH) <= whole < UNKNOWN:
         return None
-    search = search or TermSearch(int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE)))
-    prices = Prices(samples, Shape(near, ordered))
-    free = cheapest(problem.query, prices, [order], min(TRIES, search.left // 4))
+    if search is None:
+        most = int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE))
+        search = TermSearch(most, most // 2)
+    prices = Prices(samples, problem.order)
+    free = cheapest(prices, [order], min(TRIES, search.left // 4))
     search.left -= prices.priced
     choices = [
         (choice.expected(taken), k, choice, taken)
         for k, (least, along) in enumerate(free)
         if least <= CHEAPER * whole
         and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+        and choice.expected(taken) <= HOPEFUL * whole
     ]
     if not choices:
         return None
     *_, choice, taken = min(choices)
     search.left -= sum(one.priced for _, _, one, _ in choices)
-    found = [Term(1, replace(problem, apart=problem.apart - taken), choice.order)]
+    own = replace(problem, apart=problem.apart - taken)
     price = choice.price(taken)
-    for partition, factor in choice.partitions(taken).items():
+    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
+    for partition, factor in problem.partitions(taken).items():
         quotient = problem.merged(partition, taken)
         if quotient is None or price > CHEAPER * whole:
             continue
@@ -100,46 +109,45 @@ def terms(
         along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
         if along is None:
             return None
-        cost, these = _cheapest(smaller, along, depth + 1, search)
+        members = _merged(samples.statistics, place, len(smaller.query.candidates))
+        cost, these = _cheapest(smaller, members, along, depth + 1, search)
         price += cost
         found += [replace(term, factor=factor * term.factor) for term in these]
     return (price, found) if price <= CHEAPER * whole else None
 
 
+def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
+    """The candidates of each of n vertices that others, known ones, become one of."""
+    found: list[U32 | None] = [None] * n
+    for v, k in place.items():
+        known, own = found[k], statistics.members(v)
+        found[k] = own if known is None else np.intersect1d(known, own, assume_unique=True)
+    return [some for some in found if some is not None]
+
+
 def _cheapest(
-    problem: Problem, order: Order, depth: int, search: TermSearch
+    problem: Problem, members: list[U32], order: Order, depth: int, search: TermSearch
 ) -> tuple[float, list[Term]]:
-    """The price of a smaller pattern, and what it is counted by."""
-    statistics = Statistics(problem.query, problem.apart)
+    """The price of a smaller pattern, and what it is counted by. members : its candidates."""
+    statistics = Statistics(problem.query, problem.apart, members)
     statistics.narrow(LOOKED_AT)
     statistics.fans()
     if min(statistics.counts()) == 0:
         return 0.0, []
     statistics.weigh(order)
-    near, samples = statistics.near, Samples(statistics, MEMBERS)
-    prices = Prices(samples, Shape(near, _with(near, problem.order | problem.apart)))
+    samples = Samples(statistics, MEMBERS)
+    prices = Prices(samples, problem.order | problem.apart)
     price = prices.price(order)
     tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
     if tries:
-        price, order = min(
-            [(price, order), *cheapest(problem.query, prices, [order], tries)], key=lambda f: f[0]
-        )
-    search.left -= prices.priced
+        price, order = min([(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0])
+    search.left -= prices.priced + A_TERM_SEARCH
     known = None
-    if depth < DEEPEST and search.left > 0:
+    if depth < DEEPEST and search.left > search.deeper:
         known = terms(problem, samples, order, depth, search)
     if known is not None:
         return known
-    return price + A_TERM, [Term(1, problem, order)]
-
-
-def _with(near: list[int], pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """For each vertex those that it has to differ from."""
-    differs = [0] * len(near)
-    for u, v in pairs:
-        differs[u] |= 1 << v
-        differs[v] |= 1 << u
-    return differs
+    return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
 
 
 class _Choice:
@@ -148,28 +156,42 @@ class _Choice:
     def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
         self.problem, self.samples, self.order = problem, samples, order
         self._prices: dict[Pairs, float] = {}
-        self._partitions: dict[Pairs, Partitions] = {}
+        self._terms: dict[Pairs, int] = {}
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
         found = self._prices.get(taken)
         if found is None:
-            near = self.samples.statistics.near
-            kept = (self.problem.apart - taken) | self.problem.order
-            prices = Prices(self.samples, Shape(near, _with(near, kept)))
-            found = self._prices[taken] = prices.price(self.order)
+            found = self._prices[taken] = self.prices(taken).price(self.order)
         return found
 
+    def prices(self, taken: Pairs) -> Prices:
+        """Prices of nests without some conditions."""
+        return Prices(self.samples, (self.problem.apart - taken) | self.problem.order)
+
     def fewest(self, least: float) -> Pairs | None:
-        """Pairs to take off: first all without which the pattern costs about `least`, then, one by one, fewer, as long
-        as the price of all terms falls; None where that leaves too many terms."""
+        """Pairs to take off: of all without which the pattern costs about `least`, and of fewer, each time without the
+        one that leaves the price of all terms the lowest, those of the lowest price; None where all have too many
+        terms."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
-        while taken and len(taken) <= MOST_PAIRS:
-            fewer = min((taken - {pair} for pair in sorted(taken)), key=self.expected)
-            if self.expected(fewer) >= self.expected(taken):
-                return taken if len(self.partitions(taken)) < MOST_TERMS else None
-            taken = fewer
-        return None
+        found: list[tuple[float, Pairs]] = []
+        while taken:
+            if len(taken) <= MOST_PAIRS and self.terms(taken) < MOST_TERMS:
+                found.append((self.expected(taken), taken))
+            fewer = sorted((taken - {pair} for pair in sorted(taken)), key=self.price)
+            taken = (
+                min(fewer[:LOOKED_INTO], key=self.expected)
+                if len(taken) <= MOST_PAIRS
+                else fewer[0]
+            )
+        return min(found, key=lambda f: f[0])[1] if found else None
+
+    def terms(self, taken: Pairs) -> int:
+        """How many smaller patterns have to be counted."""
+        found = self._terms.get(taken)
+        if found is None:
+            found = self._terms[taken] = len(self.problem.ways(taken))
+        return found
 
     @property
     def priced(self) -> int:
@@ -178,7 +200,7 @@ class _Choice:
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""
-        return (self.price(taken) + A_TERM) * (1 + len(self.partitions(taken)))
+        return (self.price(taken) + A_TERM) * (1 + self.terms(taken))
 
     def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:
         """`taken` without those of `some` that can be kept at a price of at most `most`."""
@@ -189,10 +211,3 @@ class _Choice:
             return taken
         half = len(some) // 2
         return self._needed(self._needed(taken, some[:half], most), some[half:], most)
-
-    def partitions(self, taken: Pairs) -> Partitions:
-        """The terms."""
-        found = self._partitions.get(taken)
-        if found is None:
-            found = self._partitions[taken] = self.problem.partitions(taken)
-        return found

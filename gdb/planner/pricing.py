@@ -4,25 +4,26 @@ A nest is priced as `executor.nest.branches` and `interface_caches` will make it
 counted apart, and a loop whose count is kept by some of the vertices around it runs as often as these are bound to
 other data vertices, at most as often as the pattern between them has embeddings. All numbers of embeddings are
 sampled: mean degrees, which know nothing of hubs, have been wrong by a factor of ten and more here.
+`gdb.executor.cpu.nest_prices` does the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gdb.planner.shape import Shape, components, members
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.cpu import nest_orders as orders
+from gdb.executor.cpu import nest_prices as prices
+from gdb.executor.cpu import populations
+from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
-    from gdb.planner.statistics import Population, Statistics
+    from gdb.planner.statistics import Statistics
 
-TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
-ELEMENT = 0.25  # steps for each element of a set operation
-SET, NODE = 4.0, 4.0  # steps of a set operation, and of a node of a tail, besides
-BINDING = 2.0  # steps of a loop for each vertex
-UNEVEN = 8.0  # how many elements of the shorter list searches in a much longer one take
-MOST_KEYS = 8  # levels that one cache reads (`gdb.executor.nest.interface_caches`)
-SLOTS = 1 << 16  # of one cache (`gdb.executor.cpu.workers`)
+FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
 
 
 class Samples:
@@ -32,138 +33,97 @@ class Samples:
     """
 
     def __init__(self, statistics: Statistics, most: int) -> None:
-        self.statistics, self.most = statistics, most
-        self._populations = {0: statistics.begin(most)}
-        self._expected: dict[int, float] = {0: 1.0}
+        self.statistics = statistics
+        n = statistics.n
+        self._empty = statistics.begin(most)
+        self._fan = np.zeros((n, n))
+        for (u, v), share in statistics.fan.items():
+            self._fan[u, v] = share
+        self._near = np.array(statistics.near, np.int64)
+        self._sets = np.zeros((3, prices.SETS), np.int64)
+        self._work = np.empty(6 * n, np.int64)
+        self._rooms: list[npt.NDArray[np.int64]] = []
+        keys, work = int(self._sets.ctypes.data), int(self._work.ctypes.data)
+        self._state = np.array(
+            (
+                *(*statistics.tables, n, statistics.scratch, most),
+                *(self._fan.ctypes.data, self._near.ctypes.data, self._empty.address),
+                *(keys, keys + 8 * prices.SETS, keys + 16 * prices.SETS, 0, 0, 0, 0),
+                *(work, work + 32 * n),
+            ),
+            np.int64,
+        )
+        self.address = int(self._state.ctypes.data)
+        self._least = 8 * populations.N_POPULATION + (most + 8) * (16 + 4 * n) + 8
 
-    def embeddings(self, mask: int) -> float:
-        """Expected embeddings of the pattern between some vertices."""
-        found = self._expected.get(mask)
-        if found is None:
-            found = 1.0
-            for part in components(mask, self.statistics.near):
-                found *= self._population(part).expected
-            self._expected[mask] = found
-        return found
-
-    def grown(self, bound: int, more: int) -> float:
-        """Mean embeddings of more vertices for each embedding of some bound ones; infinite where no sample of these
-        lasted, so that nothing can be said."""
-        before = self.embeddings(bound)
-        return self.embeddings(more) / before if before else float("inf")
-
-    def _population(self, mask: int) -> Population:
-        """A sample of the embeddings of joined vertices."""
-        found = self._populations.get(mask)
-        if found is None:
-            last = self._last(mask)
-            before = self._population(mask & ~(1 << last))
-            found = self._populations[mask] = self.statistics.grown(before, last, self.most)
-        return found
-
-    def _last(self, mask: int) -> int:
-        """The vertex to bind last: one that leaves the others joined, and known if there is such a one."""
-        near = self.statistics.near
-        rests = [(v, mask & ~(1 << v)) for v in members(mask)]
-        known = [(v, rest) for v, rest in rests if rest in self._populations]
-        able = known or [(v, rest) for v, rest in rests if len(components(rest, near)) < 2]
-        return max(able, key=lambda both: self.statistics.expansion(both[1], both[0]))[0]
+    def grow(self) -> None:
+        """Make room for further samples."""
+        size = min(FIRST_ROOM << len(self._rooms), MOST_ROOM)
+        room = np.empty(max(size, self._least) // 8 + 1, np.int64)
+        self._rooms.append(room)
+        at = int(room.ctypes.data)
+        self._state[[prices.ROOM, prices.ROOM_END]] = at, at + room.nbytes
 
 
 class Prices:
-    """Prices of the nests of one query graph in which what has to differ is that of a shape."""
+    """Prices of the nests of one query graph, and orders of its vertices.
 
-    def __init__(self, samples: Samples, shape: Shape) -> None:
-        self.samples, self.shape = samples, shape
+    apart : pairs of vertices that have to differ.
+    """
+
+    def __init__(self, samples: Samples, apart: Iterable[tuple[int, int]]) -> None:
+        self.samples = samples
         self.statistics = samples.statistics
-        self.near = shape.near
+        self.n = samples.statistics.n
+        differs = [0] * self.n
+        for u, v in apart:
+            differs[u] |= 1 << v
+            differs[v] |= 1 << u
+        self._differs = np.array(differs, np.int64)
+        self._at = int(self._differs.ctypes.data)
+        self._out = np.empty(self.n, np.int64)
+        self._out_at = int(self._out.ctypes.data)
         self.priced = 0
 
-    def price(self, order: Sequence[int]) -> float:
+    def price(self, order: Sequence[int] | I64) -> float:
         """Steps to count the embeddings along an order: to loop over its first vertices and count the others."""
         self.priced += 1
-        loops = order[: self.shape.looped(order)]
-        first = order[0]
-        rows = float(self.statistics.count(first))
-        cost = rows * self._work(1 << first, first)
-        waiting = [(1 << first, self.shape.everyone & ~(1 << first), rows)]
-        while waiting:
-            bound, rest, rows = waiting.pop()
-            for part in self.shape.parts(rest):
-                loop = next((u for u in loops if part >> u & 1), None)
-                anew = self._anew(loops, bound, part, rows)
-                if loop is None:
-                    cost += rows + anew * self._tail(bound, part)
-                    continue
-                own = bound | 1 << loop
-                times = anew * self.samples.grown(bound, own)
-                cost += rows + anew + times * self._work(own, loop)
-                waiting.append((own, part & ~(1 << loop), times))
-        return cost
+        places = np.asarray(order, np.int64)
+        arguments = self.samples.address, self._at, int(places.ctypes.data)
+        found = prices.price(*arguments)
+        while found < 0.0:
+            self.samples.grow()
+            found = prices.price(*arguments)
+        return found
 
-    def _anew(self, loops: Sequence[int], bound: int, part: int, rows: float) -> float:
-        """How often what is counted below some bound vertices, `rows` times bound, is not known from before."""
-        reads = strange = 0
-        for v in members(part):
-            reads |= self.near[v]
-            strange |= self.shape.differs[v]
-        keys = reads & bound
-        strange &= bound & ~keys
-        if keys | strange == bound or (keys | strange).bit_count() > MOST_KEYS:
-            return rows
-        kept = self.samples.embeddings(keys)
-        for x in members(strange):
-            kept *= 1.0 + self._matters(keys, part, x)
-        if kept >= rows:
-            return rows
-        outer = 0  # kept counts come again when the first loop that they do not read goes on
-        for v in loops:
-            if not keys >> v & 1:
-                break
-            outer |= 1 << v
-        at_once = kept / max(self.samples.embeddings(outer), 1.0)
-        return rows - (rows - kept) * min(1.0, SLOTS / max(at_once, 1.0))
+    def embeddings(self, order: Sequence[int]) -> tuple[float, ...]:
+        """Expected embeddings of the pattern between the vertices up to each one of an order."""
+        found, mask = [], 0
+        for v in order:
+            mask |= 1 << v
+            number = prices.embeddings(self.samples.address, mask)
+            while number < 0.0:
+                self.samples.grow()
+                number = prices.embeddings(self.samples.address, mask)
+            found.append(number)
+        return tuple(found)
 
-    def _matters(self, keys: int, part: int, x: int) -> float:
-        """How many data vertices of a bound vertex `x`, that some of a part have only to differ from, may be candidates
-        of one of these."""
-        most = float(self.statistics.count(x))
-        found = 0.0
-        for v in members(part):
-            if self.shape.differs[v] >> x & 1:
-                rows = [self.statistics.fan[u, v] for u in members(self.near[v] & keys)]
-                found += min(rows, default=most)
-        return min(found, most)
+    def tail(self, order: Sequence[int]) -> int:
+        """How many vertices at the end of an order are counted without loops."""
+        places = np.array(order, np.int64)
+        looped = prices.looped(self.samples.address, self._at, int(places.ctypes.data))
+        return self.n - looped
 
-    def _work(self, bound: int, v: int) -> float:
-        """Steps for each binding of v: itself, and the sets that it makes possible."""
-        before = bound & ~(1 << v)
-        cost = BINDING
-        for u in members(self.near[v] & ~bound):
-            if self.near[u] & before:
-                left, right = self.statistics.expansion(before, u), self.statistics.fan[v, u]
-                cost += SET + ELEMENT * min(left + right, UNEVEN * min(left, right))
-        return cost
+    def arranged(
+        self, first: int, falls: npt.NDArray[np.float64], noises: npt.NDArray[np.float64]
+    ) -> I64 | None:
+        """An order from a vertex, i64[n], None where there is none. falls : f64[n], how much more a vertex counts that
+        leaves a part of so many. noises : f64[n], how much more each vertex counts."""
+        weights = int(falls.ctypes.data), int(noises.ctypes.data)
+        arguments = self.samples.address, self._at, first, *weights, self._out_at
+        return self._out.copy() if orders.arranged(*arguments) else None
 
-    def _tail(self, bound: int, rest: int) -> float:
-        """Steps to count the rest once."""
-        statistics = self.statistics
-        cost, left = 0.0, rest
-        while left:
-            near = [v for v in members(left) if self.near[v] & bound]
-            if not near:
-                return float("inf")
-            top = min(near, key=lambda v: statistics.expansion(bound, v))
-            own = bound | 1 << top
-            waiting = [(top, own, self.samples.grown(bound, own))]
-            left &= ~(1 << top)
-            cost += NODE
-            while waiting:
-                v, own, size = waiting.pop()
-                for u in members(self.near[v] & left):
-                    more = own | 1 << u
-                    each = self.samples.grown(own, more)
-                    cost += NODE + TAIL_ELEMENT * size * (1.0 + each)
-                    waiting.append((u, more, min(size * each, float(statistics.count(u)))))
-                    left &= ~(1 << u)
-        return cost
+    def moved(self, order: I64, at: int, to: int) -> I64 | None:
+        """An order, i64[n], with the vertex at one place put at another; None where that is none, or the same."""
+        arguments = self.samples.address, int(order.ctypes.data), at, to, self._out_at
+        return self._out.copy() if orders.moved(*arguments) else None

@@ -34,8 +34,8 @@ MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-# elements that one sample may look at, about 4 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 800_000, 400_000
+# elements that one sample may look at, about 2 ms; and one by which answers of a search are compared
+SAMPLED, COMPARED = 400_000, 400_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25
@@ -54,7 +54,7 @@ TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
-MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 20, 5e3, 0.1, 0.2
+MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 120, 3e2, 0.1, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class Sampled:
     steps : to bind the loops and count the rest, None where embeddings are listed.
     too_many : there are surely more than 2^63 - 1 embeddings, as far as edges and candidates say.
     samples : of the embeddings of parts, where the steps are worth a search for a better way to count.
+    tail : how many vertices at the end of the order are to be counted without loops; 0: as many as can be.
     """
 
     order: tuple[int, ...]
@@ -71,6 +72,19 @@ class Sampled:
     candidates: tuple[Candidates, ...]
     steps: float | None
     too_many: bool = False
+    samples: Samples | None = None
+    tail: int = 0
+
+
+@dataclass(slots=True)
+class _Loops:
+    """An order for counting, the expected numbers of partial embeddings along it, the steps that it takes, how many
+    vertices at its end are counted, and the samples that it was chosen by."""
+
+    order: tuple[int, ...]
+    found: tuple[float, ...]
+    steps: float
+    tail: int = 0
     samples: Samples | None = None
 
 
@@ -126,20 +140,28 @@ def sampled_order(
         if statistics.rows() <= LOOKED_AT:
             statistics.weigh(order)
         found = _along(statistics, order, most)
-    tail: frozenset[int] = frozenset()
-    looped = sum(found[:-2] if tails else found)
-    samples: Samples | None = None
+    best = _Loops(order, found, sum(found[:-2] if tails else found))
     too_many = (
         counting
         and root is None
         and _lasting(query)
         and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
     )
-    if tails and looped > WORTH_A_SEARCH and not too_many:
-        found, order, looped, tail = _searched(query, statistics, root, order, found, looped)
-        samples = _samples(statistics)
-    candidates = _candidates(query, statistics, order, tail)
-    return Sampled(order, found, candidates, looped if counting else None, too_many, samples)
+    if tails and best.steps > WORTH_A_SEARCH and not too_many:
+        if n <= MOST_PRICED:
+            best = _rearranged(statistics, root, order, found)
+        else:
+            best = _searched(query, statistics, root, order, found, best.steps)
+    counted = frozenset(best.order[n - best.tail :])
+    return Sampled(
+        best.order,
+        best.found,
+        _candidates(query, statistics, best.order, counted),
+        best.steps if counting else None,
+        too_many,
+        best.samples,
+        best.tail,
+    )
 
 
 def _searched(
@@ -149,12 +171,11 @@ def _searched(
     order: tuple[int, ...],
     found: tuple[float, ...],
     looped: float,
-) -> tuple[tuple[float, ...], tuple[int, ...], float, frozenset[int]]:
-    """For counting: numbers of partial embeddings and an order that is cheaper than a greedy one, its steps, and what
-    is counted below its loops. found, looped : of the greedy order."""
-    tail: frozenset[int] = frozenset()
+) -> _Loops:
+    """For counting: loops that are cheaper than those of a greedy order. found, looped : of that order."""
+    best = _Loops(order, found, looped)
     search = _Search(statistics, root, min(SEARCHED, SEARCH_SHARE * looped))
-    looped, total = search.steps(search.shape.looped(order), order, found), found[-1]
+    best.steps = search.steps(search.shape.looped(order), order, found)
     for loops in search.best(statistics.begin(MEMBERS)):
         whole = joined(query, [*loops, *(v for v in order if v not in loops)])
         if whole is None:
@@ -164,49 +185,34 @@ def _searched(
         # the search took the luckiest of many small samples
         again = _along(statistics, whole, COMPARED)
         steps = search.steps(len(loops), whole, again)
-        if steps < looped:
+        if steps < best.steps:
             # samples do not last along all loops as they do along a greedy order
-            found = *again[:-1], again[-1] or total
-            looped, order, tail = steps, whole, frozenset(whole) - set(loops)
-    priced = statistics.n <= MOST_PRICED
-    rearranged = _rearranged(query, statistics, root, order) if priced else None
-    if rearranged is not None:
-        looped, order = rearranged
-        if statistics.rows() <= LOOKED_AT:
-            statistics.weigh(order)
-        again = _along(statistics, order, SAMPLED)
-        found = *again[:-1], again[-1] or total
-        tail = frozenset(order[search.shape.looped(order) :])
-    return found, order, looped, tail
-
-
-def _samples(statistics: Statistics) -> Samples | None:
-    """Samples to price nests by; None of a pattern of too many vertices."""
-    from gdb.planner.pricing import Samples  # few patterns are priced
-
-    return Samples(statistics, MEMBERS) if statistics.n <= MOST_PRICED else None
+            again = *again[:-1], again[-1] or found[-1]
+            best = _Loops(whole, again, steps, len(whole) - len(loops))
+    return best
 
 
 def _rearranged(
-    query: Resolved, statistics: Statistics, root: int | None, order: tuple[int, ...]
-) -> tuple[float, tuple[int, ...]] | None:
-    """An order whose nest is surely cheaper, and its price; None where there seems to be none."""
-    from gdb.planner.arrangements import cheapest  # here: only counts of large patterns need it
+    statistics: Statistics, root: int | None, order: tuple[int, ...], found: tuple[float, ...]
+) -> _Loops:
+    """For counting: the order whose nest has the least price, found from a greedy one. found : of that order."""
+    from gdb.planner.arrangements import cheapest
     from gdb.planner.pricing import Prices, Samples
 
-    if statistics.rows() <= LOOKED_AT:
-        statistics.weigh(order)
-    shape = Shape(statistics.near, statistics.differs)
-    prices = Prices(Samples(statistics, MEMBERS // 2), shape)
+    prices = Prices(Samples(statistics, MEMBERS // 2), statistics.apart)
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
-    found = cheapest(query, prices, [order], tries, root) if tries else []
-    if not found or found[0][0] > CHEAPER * price:
-        return None
-    # other samples than those that it was chosen by
-    prices = Prices(Samples(statistics, MOST_MEMBERS // 2), shape)
-    price, again = prices.price(order), prices.price(found[0][1])
-    return (again, found[0][1]) if again < CHEAPER * price else None
+    for _, other in cheapest(prices, [order], tries, root) if tries else []:
+        if other == order:
+            continue
+        # other samples than those that it was chosen by
+        again = Prices(Samples(statistics, MOST_MEMBERS // 4), statistics.apart)
+        price, least = again.price(order), again.price(other)
+        if least < CHEAPER * price:
+            price, order = least, other
+            found = *again.embeddings(order)[:-1], found[-1]
+        break
+    return _Loops(order, found, price, prices.tail(order), prices.samples)
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:

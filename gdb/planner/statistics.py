@@ -3,7 +3,7 @@ below them, and samples of the embeddings of any part (`gdb.executor.cpu.candida
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -52,22 +52,32 @@ class Statistics:
     Parameters
     ----------
     differs : pairs of query vertices that have to differ.
+    members : of each query vertex the candidates to begin with, u32[k] ascending; None: those of the query.
     """
 
-    def __init__(self, query: Resolved, differs: Iterable[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        query: Resolved,
+        differs: Iterable[tuple[int, int]],
+        members: Sequence[U32] | None = None,
+    ) -> None:
         self.query = query
         self.n = n = len(query.candidates)
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
         self.differs = [0] * n
-        for u, v in differs:
+        self.apart = frozenset(differs)
+        for u, v in self.apart:
             self.differs[u] |= 1 << v
             self.differs[v] |= 1 << u
         self.fan: dict[tuple[int, int], float] = {}
         self._expansions: dict[tuple[int, int], float] = {}
         self._kept: list[npt.NDArray[np.generic]] = []
         self._longest = 1  # row
-        self._spans = [_span(c) for c in query.candidates]
-        self._lists, rows = self._candidates()
+        if members is None:
+            self._spans = [_span(c) for c in query.candidates]
+        else:
+            self._spans = [_span_of(some) for some in members]
+        self._lists, rows = self._candidates(members)
         found, self._arc, starts = self._arcs()
         for v, row in enumerate(rows):
             row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1]
@@ -79,25 +89,36 @@ class Statistics:
         self._scratch_at = int(self._scratch.ctypes.data)
         self._most_arcs = max(starts[v + 1] - starts[v] for v in range(n))
         self._drawn = 0
+        self._most = 0  # members that the scratch has room for
+
+    @property
+    def tables(self) -> tuple[int, int]:
+        """The addresses of the tables of query vertices and of arcs."""
+        return self._vertices_at, self._arcs_at
+
+    @property
+    def scratch(self) -> int:
+        """The address of what samples work in, after `begin`."""
+        return self._scratch_at
 
     # ---- tables ----------------------------------------------------------------------------------
 
-    def _candidates(self) -> tuple[list[U32], list[list[int]]]:
+    def _candidates(self, given: Sequence[U32] | None) -> tuple[list[U32], list[list[int]]]:
         """The lists of candidates, and for each query vertex the beginning of its row in the table."""
         candidates = self.query.candidates
-        counts = [c.count for c in candidates]
+        counts = [c.count for c in candidates] if given is None else [len(some) for some in given]
         members = np.empty(sum(counts), np.uint32)
         alive = np.ones(sum(high - low for low, high in self._spans), np.uint8)
         self._kept += [members, alive]
         at, bytes_at = int(members.ctypes.data), int(alive.ctypes.data)
         lists, rows = [], []
         start = first = 0
-        for one, count, (low, high) in zip(candidates, counts, self._spans, strict=True):
+        for v, (count, (low, high)) in enumerate(zip(counts, self._spans, strict=True)):
             own = members[start : start + count]
             if count == high - low:
                 own[:] = np.arange(low, high, dtype=np.uint32)
             else:
-                own[:] = one.vids()
+                own[:] = candidates[v].vids() if given is None else given[v]
                 bytes_of = alive[first : first + high - low]
                 bytes_of.fill(0)
                 bytes_of[own - np.uint32(low)] = 1
@@ -244,6 +265,17 @@ class Statistics:
     def begin(self, most: int, room: int = 1) -> Population:
         """The population of no vertex: one empty embedding. most : members of those that come of it. room : members
         that it has space for."""
+        if most > self._most:
+            self._work_in(most)
+        empty = self._population(room)
+        empty.block.fill(1.0)
+        empty.state[populations.MEMBERS] = 1
+        empty.expected, empty.exact = 1.0, True
+        return empty
+
+    def _work_in(self, most: int) -> None:
+        """Make room for samples of so many members."""
+        self._most = most
         longest = max(self._longest, max(len(members) for members in self._lists))
         sets, each = (longest + populations.KEPT) // 2 + 1, most + 8
         block = np.empty(sets + 3 * each + 3 * self._most_arcs + 3, np.int64)
@@ -252,11 +284,6 @@ class Statistics:
         sums = at + 8 * sets
         starts, lengths, rows = (sums + 8 * k * each for k in (1, 2, 3))
         self._scratch[: populations.SPENT] = (at, sums, rows, starts, lengths, 0)
-        empty = self._population(room)
-        empty.block.fill(1.0)
-        empty.state[populations.MEMBERS] = 1
-        empty.expected, empty.exact = 1.0, True
-        return empty
 
     def along(
         self,
@@ -312,8 +339,12 @@ class Statistics:
 
 def _span(candidates: Candidates) -> tuple[int, int]:
     """The vids within which all candidates lie."""
-    allowed = candidates.allowed
-    if allowed is not None:
-        return (int(allowed[0]), int(allowed[-1]) + 1) if len(allowed) else (0, 0)
+    if candidates.allowed is not None:
+        return _span_of(candidates.allowed)
     ranges = candidates.ranges
     return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+
+
+def _span_of(members: U32) -> tuple[int, int]:
+    """The vids within which ascending ones lie."""
+    return (int(members[0]), int(members[-1]) + 1) if len(members) else (0, 0)

@@ -148,8 +148,8 @@ class RemoteFiles:
     # ---- segments ----------------------------------------------------------------------------------
 
     def map(self, name: str, length: int, digest: str) -> U8:
-        """A verified copy in the cache, read-only u8[length], fetched where it is not there. CorruptStore where the file
-        is missing, damaged or of another length."""
+        """A verified copy in the cache, read-only u8[length], fetched where it is not there. CorruptStore where the
+        file is missing, damaged or of another length."""
         found = self._copies.get(digest)
         if found is None:
             if self._cache is None:

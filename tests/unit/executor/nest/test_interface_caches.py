@@ -9,7 +9,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor import reference
-from gdb.executor.cpu import address, launch, workers
+from gdb.executor.cpu import address, caches, launch, workers
 from gdb.executor.nest.nest import LoopNest
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.run import Options, tallies
@@ -25,7 +25,8 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
-from tests.support.small_graph import SmallGraph
+from gdb.storage.graph.adjacency import I64
+from tests.small_graph import SmallGraph
 
 LABELS = "ABCD"
 PATH = tuple((k, k + 1) for k in range(7))
@@ -213,3 +214,45 @@ def test_explain_says_by_what_a_count_is_kept() -> None:
         query_of(PATH, REPEATABLE_ELEMENTS, 1), graph, counting=True, switched_off=off | {"caches"}
     )
     assert "kept by" not in explain(plain, graph, Options(device="cpu"))
+
+
+def test_a_tree_whose_vertices_are_all_in_rows_of_a_loop_is_kept() -> None:
+    """A triangle at the end of a path: its last two vertices are a tree, and no leaves that a length counts."""
+    edges = ((0, 1), (1, 2), (2, 3), (2, 4), (3, 4))
+    off = OFF | {"order", "structure"}
+    plan = planner.plan(
+        query_of(edges, REPEATABLE_ELEMENTS, 1, 0.0),
+        random_graph(1),
+        counting=True,
+        switched_off=off,
+    )
+    nest = prepare(plan, random_graph(1), windows=True).nest
+    assert [one.keys for one in nest.caches if one.tail] == [(2,)]
+
+
+def cache_row(asked: int, known: int, steps: int, slots: int = 256) -> I64:
+    """A cache of three keys that was looked up, and took so many steps for what it did not know."""
+    row = np.zeros(address.N_CACHE, np.int64)
+    row[address.K_KEY_END] = 3
+    row[[address.K_ASKED, address.K_KNOWN, address.K_STEPS]] = asked, known, steps
+    row[[address.K_MASK, address.K_MOST_MASK]] = slots - 1, (1 << 16) - 1
+    return row
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "each", "slots", "paid", "grown"),
+    [
+        (1024, 0, 20, 256, False, False),  # a look-up takes nine
+        (1024, 0, 50, 256, False, True),
+        (1024, 1000, 50, 256, True, False),  # no more memory for so little
+        (1024, 512, 500, 256, True, True),
+        (1024, 0, 50, 1 << 16, False, False),
+    ],
+)
+def test_a_cache_grows_where_it_pays_or_its_look_ups_are_cheap(
+    asked: int, known: int, each: int, slots: int, paid: bool, grown: bool
+) -> None:
+    row = cache_row(asked, known, each * (asked - known + 1), slots)
+    k = int(row.ctypes.data)
+    assert caches.pays(k) is paid
+    assert caches.grows(k, paid) is grown

@@ -29,9 +29,9 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
-from tests.support.backends import BACKENDS, Backend
-from tests.support.small_graph import SmallGraph
-from tests.unit.gdb.planner.test_sampled_order import always
+from tests.backends import BACKENDS, Backend
+from tests.small_graph import SmallGraph
+from tests.unit.gdb.test_sampled_order import MODULE, always
 
 OFF = frozenset({"differences"})
 
@@ -48,6 +48,7 @@ def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
         "WORTH": -1.0,
         "TERM_WORTH": -1.0,
         "CHEAPER": 1e300,
+        "HOPEFUL": 1e300,
         "DEEPEST": 2,
         "A_PRICE": 1e-9,
         "MOST_PRICED": most_priced,
@@ -142,7 +143,7 @@ def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch
         counts = set()
         for limit, found in most.items():
             priced = 0
-            with taken_off(most_priced=limit):
+            with taken_off(most_priced=limit), patch.object(MODULE, "MOST_TRIES", 1):
                 plan = planner.plan(query, graph, counting=True)
             found.append(priced)
             counts.add(reference.count(plan, graph))

@@ -1,0 +1,111 @@
+"""The plans of one count: those of many steps one after another on all threads, the others beside one another.
+
+A nest of few steps is not worth sharing: its threads would count anew what the others have kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from gdb.base import usage, waiting
+from gdb.base.machine.cores import cores
+
+from ..nest.prepare import Prepared
+from ..plan.plan import Plan
+from ..work.scheduler import Budget, Watch, helpers_of_all
+from .launch import ALONE, count
+
+Staged = Callable[[Plan], Prepared]
+
+
+def counts(
+    plans: Sequence[Plan],
+    staged: Staged,
+    watch: Watch,
+    budget: Budget,
+    threads: int,
+    *,
+    alone: bool,
+) -> list[int]:
+    """What each plan's nest counts (without its multiplicity).
+
+    staged : prepares a plan, in the order of `plans` where they run alone. alone : one plan runs at a time, as also
+        where memory is bounded, another device may be quicker, or steps are not known.
+
+    Raises as `launch.count`.
+    """
+    threads = threads or cores()
+    known = [steps for plan in plans if (steps := _own_steps(plan)) is not None]
+    alone = alone or watch.guard is not None or budget.limit is not None
+    if alone or threads == 1 or len(known) < max(len(plans), 2):
+        found = []
+        for watch.part, plan in enumerate(plans):
+            found.append(count(staged(plan), watch, budget, threads))
+        return found
+    most = max(float(ALONE), sum(known) / threads)
+    found = [
+        count(staged(plan), watch, budget, threads) if own > most else -1
+        for plan, own in zip(plans, known, strict=True)
+    ]
+    left = [k for k, n in enumerate(found) if n < 0]
+    left.sort(key=lambda k: known[k], reverse=True)
+    run = _Beside(plans, staged, watch, budget, found, deque(left))
+    run.all(min(threads, len(left)))
+    return found
+
+
+def _own_steps(plan: Plan) -> float | None:
+    """The steps that a plan is expected to take without its terms."""
+    steps = plan.notes.steps
+    return None if steps is None else steps - sum(t.notes.steps or 0.0 for _, t in plan.terms)
+
+
+class _Beside:
+    """Plans that threads take one after another, each to its end. waiting : their numbers. found : where the counts
+    go."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        staged: Staged,
+        watch: Watch,
+        budget: Budget,
+        found: list[int],
+        waiting: deque[int],
+    ) -> None:
+        self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
+        self.found, self.waiting = found, waiting
+        self._preparing = threading.Lock()  # is Python's work, of which two threads do no more
+
+    def all(self, threads: int) -> None:
+        """Count all of them."""
+        work = usage.carry_usage(self._work)
+        helpers: list[Future[None]] = [helpers_of_all().submit(work) for _ in range(threads - 1)]
+        try:
+            self._work()
+            for helper in helpers:
+                if not helper.cancel():
+                    waiting.result(helper)
+        except BaseException:
+            self.watch.stopped.set()
+            for helper in helpers:
+                if not helper.cancel():
+                    waiting.wait_for_future(helper)
+            raise
+
+    def _work(self) -> None:
+        try:
+            while self.waiting and not self.watch.stopped.is_set():
+                try:
+                    k = self.waiting.popleft()
+                except IndexError:  # another thread took it
+                    return
+                with self._preparing:
+                    prepared = self.staged(self.plans[k])
+                self.found[k] = count(prepared, self.watch, self.budget, 1)
+        except BaseException:
+            self.watch.stopped.set()
+            raise
