@@ -19,8 +19,8 @@ from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES
 from gdb.records import replace
-from tests.small_graph import SmallGraph
-from tests.unit.gdb.test_differences import data_graph, pattern, taken_off
+from tests.support.small_graph import SmallGraph
+from tests.unit.gdb.planner.test_differences import data_graph, pattern, taken_off
 
 
 @cache

@@ -19,7 +19,7 @@ from gdb.planner.shape import Shape, components, members
 from gdb.planner.statistics import Statistics
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
-from tests.small_graph import SmallGraph
+from tests.support.small_graph import SmallGraph
 
 MANY = 1 << 12  # members: more than a small graph has embeddings
 

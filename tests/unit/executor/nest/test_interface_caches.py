@@ -26,7 +26,7 @@ from gdb.query_graph import (
 )
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64
-from tests.small_graph import SmallGraph
+from tests.support.small_graph import SmallGraph
 
 LABELS = "ABCD"
 PATH = tuple((k, k + 1) for k in range(7))

@@ -29,9 +29,9 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
-from tests.backends import BACKENDS, Backend
-from tests.small_graph import SmallGraph
-from tests.unit.gdb.test_sampled_order import MODULE, always
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+from tests.unit.gdb.planner.test_sampled_order import MODULE, always
 
 OFF = frozenset({"differences"})
 
