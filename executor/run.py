@@ -89,14 +89,14 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Binding
         if options.on is not None:
             from .cluster import cluster  # here: of two backends and a cluster, a run needs one
 
-            shared = cluster.counts([term for _, term in terms], graph, options, watch, given)
+            shared = cluster.counts([term for _, term in terms], graph, options, watch, bindings)
         left = [(factor, term) for k, (factor, term) in enumerate(terms) if k not in shared]
         plans, found = [term for _, term in left], list[int]()
         if choice.device == "cpu":
             from .cpu import plans as cpu
 
             def staged(term: Plan) -> Prepared:
-                prepared = stage(term, graph, given, windows=choice.windows)
+                prepared = stage(term, graph, bindings, windows=choice.windows)
                 _profile(term, prepared, options, watch)
                 return prepared
 
@@ -105,7 +105,7 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Binding
         elif plans:
             from .gpu import launch as gpu
 
-            stages = [stage(term, graph, given, windows=choice.windows) for term in plans]
+            stages = [stage(term, graph, bindings, windows=choice.windows) for term in plans]
             found = gpu.counts(stages, watch, budget, choice.ordinals, options.gpu_memory)
         counted = zip(left, found, strict=True)
         total = sum(terms[k][0] * terms[k][1].multiplicity * n for k, n in shared.items())
