@@ -103,7 +103,7 @@ def _steps(operators: Operators, names: Names) -> Sequence[Step]:
 def _used(operators: Operators, names: Names) -> list[Demand]:
     """For each operator what is used of its rows. Those of the last one are the answer, unless it writes."""
     last = () if isinstance(operators[-1], WRITING) else behind(operators, names)
-    return demands(operators, last)
+    return demands(operators, last, names)
 
 
 def _sides(plan: Plan) -> Iterator[Operators]:
