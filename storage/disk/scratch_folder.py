@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import fcntl
 import os
-import secrets
 import shutil
 import tempfile
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from gdb.base import forks
 from gdb.base.closing import Closing
+from gdb.base.digests import token_hex
 from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore, StoreError
 
@@ -47,7 +47,7 @@ class ScratchFolder(Closing):
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
             while self._lock < 0:
-                self.path = parent / f"{_PREFIX}{secrets.token_hex(8)}"
+                self.path = parent / f"{_PREFIX}{token_hex(8)}"
                 try:
                     self.path.mkdir(mode=0o700)
                 except FileExistsError:
