@@ -109,7 +109,7 @@ def _table(
 
 
 def _shapes(columns: Sequence[Cells], kinds: Kinds | None) -> list[Shape]:
-    """The shapes of columns. kinds : asked for where values do not show all of one."""
+    """The shapes of columns. kinds : called where the values do not show all of one."""
     found = [shape_of(column) for column in columns]
     if kinds is None or not any(shape in (NULL, Lists(NULL)) for shape in found):
         return found

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
     from gdb.logical.demand import Demand
-    from gdb.physical.rows.batches import Bound
+    from gdb.physical.rows.bound import Bound
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 

@@ -1,4 +1,4 @@
-"""What loading the relational engine costs a process, against rows in Python.
+"""The cost of loading the relational engine, against that of rows in Python.
 
 The first SELECT of a process loads sqlglot and DuckDB, which takes as long as Python takes for tens of thousands of
 rows. So a query that is expected to have few rows runs over rows while they are not loaded. A process spends on that
@@ -26,7 +26,7 @@ from gdb.logical.operators import (
     expressions_of,
     names_after,
 )
-from gdb.physical.rows.batches import Bound
+from gdb.physical.rows.bound import Bound
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Names, Plan

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
     from gdb.physical.counts import Counts
-    from gdb.physical.rows.batches import Bound
+    from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
@@ -251,7 +251,7 @@ def _bounded(asked: Planned, context: RowContext, small: bool) -> Choice | None:
             return None
         from gdb.physical.rows import row_run
         from gdb.physical.rows.anchored import begins_with_few
-        from gdb.physical.rows.batches import Bound
+        from gdb.physical.rows.bound import Bound
 
         if begins_with_few(context, asked.plan):
             bound = Bound(row_run.MOST_ROWS, row_run.MOST_FOUND)

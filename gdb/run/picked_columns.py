@@ -1,4 +1,4 @@
-"""Which columns of ids the outputs of a statement are, where they stay on a GPU."""
+"""The columns of ids that the outputs of a statement are, where they stay on a GPU."""
 
 from __future__ import annotations
 

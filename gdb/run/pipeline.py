@@ -24,9 +24,9 @@ from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
 from gdb.executor.relational import relational_tail as tails
+from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
-from gdb.run import rows_first
 from gdb.run.query_cache import by_shape
 from gdb.run.request import Clock, Request
 from gdb.run.statements import Refusal, Statement, Statements, key_of
@@ -36,11 +36,17 @@ if TYPE_CHECKING:
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail
     from gdb.language.clauses import Query
+    from gdb.logical.operators import Names
     from gdb.physical.binder import BoundQuery
+    from gdb.physical.rows.bound import Bound
+    from gdb.query_graph import QueryGraph
+    from gdb.run import rows_first
     from gdb.run.operator_run import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
+else:
+    rows_first = deferred("gdb.run.rows_first")
 
 Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
 """What makes a result of a statement."""
@@ -268,7 +274,10 @@ def _understood(
     asked = statements.texts.one_pattern(query, logical, request.mode)
     if asked is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
-    weigh = rows_first.weigher(request, asked, snapshot) if first else rows_first.never
+
+    def weigh(graph: QueryGraph, elements: Names) -> Bound | None:
+        return rows_first.bound(request, asked, snapshot, graph, elements) if first else None
+
     given = asked, snapshot, request.parameters, request.mode
     try:
         bound = clock.step("bind", lambda: bind_or_bound(*given, weigh))

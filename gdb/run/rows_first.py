@@ -12,30 +12,30 @@ from gdb.run.statements import Refusal
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Names
-    from gdb.physical.binder import OnePattern, Weigh
-    from gdb.physical.rows.batches import Bound
+    from gdb.physical.binder import OnePattern
+    from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run.request import Request
     from gdb.storage.columns.model import Kind
     from gdb.storage.graph.snapshot import Snapshot
 
 
-def weigher(request: Request, asked: OnePattern, snapshot: Snapshot) -> Weigh:
-    """What decides, once the pattern of a query is known, whether it runs over rows."""
+def bound(
+    request: Request, asked: OnePattern, snapshot: Snapshot, graph: QueryGraph, elements: Names
+) -> Bound | None:
+    """How many rows a query may have that runs over rows first; None where it runs as one pattern and its tail.
 
-    def weigh(graph: QueryGraph, elements: Names) -> Bound | None:
-        from gdb.physical.engine_loading import bound_of
-        from gdb.run import operator_run
+    graph : its pattern. elements : the names in it.
+    """
+    from gdb.physical.engine_loading import bound_of, left
 
-        if operator_run.WAY is not None or request.device not in (AUTO, CPU):
-            return None
-        return bound_of(graph, snapshot, elements, asked.behind, asked.names)
+    if not left() or request.device not in (AUTO, CPU):
+        return None
+    from gdb.run import operator_run  # and what rows need with it
 
-    return weigh
-
-
-def never(graph: QueryGraph, elements: Names) -> Bound | None:
-    """Decides for the engine."""
+    if operator_run.WAY is not None:
+        return None
+    return bound_of(graph, snapshot, elements, asked.behind, asked.names)
 
 
 def refusal(request: Request, asked: OnePattern, snapshot: Snapshot, bound: Bound) -> Refusal:
@@ -52,7 +52,7 @@ def _kinds(request: Request, asked: OnePattern, snapshot: Snapshot) -> Sequence[
 
     try:
         with snapshot.reading():
-            bound = bind(asked, snapshot, request.parameters, request.mode)
+            tail = bind(asked, snapshot, request.parameters, request.mode).tail
     except (QueryError, ClosedError):
         return [None] * len(asked.names)
-    return [output.values for output in bound.tail.outputs]
+    return [output.values for output in tail.outputs]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gdb.language.syntax import ElementReference
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
-    from gdb.physical.rows.batches import Bound
+    from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot

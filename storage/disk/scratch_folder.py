@@ -15,9 +15,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from gdb.base import forks
+from gdb.base import digests, forks
 from gdb.base.closing import Closing
-from gdb.base.digests import token_hex
 from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore, StoreError
 
@@ -47,7 +46,7 @@ class ScratchFolder(Closing):
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
             while self._lock < 0:
-                self.path = parent / f"{_PREFIX}{token_hex(8)}"
+                self.path = parent / f"{_PREFIX}{digests.token_hex(8)}"
                 try:
                     self.path.mkdir(mode=0o700)
                 except FileExistsError:

@@ -44,20 +44,6 @@ def narrowed(rows: Batches, names: tuple[str, ...]) -> Batches:
     return Batches(names, ([{name: row[name] for name in names} for row in p] for p in rows.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Where a run over rows ends for another way.
-
-    taken : rows that go into operators. found : embeddings of each part of a pattern for a batch.
-    expected : embeddings, where they were estimated. seconds : that these take.
-    """
-
-    taken: int
-    found: int
-    expected: float | None = None
-    seconds: float = 0.0
-
-
 @dataclass(slots=True)
 class Few:
     """A bound on what MATCH finds. most : embeddings of each part of a pattern, for one batch of rows.

@@ -56,7 +56,7 @@ def create_all(context: RowContext, clause: BulkCreate, rows: list[Row]) -> list
 
 
 def _make_as_written(context: RowContext, number: int, row: Row) -> None:
-    """Make a pattern of a table as it stands in the text, so that its error shows the place there: that of the table
+    """Make a pattern of a table as it is written, so that its error shows its place in the text: that of the table
     shows the first pattern of its shape."""
     from gdb.language.parser import parse
 

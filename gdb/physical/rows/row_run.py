@@ -60,7 +60,6 @@ from gdb.physical.rows.batches import (
     MATCHED,
     ROW,
     Batches,
-    Bound,
     Few,
     Parts,
     Replayed,
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows import calling, merging
     from gdb.physical.rows import row_matching as matching
     from gdb.physical.rows import row_projection as projecting
+    from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.row_matching import Numbered
     from gdb.physical.rows.run_context import RowContext
 else:

@@ -14,7 +14,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.physical import engine_loading
-from gdb.physical.rows import row_run
+from gdb.physical.rows.bound import Bound
 from gdb.run import operator_run
 
 PEOPLE, KNOWN = 3_000, 2
@@ -97,7 +97,7 @@ def test_more_rows_than_expected_go_over_columns(
     people: Database, unloaded: None, monkeypatch: pytest.MonkeyPatch, taken: int, found: int
 ) -> None:
     seen = people.execute(MEANS).fetchall()
-    bound = row_run.Bound(taken, found, 5.0, 0.01)
+    bound = Bound(taken, found, 5.0, 0.01)
     monkeypatch.setattr(engine_loading, "_bound", lambda *_: bound)
     result = people.execute(MEANS)
     assert (result.summary.evaluator, result.fetchall()) == ("duckdb", seen)
