@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ settings.load_profile(
 
 # A test run in the background of a script inherits an ignored SIGINT; Ctrl-C must work all the same.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engine() -> None:
+    """The relational engine is loaded: which way a query goes does not depend on the tests before it."""
+    for module in ("duckdb", "sqlglot.expressions"):
+        import_module(module)
 
 
 @pytest.fixture(scope="session")

@@ -36,9 +36,10 @@ FIRST = {
     "number of relationships": "MATCH (a)-[:KNOWS]->(b) RETURN count(*)",
     "node by its key": "MATCH (a:Person {id: 17}) RETURN a.age, a.name",
     "means by group": "MATCH (a:Person)-[:KNOWS]->(b) RETURN a.age, avg(b.age) AS mean ORDER BY mean, a.age LIMIT 5",
+    "means over paths": "MATCH (a:Person)-->()-->(c) RETURN a.age, avg(c.age) AS mean ORDER BY mean, a.age LIMIT 5",
     "first write": f"CREATE (a:Person {{id: {PEOPLE}, age: 30}}) RETURN a.age",
 }
-"""What a process may be started for: counted, looked up, left to DuckDB, written."""
+"""What a process may be started for: counted, looked up, grouped (few rows, in Python; many, by DuckDB), written."""
 _PROGRAM = """
 import sys, time
 start = time.perf_counter()

@@ -83,11 +83,13 @@ class Output:
 
     kind : "node" and "relationship" outputs are vids and eids in SQL, and become Node and Relationship in the Result.
     durations : in SQL its numbers, or those in its lists, are microseconds; the answer has durations.
+    values : the kind of a stored column with such values; None where that is not known.
     """
 
     name: str
     kind: Literal["value", "node", "relationship"] = "value"
     durations: bool = False
+    values: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from gdb.base.once import PerProcess
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.records import dataclass, field
 from gdb.storage.graph.adjacency import I64
+from gdb.storage.graph.ascending import distinct
 
 if TYPE_CHECKING:
     from .place import Place
@@ -40,9 +41,8 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     total = np.cumsum(weights)
     wanted = max(1, min(n, workers * UNITS_PER_WORKER, int(total[-1]) // LEAST_WEIGHT))
     marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
-    cuts = np.unique(cuts)
-    return [(int(a), int(b)) for a, b in pairwise(cuts)]
+    cuts = np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]]).clip(0, n)
+    return [*pairwise(distinct(cuts).tolist())]
 
 
 def helpers_of_all() -> ThreadPoolExecutor:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from gdb.executor.relational.arrow import Array, Flags
 from gdb.records import dataclass
 from gdb.storage.columns import temporal
 from gdb.storage.columns.model import DTYPES, Column, PropertyValue
+
+if TYPE_CHECKING:
+    from gdb.answer.rows import Kinds
+    from gdb.storage.columns.model import Kind as StoreKind
 
 Cells: TypeAlias = Sequence[object]
 # fmt: off
@@ -66,19 +70,29 @@ class Records:
 
 Shape: TypeAlias = Single | Lists | Records
 NULL, STRING = Single("null"), Single("string")
+_PLAIN: tuple[Kind, ...] = ("bool", "int64", "float64", "string", "date", "datetime", "duration")
+_OF_STORE: Mapping[str, Shape] = {
+    **{kind: Single(kind) for kind in _PLAIN},
+    **{f"{kind}[]": Lists(Single(kind)) for kind in _PLAIN},
+}
 
 
-def table_of(names: Sequence[str], columns: Sequence[Cells], count: int) -> Array:
-    """The columns, each of `count` values, as one struct array."""
-    shapes = [shape_of(column) for column in columns]
-    return _table(names, columns, shapes, count)
+def table_of(
+    names: Sequence[str], columns: Sequence[Cells], count: int, kinds: Kinds | None = None
+) -> Array:
+    """The columns, each of `count` values, as one struct array. kinds : of columns that are null in every row."""
+    return _table(names, columns, _shapes(columns, kinds), count)
 
 
 def batches_of(
-    names: Sequence[str], columns: Sequence[Cells], count: int, size: int
+    names: Sequence[str],
+    columns: Sequence[Cells],
+    count: int,
+    size: int,
+    kinds: Kinds | None = None,
 ) -> Iterator[Array]:
-    """The columns as struct arrays of at most `size` rows, all of the same type."""
-    shapes = [shape_of(column) for column in columns]
+    """As `table_of`, in struct arrays of at most `size` rows, all of the same type."""
+    shapes = _shapes(columns, kinds)
     for start in range(0, count, size):
         some = [column[start : start + size] for column in columns]
         yield _table(names, some, shapes, min(size, count - start))
@@ -92,6 +106,20 @@ def _table(
 
 
 # ---- what a column holds ---------------------------------------------------------------------------
+
+
+def _shapes(columns: Sequence[Cells], kinds: Kinds | None) -> list[Shape]:
+    """The shapes of columns. kinds : called where the values do not show all of one."""
+    found = [shape_of(column) for column in columns]
+    if kinds is None or not any(shape in (NULL, Lists(NULL)) for shape in found):
+        return found
+    return [_known(shape, kind) for shape, kind in zip(found, kinds(), strict=True)]
+
+
+def _known(shape: Shape, kind: StoreKind | None) -> Shape:
+    """A shape without values, by the kind of its column."""
+    of = None if kind is None else _OF_STORE.get(kind)
+    return of if of is not None and shape in (NULL, Lists(NULL)) else shape
 
 
 def shape_of(cells: Cells) -> Shape:

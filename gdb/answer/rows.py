@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from gdb.answer import entities
     from gdb.answer.entities import Cell, Node, Relationship
     from gdb.executor.relational.arrow import Array
+    from gdb.storage.columns.model import Kind
     from gdb.storage.graph.snapshot import Snapshot
 else:
     entities = deferred("gdb.answer.entities")
 
 Values: TypeAlias = "tuple[Cell, ...]"
 """A row without the names of its columns."""
+Kinds: TypeAlias = "Callable[[], Sequence[Kind | None]]"
 
 _AT_ONCE = 1 << 14
 """Rows that are made at once, with the collector of cycles at rest: it goes through rows, as it does not through plain
@@ -179,10 +181,16 @@ def _batches(table: Array, size: int | None) -> Iterator[Batch]:
 
 
 class RowAnswer:
-    """An answer of Python objects, row by row."""
+    """An answer of Python objects, row by row.
 
-    def __init__(self, names: Sequence[str], rows: Sequence[Values]) -> None:
-        self._names, self._rows = list(names), rows
+    kinds : those of the columns, None for one that is not known. Arrow takes the type of a column from its values, and
+        where all are null from here.
+    """
+
+    def __init__(
+        self, names: Sequence[str], rows: Sequence[Values], kinds: Kinds | None = None
+    ) -> None:
+        self._names, self._rows, self._kinds = list(names), rows, kinds
 
     @property
     def names(self) -> list[str]:
@@ -207,13 +215,13 @@ class RowAnswer:
         """The columns as one Arrow array, their types inferred from the values."""
         from gdb.answer.cells import table_of  # here: it imports nanoarrow
 
-        return table_of(self._names, self._columns(), len(self._rows))
+        return table_of(self._names, self._columns(), len(self._rows), self._kinds)
 
     def batches(self, size: int) -> Iterator[Array]:
         """The same as `exported`, at most `size` rows at a time, all with the same types."""
         from gdb.answer.cells import batches_of  # here: it imports nanoarrow
 
-        return batches_of(self._names, self._columns(), len(self._rows), size)
+        return batches_of(self._names, self._columns(), len(self._rows), size, self._kinds)
 
     def _columns(self) -> list[list[Cell]]:
         return [[row[k] for row in self._rows] for k in range(len(self._names))]

@@ -8,8 +8,8 @@ A graph that is written as one statement has tens of thousands of patterns of a 
 A pattern of a new shape is read by the parser and checked; from it a regular expression is made that reads the next
 ones of this shape, names and values, in one match. A pattern is taken only where it is sure to mean the same: each of
 its nodes has a label or a property and a new name, or is nothing but the name of a node that is there; its properties
-are literals, or lists of these. The first that is anything else, or wrong, ends the table, and from there on the parser
-reads as always, so that its errors and places are those of the text.
+are computed of literals alone, as in date('2020-01-01'). The first that is anything else, or wrong, ends the table, and
+from there on the parser reads as always, so that its errors and places are those of the text.
 
 The first clauses of a query have one row before them: what several of them create in their order is what one creates.
 """
@@ -25,7 +25,17 @@ from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
 from gdb.language.pattern_syntax import PathPattern
 from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
-from gdb.language.syntax import Expression, ListLiteral, Literal, Name, Place, Variable
+from gdb.language.syntax import (
+    Call,
+    Expression,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Name,
+    Place,
+    Variable,
+    walk,
+)
 from gdb.language.tokens import unescaped
 from gdb.records import dataclass
 
@@ -44,7 +54,8 @@ _BETWEEN_PULSES = 1024
 
 _BLANK = r"(?:\s|//[^\r\n]*(?=[\r\n]|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"
 _QUOTED = r"""(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
-_INSIDE = rf"[^()'\"`/$]*(?:{_QUOTED}[^()'\"`/$]*)*"
+_FLAT = rf"[^()'\"`/$]*(?:{_QUOTED}[^()'\"`/$]*)*"
+_INSIDE = rf"{_FLAT}(?:(?<=\w)\({_FLAT}\){_FLAT})*"  # with calls
 _NODE = rf"\({_INSIDE}\)"
 _ENDS = rf"(?={_BLANK}(?:[,;]|\Z|[^\W\d]))"
 _NEXT = rf"({_BLANK}(?:,|[cC][rR][eE][aA][tT][eE]\b){_BLANK}(?=\())?"
@@ -53,6 +64,7 @@ _BEGIN = re.compile(rf"{_BLANK}CREATE\b{_BLANK}(?=\()", re.IGNORECASE)
 _NAME = re.compile(r"(?<=\()(\s*)([^\W\d]\w*)|(?<=-\[)(\s*)([^\W\d]\w*)")
 _EMPTY_MAP = re.compile(r"\{\s*\}")
 _NO_NAMES = frozenset({"INF", "INFINITY", "NAN"})  # which may be numbers in the text behind
+_OF_LITERALS = (Literal, Variable, ListLiteral, MapLiteral, Call)
 _READS = {
     "'": r"('[^'\\]*(?:\\.[^'\\]*)*')",
     '"': r'("[^"\\]*(?:\\.[^"\\]*)*")',
@@ -293,10 +305,10 @@ def _written(path: PathPattern) -> Iterator[Expression]:
 
 
 def _plain(value: Expression) -> bool:
-    """Whether a property is a literal, or a list of literals that have slots: what can never fail."""
-    if isinstance(value, ListLiteral):
-        return all(isinstance(item, Variable) and item.name[:1] == "#" for item in value.items)
-    return isinstance(value, Literal) or (isinstance(value, Variable) and value.name[:1] == "#")
+    """Whether a property is computed of nothing but literals."""
+    parts = list(walk(value))
+    own = all(part.name[:1] == "#" for part in parts if isinstance(part, Variable))
+    return own and all(isinstance(part, _OF_LITERALS) for part in parts)
 
 
 def _roles(path: PathPattern) -> tuple[list[str], list[str], list[str]]:

@@ -9,7 +9,6 @@ and `1 + a.x` are two texts.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -198,6 +197,8 @@ def value_text(value: Value) -> str:
             return f"{type(value).__name__}('{value}')"
     if len(items) <= _MOST_ITEMS:
         return f"[{', '.join(items)}]"
+    import hashlib  # loads OpenSSL
+
     digest = hashlib.sha256("\0".join(items).encode(errors="backslashreplace")).hexdigest()[:32]
     return f"[{items[0]}, {items[1]}, ... {len(items)} items {digest}]"
 

@@ -43,6 +43,7 @@ from gdb.logical.operators import (
     Plan,
     Project,
     Sort,
+    follow,
     names_after,
 )
 from gdb.records import dataclass, replace
@@ -89,20 +90,21 @@ class _OperatorBuilder:
 
     def side(self, clauses: Sequence[Clause], names: Names) -> Operators:
         found: list[Operator] = []
+        known = dict.fromkeys(names)
         for clause in clauses:
-            for operator in self.of_clause(clause, names):
-                names = names_after(operator, names)
+            for operator in self.of_clause(clause, known):
+                follow(operator, known)
                 found.append(operator)
         return tuple(found)
 
-    def of_clause(self, clause: Clause, names: Names) -> Sequence[Operator]:
+    def of_clause(self, clause: Clause, names: Iterable[str]) -> Sequence[Operator]:
         match clause:
             case With(projection=projection, where=where):
-                return _Projection(self, projection, where, names).operators()
+                return _Projection(self, projection, where, tuple(names)).operators()
             case Return():
-                return _Projection(self, clause, None, names).operators()
+                return _Projection(self, clause, None, tuple(names)).operators()
             case CallSubquery():
-                return [self.apply(clause, names)]
+                return [self.apply(clause, tuple(names))]
             case CallProcedure():
                 return [_resolved(clause, self.procedures)]
             case _:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from gdb.language.aggregation import ignores_repeats, is_count
-from gdb.language.clauses import Finish, Match, Unwind
+from gdb.language.clauses import BulkCreate, Create, Finish, Match, Merge, Unwind
 from gdb.language.mentioned_names import mentioned, of_clause
 from gdb.language.name_resolution import properties
 from gdb.language.syntax import Call, Expression, HasLabels, Variable, walk
@@ -18,14 +18,19 @@ from gdb.logical.operators import (
     Distinct,
     Filter,
     Limit,
+    Names,
     Operator,
     Project,
     Sort,
+    follow,
+    names_after,
 )
 from gdb.records import dataclass, field, quick
 
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that can be computed from rows with a weight."""
+_ADDS = (Match, Create, BulkCreate, Merge)
+"""The operators whose rows have the names before them, and their own."""
 Wishes = frozenset[tuple[str, str]]
 Aspect: TypeAlias = Literal["id", "labels", "type"]
 _ASPECTS: Mapping[str, Aspect] = {"id": "id", "labels": "labels", "type": "type"}
@@ -49,14 +54,32 @@ class Demand:
     aspects: frozenset[tuple[str, Aspect]] = frozenset()
 
 
-def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
-    """For each operator what later ones need of its rows. names : the columns of the answer."""
+def demands(
+    operators: Sequence[Operator], names: Iterable[str], start: Names | None = None
+) -> list[Demand]:
+    """For each operator what later ones need of its rows. names : the columns of the answer. start : the names before
+    the first, where they are known; then names that an operator brings are not live before it, so that of many
+    operators with names of their own each needs few."""
     state = _Demands({*names}, {*names})
+    brought = [()] * len(operators) if start is None else _brought(operators, start)
     found: list[Demand] = []
-    for operator in reversed(operators):
+    for operator, own in zip(reversed(operators), reversed(brought), strict=True):
         found.append(state.demand())
         state.before(operator)
+        state.live.difference_update(own)
+        state.valued.difference_update(own)
     return found[::-1]
+
+
+def _brought(operators: Sequence[Operator], start: Names) -> list[Names]:
+    """The names that each operator adds to those before it."""
+    known = dict.fromkeys(start)
+    found: list[Names] = []
+    for operator in operators:
+        adds = isinstance(operator, _ADDS)
+        found.append(tuple(n for n in names_after(operator, ()) if adds and n not in known))
+        follow(operator, known)
+    return found
 
 
 @dataclass(slots=True)

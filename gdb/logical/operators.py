@@ -10,7 +10,7 @@ one, then the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import is_
 from typing import TypeAlias
 
@@ -221,42 +221,54 @@ def expressions_of(operator: Operator) -> Iterator[Expression]:
 
 def behind(operators: Operators, names: Names) -> Names:
     """The names behind some operators. names : before them."""
+    found = dict.fromkeys(names)
     for operator in operators:
-        names = names_after(operator, names)
-    return names
+        follow(operator, found)
+    return tuple(found)
 
 
 def names_after(operator: Operator, names: Names) -> Names:
     """The names behind an operator. names : before it."""
+    found = dict.fromkeys(names)
+    follow(operator, found)
+    return tuple(found)
+
+
+def follow(operator: Operator, names: dict[str, None]) -> None:
+    """Make the names before an operator those behind it, in place: a query may have tens of thousands of both. Hidden
+    names end with their operator."""
     match operator:
         case Match(patterns=patterns):
             nodes = [part for pattern in patterns for part in pattern.nodes]
             between = [part for pattern in patterns for part in pattern.relationships]
             paths = [pattern.name.text for pattern in patterns if pattern.name is not None]
             groups = [name.text for one in between if one.repeated for name, _ in group_names(one)]
-            return _joined(names, [*_variables([*nodes, *between]), *groups, *paths])
+            _join(names, [*_variables([*nodes, *between]), *groups, *paths])
         case Create(patterns=patterns):
-            return _joined(names, [name for pattern in patterns for name in _named(pattern)])
+            _join(names, [name for pattern in patterns for name in _named(pattern)])
         case BulkCreate(nodes=nodes, relationships=relationships):
-            return _joined(names, [*nodes, *relationships])
+            _join(names, [*nodes, *relationships])
         case Merge(pattern=pattern):
-            return _joined(names, _named(pattern))
-        case Unwind(variable=variable):
-            return (*(name for name in names if name != variable.text), variable.text)
-        case LoadCsv(variable=variable):
-            return (*names, variable.text)
-        case Project(columns=columns):
-            return tuple(column.name for column in columns)
-        case Aggregate(keys=keys, calls=calls, rest=rest):
-            return (*(key.name for key in keys), *(call.name for call in calls), *rest)
-        case Finish():
-            return ()
+            _join(names, _named(pattern))
         case Apply(brings=brings):
-            return _joined(names, brings)
+            _join(names, brings)
+        case Unwind(variable=variable):
+            names.pop(variable.text, None)  # it becomes the last one
+            names[variable.text] = None
+        case LoadCsv(variable=variable):
+            names[variable.text] = None
         case CallProcedure(yields=yields):
-            return (*names, *(alias.text for _, alias in yields or ()))
-        case _:
-            return names
+            names.update((alias.text, None) for _, alias in yields or ())
+        case Project(columns=columns):
+            names.clear()
+            names.update((column.name, None) for column in columns)
+        case Aggregate(keys=keys, calls=calls, rest=rest):
+            names.clear()
+            names.update(dict.fromkeys(key.name for key in keys))
+            names.update(dict.fromkeys(call.name for call in calls))
+            names.update(dict.fromkeys(rest))
+        case Finish():
+            names.clear()
 
 
 def _named(pattern: PathPattern) -> list[str]:
@@ -269,6 +281,7 @@ def _variables(parts: list[NodePattern | RelationshipPattern]) -> list[str]:
     return [part.variable.text for part in parts if part.variable is not None]
 
 
-def _joined(names: Names, more: list[str] | Names) -> Names:
-    """The names with others; hidden ones end with their operator."""
-    return tuple(dict.fromkeys((*names, *(name for name in more if not is_hidden(name)))))
+def _join(names: dict[str, None], more: Sequence[str]) -> None:
+    for name in more:
+        if not is_hidden(name):
+            names[name] = None

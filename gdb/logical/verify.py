@@ -14,7 +14,7 @@ from gdb.logical.operators import (
     Operator,
     Operators,
     expressions_of,
-    names_after,
+    follow,
 )
 
 
@@ -25,16 +25,16 @@ def verify(operators: Operators, names: Names, outputs: Names) -> None:
     ------
     InternalError : an operator uses a name that the rows do not have there.
     """
+    known = dict.fromkeys(names)
     for operator in operators:
-        known = {*names}
         for name in _names(operator):
             if name not in known:
                 raise InternalError(
-                    f"{type(operator).__name__} uses {name!r}, but the rows have {names}."
+                    f"{type(operator).__name__} uses {name!r}, but the rows have {tuple(known)}."
                 )
-        names = names_after(operator, names)
-    if not {*outputs} <= {*names}:
-        raise InternalError(f"the answer is to have {outputs}, and there is {names}.")
+        follow(operator, known)
+    if not known.keys() >= {*outputs}:
+        raise InternalError(f"the answer is to have {outputs}, and there is {tuple(known)}.")
 
 
 def _names(operator: Operator) -> Iterator[str]:

@@ -6,9 +6,9 @@ become the `Tail`, SQL over the embeddings (design.md §3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.relational.relational_tail import same
@@ -33,8 +33,12 @@ if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
     from gdb.logical.demand import Demand
+    from gdb.physical.rows.bound import Bound
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
+
+Weigh: TypeAlias = "Callable[[QueryGraph, Names], Bound | None]"
+"""Whether a pattern had better run over rows, and how many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +207,7 @@ class BoundQuery:
         before, changed = self.sources, self.changed(values)
         bounds = self.bounds_again(values, changed)
         if bounds is None or self.graph.optional:
-            return _bind(before.pattern, before.scope.snapshot, values, before.mode)
+            return bind(before.pattern, before.scope.snapshot, values, before.mode)
         scope = before.scope.with_parameters(values)
         touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
         again = {element: known.with_values(changed) for element, known in touched.items()}
@@ -253,9 +257,27 @@ def bind(
     -----
     Evaluates conditions on one element over all vertices or edges that its labels admit.
     """
+    found = bind_or_bound(pattern, snapshot, params, default_mode, lambda *_: None)
+    assert isinstance(found, BoundQuery)
+    return found
+
+
+def bind_or_bound(
+    pattern: OnePattern,
+    snapshot: Snapshot,
+    params: Mapping[str, Value],
+    default_mode: MatchMode,
+    weigh: Weigh,
+) -> BoundQuery | Bound:
+    """As `bind`. Where the tail takes a SELECT, `weigh` is called before that is made, with the query graph and the
+    names of its elements; a bound that it gives is the result."""
     check(pattern.text, (*pattern.matches, *pattern.optional))
     try:
-        return _bind(pattern, snapshot, params, default_mode)
+        if pattern.optional:
+            from gdb.physical.optional_matches import needed_matches
+
+            pattern = needed_matches(pattern)
+        return _bind(pattern, Scope(pattern.text, snapshot, params), default_mode, weigh)
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
@@ -263,14 +285,8 @@ def bind(
 
 
 def _bind(
-    pattern: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
-) -> BoundQuery:
-    if pattern.optional:
-        # here: only patterns with OPTIONAL MATCH need it; a circle
-        from gdb.physical.optional_matches import needed_matches
-
-        pattern = needed_matches(pattern)
-    scope = Scope(pattern.text, snapshot, params)
+    pattern: OnePattern, scope: Scope, default_mode: MatchMode, weigh: Weigh
+) -> BoundQuery | Bound:
     mode = _mode(pattern, default_mode)
     written: list[Expression] = []
     tests: list[EdgeTest] = []
@@ -290,18 +306,28 @@ def _bind(
     few = not pattern.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
-    made = tail.tail(scope, pattern.behind, pattern.names, found.rest, pattern.demand)
-    wanted = {ref.index for ref in made.columns if ref.element == "edge"}
+    maker = tail.TailMaker(scope, pattern.behind, pattern.names, found.rest, pattern.demand)
+    made = maker.without_select()
     allowed = candidates(scope, found.pushed, "edge")
-    edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
     texts, renamed = _compared(scope, found.rest)
-    graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
+
+    def graph(wanted: Set[int]) -> QueryGraph:
+        edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
+        matched = found.graph(vertices, edges, mode)
+        return replace(matched, symmetric_under=texts, renamed=renamed)
+
+    if made is None:
+        bound = None if pattern.optional else weigh(graph(frozenset()), tuple(scope.names))
+        if bound is not None:
+            return bound
+        made = maker.select()
+    matched = graph({ref.index for ref in made.columns if ref.element == "edge"})
     if pattern.optional:
         from gdb.physical.optional_matches import with_optional
 
-        graph = with_optional(graph, made, pattern, scope, default_mode)
+        matched = with_optional(matched, made, pattern, scope, default_mode)
     sources = Sources(pattern, scope, found.pushed, found.rest, found.compared, default_mode)
-    return BoundQuery(graph, made, (), sources)
+    return BoundQuery(matched, made, (), sources)
 
 
 def candidates(

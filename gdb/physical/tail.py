@@ -67,7 +67,8 @@ def tail(
     ------
     NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
     """
-    return _Tail(scope, operators, names, conditions, demand).tail()
+    made = TailMaker(scope, operators, names, conditions, demand)
+    return made.without_select() or made.select()
 
 
 def by_operator(
@@ -89,12 +90,13 @@ def by_operator(
     NotSupported : it is one SELECT only.
     """
     demand = demand_of(operators, names)
-    return _Tail(scope, operators, names, conditions, demand).by_operator(pattern, weight)
+    made = TailMaker(scope, operators, names, conditions, demand)
+    return made.by_operator(pattern, weight)
 
 
 @dataclass(slots=True)
-class _Tail:
-    """demand : what the tail needs of the embeddings."""
+class TailMaker:
+    """Makes the relational part of a query. Attributes and errors as `tail` has them."""
 
     scope: Scope
     operators: Operators
@@ -102,12 +104,14 @@ class _Tail:
     conditions: Sequence[Expression]
     demand: Demand
 
-    def tail(self) -> Tail:
+    def without_select(self) -> Tail | None:
+        """The tail, where it takes no SQL."""
         if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
             return Tail((), "", outputs=(Output(self.names[0]),), count_only=True)
-        columns = self._columns_alone()
-        if columns is not None:
-            return columns
+        return self._columns_alone()
+
+    def select(self) -> Tail:
+        """The tail that is a SELECT. Loads what writes SQL."""
         builder, sql, made = self._compiled(None)
         refs = tuple(builder.taken.values())
         once = self._once(refs)

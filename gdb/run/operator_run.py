@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
     from gdb.physical.counts import Counts
+    from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
@@ -69,14 +70,14 @@ class Planned:
 class Choice:
     """How the operators of a plan run.
 
-    columns : all of them over columns. first : or the first ones. why : not all. bounded : over rows, as long as these
-    are few; else it is chosen again. counts : made first, without rows.
+    columns : all of them over columns. first : or the first ones. why : not all. bound : over rows, as long as there
+    are no more; else it is chosen again. counts : made first, without rows.
     """
 
     columns: Chain | None
     first: Prefix | None
     why: str
-    bounded: bool = False
+    bound: Bound | None = None
     counts: Counts | None = None
 
 
@@ -94,13 +95,20 @@ def answer_by_operators(
 
     Raises
     ------
+    TooMany : it met more rows than the bound in `planned.refusal`.
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
+    from gdb.physical.rows.row_run import TooMany
+
     notes = None if planned.writes else _Notes(request, planned.refusal, snapshot, statements)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> _Operated:
         arguments = request, planned, snapshot, changes, clock, notes
-        found = _tried(*arguments, few=True) or _tried(*arguments, few=False)
+        found = _tried(*arguments, few=True)
+        if found is None:
+            if planned.refusal.bound is not None:
+                raise TooMany
+            found = _tried(*arguments, few=False)
         assert found is not None
         return found
 
@@ -120,7 +128,7 @@ def answer_by_operators(
             made = run(changes.view, changes)
     context = made.context
     warnings = (*planned.warnings, *context.options.lost)
-    if context.handled > LARGE and not planned.writes:
+    if context.handled > LARGE and not planned.writes and made.choice.bound is None:
         warning = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, warning)
     summary = Summary(
@@ -200,15 +208,15 @@ def _chosen(
     few: bool = True,
 ) -> Choice:
     """notes : None where it writes. few : whether it may be bounded."""
-    from gdb.physical.rows.anchored import begins_with_few  # here: one of several ways
-
     plan, snapshot = planned.plan, context.graph.snapshot
     why = planned.refusal.why if notes is None else notes.why
     if WAY == "rows":
         return Choice(None, None, f"{why}; no operator may run over columns")
     small = is_small(snapshot) and WAY is None
-    if few and not small and WAY is None and begins_with_few(context, plan):
-        return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
+    if few and WAY is None:
+        bounded = _bounded(planned, context, small)
+        if bounded is not None:
+            return replace(bounded, why=f"{why}; {bounded.why}")
     if WAY is None and notes is not None:
         counts = _counts(context, plan, notes.counts)
         if counts is not None:
@@ -233,6 +241,28 @@ def _chosen(
     from gdb.physical.columns.prefix import prefix
 
     return Choice(None, prefix(context, plan, request.parameters), why)
+
+
+def _bounded(planned: Planned, context: RowContext, small: bool) -> Choice | None:
+    """The choice of rows where few are expected; None for another one. small : the graph is."""
+    found = planned.refusal.bound
+    if found is None:
+        if small:
+            return None
+        from gdb.physical.rows import row_run
+        from gdb.physical.rows.anchored import begins_with_few
+        from gdb.physical.rows.bound import Bound
+
+        if begins_with_few(context, planned.plan):
+            bound = Bound(row_run.MOST_ROWS, row_run.MOST_FOUND)
+            return Choice(None, None, "it begins with few rows", bound)
+        from gdb.physical.engine_loading import bound_of_plan
+
+        found = bound_of_plan(context, planned.plan)
+        if found is None:
+            return None
+    why = f"about {found.expected:,.0f} rows are expected, and DuckDB is not loaded yet"
+    return Choice(None, None, why, found)
 
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:
@@ -271,7 +301,12 @@ def _tried(
     context = _context(request, planned, snapshot, changes, clock)
     try:
         choice = clock.step("plan", lambda: _chosen(request, planned, context, notes, few))
-        if choice.bounded:  # a few rows, which the collector soon goes through
+        if choice.bound is not None and choice.bound.expected is not None:
+            from gdb.physical.engine_loading import spend
+
+            spend(choice.bound)
+        if choice.bound is not None and choice.bound.expected is None:
+            # a few rows, which the collector soon goes through
             return _run(request, planned, context, choice, clock)
         with garbage.rarely():
             try:
@@ -300,7 +335,8 @@ def _run(
     with context.allowance, _not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice, request))
         rows = clock.step("tail", lambda: _user_rows(over_rows))
-    return _Operated(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
+    made = RowAnswer(over_rows.columns, rows, planned.refusal.kinds)
+    return _Operated(made, context, choice, choice.why)
 
 
 def _without_columns(context: RowContext, choice: Choice, failed: GdbError) -> Choice:
@@ -331,9 +367,9 @@ def _ran(
 
         start = run_prefix(context, choice.first, request.memory)
         if not isinstance(start, GdbError):
-            return rows_of(context, choice.first.rest, start, choice.bounded), choice
+            return rows_of(context, choice.first.rest, start, choice.bound), choice
         choice = _without_columns(context, choice, start)
-    return rows_of(context, plan, None, choice.bounded), choice
+    return rows_of(context, plan, None, choice.bound), choice
 
 
 def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:

@@ -19,12 +19,12 @@ from gdb.errors import (
     NotSupported,
     PlacedError,
     QueryError,
-    TypeProblem,
 )
 from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
 from gdb.executor.relational import relational_tail
+from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
@@ -32,16 +32,21 @@ from gdb.run.request import Clock, Request
 from gdb.run.statements import Refusal, Statement, Statements, key_of
 
 if TYPE_CHECKING:
-    from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan.plan import Plan
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail
     from gdb.language.clauses import Query
+    from gdb.logical.operators import Names
     from gdb.physical.binder import BoundQuery
+    from gdb.physical.rows.bound import Bound
+    from gdb.query_graph import QueryGraph
+    from gdb.run import rows_first
     from gdb.run.operator_run import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
+else:
+    rows_first = deferred("gdb.run.rows_first")
 
 Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
 """What makes a result of a statement."""
@@ -125,9 +130,16 @@ def _first(
     refusal = statements.refusal(key, snapshot)
     if refusal is not None:
         return _by_operators(request, query, snapshot, clock, statements, refusal, change)
-    understood = _understood(request, query, snapshot, clock, statements)
+    known = request, query, snapshot, clock, statements
+    understood = _understood(*known, first=True)
+    if isinstance(understood, Refusal) and understood.bound is not None:
+        from gdb.physical.rows.row_run import TooMany
+
+        with suppress(TooMany):
+            return _by_operators(*known, understood, change)
+        understood = _understood(*known)
     if isinstance(understood, Refusal):
-        return _by_operators(request, query, snapshot, clock, statements, understood, change)
+        return _by_operators(*known, understood, change)
     statement = Statement.of(*understood)
     if query.explain:
         lines = clock.step("explain", lambda: _explained(request, statement, snapshot))
@@ -177,6 +189,8 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
 def _on_device(
     request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
 ) -> DeviceColumns:
+    from gdb.run.picked_columns import picked_columns
+
     key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -194,7 +208,7 @@ def _on_device(
     else:
         statement = _with_values(request, known, snapshot, clock)
     plan, tail = statement.plan, statement.tail
-    picks = _picks(statement, snapshot)
+    picks = picked_columns(statement, snapshot)
     device = choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
@@ -217,38 +231,6 @@ def _on_device(
     return DeviceColumns(columns, _warnings(statement.bound, plan), summary)
 
 
-def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
-    """The column of ids that each output is."""
-    from gdb.executor.gpu.rows import Pick  # here: only columns that stay on a GPU need it
-    from gdb.executor.relational.lookup import ids_by_vid
-
-    plan, tail = statement.plan, statement.tail
-    refs = [] if tail.direct is None else [tail.columns[k] for k in tail.direct]
-    if not refs or any(ref.what not in ("element", "id") for ref in refs):
-        raise NotSupported(
-            "only nodes, relationships and their ids can stay on a GPU.",
-            "RETURN nothing else, without ORDER BY, SKIP and aggregates, or use execute().",
-        )
-    strings = [
-        group.ranges
-        for number, group in enumerate(snapshot.groups)
-        if snapshot.id_column(number).kind != "int64"
-    ]
-    picks = []
-    for ref, output in zip(refs, tail.outputs, strict=True):
-        if ref.element == "edge":
-            picks.append(Pick("edge", ref.index))
-            continue
-        ranges = plan.candidates[ref.index].ranges
-        if any(a < d and c < b for a, b in ranges for group in strings for c, d in group):
-            raise TypeProblem(
-                f"the ids of {output.name!r} are strings, and a GPU's arrays hold numbers.",
-                "Use execute().",
-            )
-        picks.append(Pick("vertex", ref.index, ids_by_vid(snapshot)))
-    return picks
-
-
 def explain_query(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     own = Clock(request.cancel, request.timeout, request.limits, request.memory)
@@ -259,7 +241,7 @@ def explain_query(request: Request, snapshot: Snapshot) -> str:
 
             return "\n".join(plan_of(request, query, snapshot))
         statements = Statements()
-        understood = _understood(request, query, snapshot, clock, statements)
+        understood = _understood(request, query, snapshot, clock, statements, first=True)
         if isinstance(understood, Refusal):
             explain = replace(query, explain=True)
             found = _by_operators(request, explain, snapshot, clock, statements, understood, None)
@@ -273,10 +255,16 @@ def _parsed(request: Request, clock: Clock, statements: Statements | None = None
 
 
 def _understood(
-    request: Request, query: Query, snapshot: Snapshot, clock: Clock, statements: Statements
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    statements: Statements,
+    first: bool = False,
 ) -> tuple[BoundQuery, Plan] | Refusal:
-    """The query as one pattern and its relational tail, and its plan; or why it is none."""
-    from gdb.physical.binder import bind  # `import gdb` stays light
+    """The query as one pattern and its relational tail, and its plan; or why it is none. first : it may run over rows
+    instead, while the relational engine is not loaded."""
+    from gdb.physical.binder import BoundQuery, bind_or_bound  # `import gdb` stays light
 
     if query.copying is not None:
         return Refusal("it imports files")
@@ -286,14 +274,19 @@ def _understood(
     pattern = statements.cache.one_pattern(query, logical, request.mode)
     if pattern is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
+
+    def weigh(graph: QueryGraph, elements: Names) -> Bound | None:
+        return rows_first.bound(request, pattern, snapshot, graph, elements) if first else None
+
+    arguments = pattern, snapshot, request.parameters, request.mode
     try:
-        bound = clock.step(
-            "bind", lambda: bind(pattern, snapshot, request.parameters, request.mode)
-        )
+        bound = clock.step("bind", lambda: bind_or_bound(*arguments, weigh))
     except QueryError as refused:
         # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
+    if not isinstance(bound, BoundQuery):
+        return rows_first.refusal(request, pattern, snapshot, bound)
     warnings = (*_schema_warnings(request, query, snapshot, statements), *warnings)
     if warnings:
         bound = replace(bound, warnings=warnings)

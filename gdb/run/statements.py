@@ -17,6 +17,7 @@ from gdb.run.options import kind_of
 from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:
+    from gdb.answer.rows import Kinds
     from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Compare, Plan
     from gdb.executor.relational.relational_tail import Tail, Value
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gdb.language.syntax import ElementReference
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
+    from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot
@@ -211,12 +213,15 @@ def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a query is not one pattern and its tail. lasting : whatever the values of its parameters. columns : nor are
-    all of its operators for columns. always : whatever the graph."""
+    all of its operators for columns. always : whatever the graph. bound : it could be, but runs over so many rows;
+    kinds : those of its columns."""
 
     why: str
     lasting: bool = True
     columns: bool = False
     always: bool = False
+    bound: Bound | None = None
+    kinds: Kinds | None = None
 
 
 def key_of(request: Request) -> Hashable:

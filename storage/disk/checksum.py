@@ -7,8 +7,9 @@ constant (design.md §2, *Known traps*).
 
 from __future__ import annotations
 
-import hashlib
 from typing import TypeAlias
+
+from gdb.base.digests import blake2b
 
 DIGEST_BYTES = 16
 
@@ -21,7 +22,7 @@ class Hasher:
     __slots__ = ("_hash",)
 
     def __init__(self) -> None:
-        self._hash = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._hash = blake2b(digest_size=DIGEST_BYTES)
 
     def update(self, data: Buffer) -> None:
         """Add the bytes that follow those before."""

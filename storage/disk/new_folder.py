@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gdb.base import forks
+from gdb.base import digests, forks
 from gdb.errors import FolderTaken, StoreError, StorePermissionError
 
 from .files import PosixFiles, fsync_path
@@ -30,7 +29,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
     StorePermissionError, StoreError : it cannot be made.
     """
     target = Path(os.path.realpath(path))  # a link to an empty folder means that folder
-    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
+    partial = target.parent / f"{target.name}.partial-{digests.token_hex(4)}"
     with translated(str(path)):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise _taken(path)
@@ -94,7 +93,7 @@ def new_file(path: Path) -> Iterator[PosixFiles]:
     FolderTaken : there is something at `path`. StorePermissionError, StoreError : it cannot be made.
     """
     target = Path(os.path.abspath(path))
-    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
+    partial = target.parent / f"{target.name}.partial-{digests.token_hex(4)}"
     if os.path.lexists(target):
         raise _file_taken(path)
     if not target.parent.is_dir():

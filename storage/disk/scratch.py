@@ -10,12 +10,11 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from gdb.base import forks
+from gdb.base import digests, forks
 from gdb.errors import OutOfBudget
 
 from ..columns.model import U8
@@ -54,7 +53,7 @@ class PosixScratch:
     def __init__(self, folder: Path) -> None:
         self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
         forks.watch(self)
-        path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
+        path = folder / f"scratch-{digests.token_hex(8)}.tmp"
         with translated(self._what, folder):
             self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             with suppress(FileNotFoundError):  # a sweeper was quicker: it has no name any more
@@ -119,7 +118,7 @@ def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
             f"{size:,} bytes are needed for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
             "Raise memory=, query less, or name a folder on another disk in the environment variable TMPDIR.",
         )
-    path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
+    path = folder / f"scratch-{digests.token_hex(8)}.tmp"
     with translated(f"a temporary file in {folder}"):
         fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:

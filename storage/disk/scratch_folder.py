@@ -10,13 +10,12 @@ from __future__ import annotations
 import atexit
 import fcntl
 import os
-import secrets
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from gdb.base import forks
+from gdb.base import digests, forks
 from gdb.base.closing import Closing
 from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore, StoreError
@@ -47,7 +46,7 @@ class ScratchFolder(Closing):
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
             while self._lock < 0:
-                self.path = parent / f"{_PREFIX}{secrets.token_hex(8)}"
+                self.path = parent / f"{_PREFIX}{digests.token_hex(8)}"
                 try:
                     self.path.mkdir(mode=0o700)
                 except FileExistsError:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from typing import TYPE_CHECKING, cast
 
+from gdb.base import digests
 from gdb.errors import NotAStore, StoreError, StoreVersionError
 from gdb.records import dataclass, replace
 
@@ -328,7 +328,7 @@ def commit(files: Files, manifest: Manifest, *, new_names: bool = True) -> bytes
     new_names : whether it names a file that the current one does not.
     """
     raw = encode(manifest)
-    name = f"manifest-{manifest.version:08d}-{secrets.token_hex(4)}.tmp"
+    name = f"manifest-{manifest.version:08d}-{digests.token_hex(4)}.tmp"
     out = files.create(name)
     try:
         out.write(raw)

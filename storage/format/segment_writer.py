@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
-from gdb.base import waiting
+from gdb.base import digests, waiting
 from gdb.records import dataclass
 
 from ..disk.files import Files
@@ -109,7 +108,7 @@ class SegmentWriter:
 
     def _write_file(self, sections: list[Section]) -> None:
         # The random part keeps a stray of a killed writer from having the name of a new file.
-        name = f"seg-{self._version:08d}-{len(self.records):04d}-{secrets.token_hex(4)}.gdb"
+        name = f"seg-{self._version:08d}-{len(self.records):04d}-{digests.token_hex(4)}.gdb"
         self.created.append(name)
         out = self._files.create(name)
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from random import Random
 from typing import TypeVar
 from unittest.mock import patch
 
-from gdb.base import waiting
+from gdb.base import digests, waiting
 from tests.crash.disk import (
     ROOT,
     Acknowledged,
@@ -110,7 +109,7 @@ class Recorder:
         with ExitStack() as stack:
             for name, call in calls.items():
                 stack.enter_context(patch.object(os, name, call))
-            stack.enter_context(patch.object(secrets, "token_hex", token))
+            stack.enter_context(patch.object(digests, "token_hex", token))
             stack.enter_context(patch.object(waiting, "blocking", _in_place))
             yield
 

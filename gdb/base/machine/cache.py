@@ -8,18 +8,16 @@ authenticates its name, what it depends on and the machine code (BLAKE2b with a 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import os
 import re
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as once
 from typing import TypeVar
 
 from gdb.base import private_folder
+from gdb.base.digests import blake2b, compare_digest, token_hex
 from gdb.base.private_folder import NotPrivate, is_plain_and_own
 from gdb.records import dataclass
 
@@ -47,7 +45,7 @@ class Entry:
 
 def entry(name: str, depends_on: bytes) -> Entry:
     """The entry of a name, of letters, digits and underscores, that depends on these bytes."""
-    state = hashlib.blake2b(depends_on).digest()
+    state = blake2b(depends_on).digest()
     return Entry(f"{name}-{state[:16].hex()}.o", state)
 
 
@@ -60,7 +58,7 @@ def read(entry: Entry) -> bytes | None:
         if key is None or content is None:
             return None
         seal, code = content[:_SEAL], content[_SEAL:]
-        return code if hmac.compare_digest(seal, _seal(key, entry, code)) else None
+        return code if compare_digest(seal, _seal(key, entry, code)) else None
 
     return _inside(found)
 
@@ -107,7 +105,7 @@ def _report(level: int, why: str) -> None:
 
 def _seal(key: bytes, entry: Entry, code: bytes) -> bytes:
     """What authenticates machine code as that of an entry: no file can take the place of another."""
-    seal = hashlib.blake2b(key=key, digest_size=_SEAL, person=b"gdb kernel")
+    seal = blake2b(key=key, digest_size=_SEAL, person=b"gdb kernel")
     seal.update(entry.state + entry.file.encode() + b"\0")  # no part has two readings
     seal.update(code)
     return seal.digest()
@@ -136,7 +134,7 @@ def _key(folder: int) -> bytes:
         return found
     with suppress(FileNotFoundError):
         os.unlink(KEY, dir_fd=folder)  # it is no key of ours: a link, another's file, cut short
-    made = _written(folder, secrets.token_bytes(_KEY_BYTES))
+    made = _written(folder, os.urandom(_KEY_BYTES))
     try:
         os.link(made, KEY, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
@@ -166,7 +164,7 @@ def _replace(folder: int, name: str, content: bytes) -> None:
 
 def _written(folder: int, content: bytes) -> str:
     """The name of a new file."""
-    name = f"{secrets.token_hex(16)}.new"
+    name = f"{token_hex(16)}.new"
     fd = os.open(name, _WRITING, 0o600, dir_fd=folder)
     try:
         with open(fd, "wb") as file:

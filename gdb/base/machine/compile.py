@@ -9,7 +9,6 @@ used in one another's company are one *object*: the first call of any of them br
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gdb.base import forks, usage, waiting
+from gdb.base.digests import blake2b
 from gdb.base.machine import cache
 from gdb.base.machine.parts import INLINED, PARTS, signature
 
@@ -246,7 +246,7 @@ def _text_of(sources: tuple[_Source, ...]) -> bytes:
     if digest is not None:
         return digest
     text = b"".join(Path(path).read_bytes() for path, *_ in sources)
-    digest = hashlib.blake2b(text).digest()
+    digest = blake2b(text).digest()
     newest = max((max(changed) for _, _, *changed in sources), default=0)
     if time.time_ns() - newest > SETTLED:
         cache.write(known, digest)

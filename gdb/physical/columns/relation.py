@@ -22,7 +22,7 @@ from gdb.base.sql import (
 from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.relational.relational_tail import ColumnRef, Output
 from gdb.functions.types import TypeName
-from gdb.language.element_columns import Parameters
+from gdb.language.element_columns import STORE_KIND, Parameters
 from gdb.language.report import problem
 from gdb.language.syntax import Literal, Parameter
 from gdb.physical.columns.steps import CUT, FirstRows, Found, Made, Ownership, Step
@@ -292,7 +292,12 @@ def _number(builder: Builder, expression: Expression | None, clause: str) -> int
 def outputs(names: Names, types: Sequence[Type]) -> tuple[Output, ...]:
     """What the answer's columns are."""
     return tuple(
-        Output(name, _KINDS.get(type_.kind, "value"), TypeName.DURATION in (type_.kind, type_.item))
+        Output(
+            name,
+            _KINDS.get(type_.kind, "value"),
+            TypeName.DURATION in (type_.kind, type_.item),
+            STORE_KIND.get(type_),
+        )
         for name, type_ in zip(names, types, strict=True)
     )
 

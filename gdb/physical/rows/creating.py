@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.errors import DeletedProblem, GdbError, TypeProblem
+from gdb.errors import DeletedProblem, GdbError, QueryError, TypeProblem
 from gdb.language.clauses import BulkCreate, Create
 from gdb.language.report import problem
 from gdb.language.syntax import NodePattern, PathPattern, Place, RelationshipPattern
@@ -38,16 +39,32 @@ def create_all(context: RowContext, clause: BulkCreate, rows: list[Row]) -> list
     made: list[Row] = []
     for row in rows:
         found: Row = {}
-        for number, names, values in paced(clause.rows, len(clause.rows)):
+        for place, (number, names, values) in enumerate(paced(clause.rows, len(clause.rows))):
             maker, shape = shapes[number]
             own: Row = dict(zip(shape.values, values, strict=True))
             for k, variable in shape.known:
                 own[variable] = found[names[k]]
-            maker.make(own)
+            try:
+                maker.make(own)
+            except QueryError:
+                _make_as_written(context, place, {**row, **found})
+                raise
             for k, variable in shape.new:
                 found[names[k]] = own[variable]
         made.append({**row, **found})
     return made
+
+
+def _make_as_written(context: RowContext, number: int, row: Row) -> None:
+    """Make a pattern of a table as it is written, so that its error shows its place in the text: that of the table
+    shows the first pattern of its shape."""
+    from gdb.language.parser import parse
+
+    clauses = takewhile(
+        lambda one: isinstance(one, Create), parse(context.text, tables=False).parts[0]
+    )
+    patterns = (one for clause in clauses if isinstance(clause, Create) for one in clause.patterns)
+    Maker(context, next(islice(patterns, number, None))).make(row)
 
 
 class Maker:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gdb.language.clauses import WRITING
 from gdb.logical.demand import Demand, demands
-from gdb.logical.operators import Apply, Names, Operator, Operators, Plan, names_after
+from gdb.logical.operators import Apply, Names, Operator, Operators, Plan, behind, names_after
 from gdb.physical.rows.limiting import stops
 from gdb.records import dataclass
 
@@ -102,9 +102,8 @@ def _steps(operators: Operators, names: Names) -> Sequence[Step]:
 
 def _used(operators: Operators, names: Names) -> list[Demand]:
     """For each operator what is used of its rows. Those of the last one are the answer, unless it writes."""
-    for operator in operators:
-        names = names_after(operator, names)
-    return demands(operators, () if isinstance(operators[-1], WRITING) else names)
+    last = () if isinstance(operators[-1], WRITING) else behind(operators, names)
+    return demands(operators, last, names)
 
 
 def _sides(plan: Plan) -> Iterator[Operators]:

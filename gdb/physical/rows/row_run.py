@@ -76,6 +76,7 @@ from gdb.records import dataclass, field
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows import calling, merging, row_matching, row_projection
+    from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.row_matching import Numbered
     from gdb.physical.rows.run_context import RowContext
 else:
@@ -86,7 +87,7 @@ else:
 
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
-"""Where a run is bounded, the rows that go into operators, and the embeddings of each part of a pattern for a batch."""
+"""The bound of a run that begins with few rows."""
 FIRST, TIMES_MORE = 256, 8
 """Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
 
@@ -113,19 +114,21 @@ def writes(plan: Plan) -> bool:
 
 
 def run_over_rows(
-    context: RowContext, plan: Plan, start: Batches | None = None, bounded: bool = False
+    context: RowContext, plan: Plan, start: Batches | None = None, bound: Bound | None = None
 ) -> RowsAnswer:
     """Run a plan.
 
-    start : the rows that it begins with; None for one row without names. bounded : for a few rows only, until
-    something is written.
+    start : the rows that it begins with; None for one row without names. bound : on its rows, until something is
+    written.
 
     Raises
     ------
-    TooMany : there are more, where it is bounded.
+    TooMany : there are more.
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    runner = Runner(context, Few(MOST_FOUND) if bounded else None)
+    runner = Runner(context)
+    if bound is not None:
+        runner.bound, runner.most_taken = Few(bound.found), bound.taken
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     try:
@@ -165,11 +168,12 @@ def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
 class Runner:
     """Runs plans; also evaluates patterns and subqueries inside expressions.
 
-    bound : on what each MATCH finds, where the run is bounded.
+    bound : on what each MATCH finds, where the run is bounded. most_taken : rows that go into operators then.
     """
 
     context: RowContext
     bound: Few | None = None
+    most_taken: int = 0
     _plans: dict[tuple[int, Names], Plan] = field(default_factory=dict)
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
@@ -274,7 +278,7 @@ class Runner:
         for part in parts:
             pulse()
             context.handled += len(part)
-            if self.bound is not None and context.handled > MOST_ROWS:
+            if self.bound is not None and context.handled > self.most_taken:
                 raise TooMany
             yield part
 

@@ -155,6 +155,7 @@ def test_a_fault_in_a_transaction_is_ours(
 
 _LITTLE = """
 import resource, sys
+import duckdb, sqlglot.expressions  # so that the query below goes through them
 import numpy as np
 import gdb
 path, more = sys.argv[1], int(sys.argv[2])

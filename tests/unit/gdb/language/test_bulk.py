@@ -41,10 +41,14 @@ def kinds(text: str) -> list[tuple[str, int]]:
         ("CREATE (a:A), (b), (a)-[:T]->(b)", [3]),
         ("CREATE (where:A), (where)-[:T]->(where)", [2]),
         ("CREATE (a:A {x: null, y: 1e3, z: 1_000})", [1]),
+        ("CREATE (a:A), (b:B {x: date('2020-01-01')}), (c:C {x: duration({days: 3})})", [3]),
+        ("CREATE (:A {x: date('(')}), (:B {x: [date('2020-01-01'), date('2021-01-01')]})", [2]),
         # what is something else ends the table
         ("CREATE (a:A), (a)-[:T]->(b)", [1, 1]),  # makes b
         ("CREATE (a:A), (b:B {x: a.x}), (c:C)", [1, 2]),
-        ("CREATE (a:A), (b:B {x: date('2020-01-01')}), (c:C)", [1, 2]),
+        ("CREATE (a:A), (b:B {x: [a.x]}), (c:C)", [1, 2]),
+        ("CREATE (a:A), (b:B {x: toString(a.x)}), (c:C)", [1, 2]),
+        ("CREATE (a:A), (b:B {x: COUNT { (a) }}), (c:C)", [1, 2]),
         ("CREATE (a:A), p = (b:B), (c:C)", [1, 2]),
         ("CREATE (a:A), (`b`:B), (c:C)", [1, 2]),
         ("CREATE (a:A), (b:B {x: $x}), (c:C)", [1, 2]),
@@ -113,6 +117,22 @@ def test_errors_behind_the_table_show_their_place(separator: str) -> None:
         assert f"line {text.count(chr(10)) + 1}" in str(raised.value)
 
 
+@pytest.mark.parametrize("separator", [", ", "\nCREATE "])
+@pytest.mark.parametrize("wrong", ["'2020-13-01'", "'x'", "''"])
+def test_errors_in_the_table_show_their_place(separator: str, wrong: str) -> None:
+    parts = [f"(p{k}:Person {{id: {k}, born: date('2020-01-01')}})" for k in range(100)]
+    parts[70] = f"(p70:Person {{id: 70, born: date({wrong})}})"
+    text = "CREATE " + (separator + "\n").join(parts)
+    assert kinds(text) == [("BulkCreate", 100)]
+    with gdb.connect() as db:
+        with pytest.raises(GdbError) as raised:
+            db.execute(text)
+        assert not db.stats().vertices
+    line = text[: text.index("(p70")].count("\n") + 1
+    assert f"line {line}, column" in str(raised.value)
+    assert f"date({wrong})" in str(raised.value)
+
+
 def test_what_follows_sees_the_names() -> None:
     parts = [f"(p{k}:Person {{id: {k}}})" for k in range(100)]
     parts += [f"(p{k})-[r{k}:KNOWS]->(p{k + 1})" for k in range(99)]
@@ -140,11 +160,23 @@ def test_a_table_is_shown_as_it_is_written() -> None:
 def _script(chance: Random) -> str:
     """Patterns of many kinds, some of them wrong."""
     values = ["1", "-2", "1.5", "'x'", '"it\'s"', "'it\\'s'", "'\\q'", "true", "null", "[1, 2]"]
-    values += ["['a', 1]", "1e3", "0x1F", "007", "1 + 1", "date('2020-01-01')", "[]", "$x", "'//'"]
+    values += ["date('2020-01-01')", "toInteger('7')", "[date('2020-01-01')]", "date('2020-13-01')"]
+    values += [
+        "['a', 1]",
+        "1e3",
+        "0x1F",
+        "007",
+        "1 + 1",
+        "date(v0.x)",
+        "[]",
+        "$x",
+        "'//'",
+        "{x: 1}",
+    ]
     found = []
     for k in range(chance.randrange(2, 14)):
         name = f"v{k if chance.random() < 0.95 else 0}"
-        value = chance.choice(values[: 10 if chance.random() < 0.9 else None])
+        value = chance.choice(values[: 13 if chance.random() < 0.9 else None])
         a, b = (f"v{chance.randrange(k + 1)}" for _ in range(2))
         found.append(
             chance.choice(

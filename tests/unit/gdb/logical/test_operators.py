@@ -13,7 +13,7 @@ from gdb.language.parser import parse
 from gdb.language.syntax import Place, Variable
 from gdb.logical import planning
 from gdb.logical.demand import demands
-from gdb.logical.operators import Column, Project, Sort
+from gdb.logical.operators import Column, Project, Sort, behind, names_after
 from gdb.logical.plan_text import plan_lines
 from gdb.logical.verify import verify
 from gdb.query_graph import DIFFERENT_EDGES
@@ -197,6 +197,60 @@ def test_what_is_asked_of_the_rows_of_each_operator() -> None:
     assert (second.live, second.present) == ({"b", "c", "d"}, {"b"})
     assert (third.live, third.present, third.wishes) == ({"b", "c"}, {"b"}, {("c", "x")})
     assert (first.numbers, first.once) == (True, False)
+
+
+def test_names_of_later_operators_are_not_live_before_them() -> None:
+    """Of many MERGEs each needs few names: the sets would have n * n in all."""
+    merges = [f"MERGE (p{k}:P {{id: {k}}}) SET p{k}.x = {k}" for k in range(50)]
+    query = parse("MATCH (p0) " + " ".join(merges[1:]) + " SET p0.x = p1.x")
+    plan = planning.planned(query, {}, DIFFERENT_EDGES)
+    (operators,) = plan.sides
+    found = [demand.live for demand in demands(operators, (), ())]
+    assert found[0] == {"p0"}
+    assert all(
+        {"p0"} <= live <= {"p0", "p1", f"p{k // 2 + 1}"} for k, live in enumerate(found[:-1])
+    )
+    assert len(demands(operators, ())[0].live) == 50
+
+
+FOLLOWED: dict[str, list[tuple[str, ...]]] = {
+    "MATCH p = (a)-[r]->(b) UNWIND [1] AS x MERGE (a)-[s:R]->(c) RETURN x": [
+        ("a", "b", "r", "p"),
+        ("a", "b", "r", "p", "x"),
+        ("a", "b", "r", "p", "x", "c", "s"),
+        ("x",),
+    ],
+    "UNWIND [1] AS a WITH a, a AS b UNWIND [2] AS c CREATE (d)-[:R]->() RETURN b": [
+        ("a",),
+        ("a", "b"),
+        ("a", "b", "c"),
+        ("a", "b", "c", "d"),
+        ("b",),
+    ],
+    "MATCH (a) CALL (a) { MATCH (a)-->(b) RETURN b } FINISH": [("a",), ("a", "b"), ()],
+    "MATCH (a)-->(b) WITH a.x AS x, count(b) AS n LIMIT 3 RETURN n": [
+        ("a", "b"),
+        ("#k1", "#a2"),
+        ("x", "n"),
+        ("x", "n"),
+        ("n",),
+    ],
+    "LOAD CSV FROM 'x' AS line CREATE (:P {x: line[0]})": [("line",), ("line",)],
+}
+
+
+@pytest.mark.parametrize("text", FOLLOWED)
+def test_the_names_behind_each_operator(text: str) -> None:
+    off = {*planning.NAMES}
+    plan = planning.planned(parse(text), {}, DIFFERENT_EDGES, switched_off=off)
+    (operators,) = plan.sides
+    names: tuple[str, ...] = ()
+    found = []
+    for operator in operators:
+        names = names_after(operator, names)
+        found.append(tuple(name.strip() for name in names))
+    assert found == FOLLOWED[text]
+    assert behind(operators, ()) == names
 
 
 def test_the_verifier_refuses_what_a_pass_must_not_do() -> None:

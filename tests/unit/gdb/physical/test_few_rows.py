@@ -141,9 +141,9 @@ def test_what_is_not_one_pattern_is_found_out_once(
     seen: list[int] = []
     understood = pipeline._understood
 
-    def counted(*given: object) -> object:
+    def counted(*given: object, first: bool = False) -> object:
         seen.append(1)
-        return understood(*given)  # type: ignore[arg-type]
+        return understood(*given, first=first)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pipeline, "_understood", counted)
     for i in (3, 4, 5):

@@ -1,0 +1,58 @@
+"""One pattern and its tail over rows, while the relational engine is not loaded (`gdb.physical.engine_loading`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gdb.errors import ClosedError, QueryError
+from gdb.executor.device_names import AUTO, CPU
+from gdb.run.statements import Refusal
+
+if TYPE_CHECKING:
+    from gdb.logical.operators import Names
+    from gdb.physical.binder import OnePattern
+    from gdb.physical.rows.bound import Bound
+    from gdb.query_graph import QueryGraph
+    from gdb.run.request import Request
+    from gdb.storage.columns.model import Kind
+    from gdb.storage.graph.snapshot import Snapshot
+
+
+def bound(
+    request: Request, asked: OnePattern, snapshot: Snapshot, graph: QueryGraph, elements: Names
+) -> Bound | None:
+    """How many rows a query may have that runs over rows first; None where it runs as one pattern and its tail.
+
+    graph : its pattern. elements : the names in it.
+    """
+    from gdb.physical.engine_loading import bound_of, left
+
+    if not left() or request.device not in (AUTO, CPU):
+        return None
+    from gdb.run import operator_run  # and what rows need with it
+
+    if operator_run.WAY is not None:
+        return None
+    return bound_of(graph, snapshot, elements, asked.behind, asked.names)
+
+
+def refusal(request: Request, asked: OnePattern, snapshot: Snapshot, bound: Bound) -> Refusal:
+    """Why a query is not run as one pattern and its tail: it runs over so many rows."""
+    why = "it is one pattern and what is made of its rows"
+    kinds = partial(_kinds, request, asked, snapshot)
+    return Refusal(why, lasting=False, bound=bound, kinds=kinds)
+
+
+def _kinds(request: Request, asked: OnePattern, snapshot: Snapshot) -> Sequence[Kind | None]:
+    """The kinds of the columns that the engine would give; None for all where the query turns out not to be for it, or
+    the graph was closed."""
+    from gdb.physical.binder import bind
+
+    try:
+        with snapshot.reading():
+            tail = bind(asked, snapshot, request.parameters, request.mode).tail
+    except (QueryError, ClosedError):
+        return [None] * len(asked.names)
+    return [output.values for output in tail.outputs]
