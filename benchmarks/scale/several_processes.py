@@ -59,7 +59,7 @@ COUNTED = "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a), (a)--(c), (d)--(e) RET
 LISTED = "MATCH DIFFERENT NODES (a)--(b)--(c), (a)--(c) RETURN id(a) AS a, id(b) AS b, id(c) AS c"
 RUNS, SHORT_RUNS = 3, 15
 HOUR = 3600.0
-AT_ONCE = 5  # runs with kills on one cluster: a nanny of Dask gives a worker up that dies too often
+PRELOADED = ("gdb.executor.cluster.task", "gdb.executor.cpu.launch", "gdb.executor.nest.prepare")
 
 
 class Kept(Executor):
@@ -259,51 +259,38 @@ def killed(
     db: gdb.Database, arguments: argparse.Namespace, folder: Path, runs: int, victims: int
 ) -> tuple[tuple[Cell, ...], int]:
     """A row on runs that lose so many workers at a random moment each; how many answers differed, or in how many more
-    than a task for each of them was lost."""
+    than a task for each of them was lost. All are on one cluster, as long as Dask brings its workers back."""
     count = int(str(db.execute(COUNTED, device="cpu").scalar()))
-    rows = sorted_rows(db.execute(LISTED, device="cpu"))
+    rows = keys_of(db.execute(LISTED, device="cpu"))
     chance = random.Random(5)
-    wrong = lost = most = strikes = refetched = 0
+    wrong = lost = most = strikes = refetched = k = 0
     seconds: list[float] = []
-    for first in range(0, runs, AT_ONCE):
-        with workers(arguments.workers) as (executor, local):
+    while k < runs:
+        with restarting(), workers(arguments.workers) as (executor, local):
             watched = Watched(executor, folder)
             on = gdb.Cluster(watched, arguments.workers, arguments.threads, least=0.0)
-            seconds = []
-            for query in (COUNTED, LISTED):
-                db.execute(query, on=on)
-                begin = time.perf_counter()
-                db.execute(query, on=on)
-                seconds.append(time.perf_counter() - begin)
-            for k in range(first, min(first + AT_ONCE, runs)):
+            seconds = warmed(db, on)
+            back = True
+            while back and k < runs:
                 watched.forget()
-                struck, dead = 0, set[int]()
-
-                def strike(dead: set[int], local: Any) -> None:
-                    nonlocal struck
-                    pids = [worker.pid for worker in local.workers.values() if worker.pid]
-                    for pid in chance.sample(pids, min(victims, len(pids))):
-                        os.kill(pid, signal.SIGKILL)
-                        dead.add(pid)
-                        struck += 1
-
-                moment = chance.random() * seconds[k % 2]
-                timer = threading.Timer(moment, strike, (dead, local))
+                strike = Strike(local, victims, chance)
+                timer = threading.Timer(chance.random() * seconds[k % 2], strike)
                 timer.start()
                 if k % 2:
-                    found = sorted_rows(db.execute(LISTED, on=on, timeout=120))
+                    found = keys_of(db.execute(LISTED, on=on, timeout=120))
                     right = np.array_equal(found, rows)
                 else:
                     right = int(str(db.execute(COUNTED, on=on, timeout=120).scalar())) == count
                 timer.cancel()
                 timer.join()
                 begun, ended = watched.noted()
-                cut = begun - ended
+                cut, struck = begun - ended, len(strike.dead)
                 lost, most, strikes = lost + cut, max(most, cut), strikes + struck
                 refetched += ended - watched.sent
                 wrong += not right or cut > struck
                 print(f"run {k}: {struck} killed, right: {right}, {cut} tasks lost", flush=True)
-                ready(local, dead)
+                k += 1
+                back = ready(local, strike.dead)
     row: tuple[Cell, ...] = (
         *(victims, arguments.workers, runs, *seconds, len(rows)),
         *(strikes, wrong, lost, most, refetched),
@@ -311,26 +298,69 @@ def killed(
     return row, wrong
 
 
-def ready(local: Any, dead: set[int]) -> None:
-    """Wait until all workers are there again, other processes than the dead ones."""
-    end = time.monotonic() + 120
-    while True:
+@contextmanager
+def restarting() -> Iterator[None]:
+    """Dask forks workers from a process that has imported what they need: one that was killed is back ten times
+    sooner than one that Python begins with."""
+    dask: Any = import_module("dask")
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        context = import_module("distributed.utils").get_mp_context()  # it sets some of its own
+        context.set_forkserver_preload(["distributed", *PRELOADED])
+        yield
+
+
+def warmed(db: gdb.Database, on: gdb.Cluster) -> list[float]:
+    """Seconds of each query that is run again and again, on workers that have its plan and the graph."""
+    seconds = []
+    for query in (COUNTED, LISTED):
+        db.execute(query, on=on)
+        begin = time.perf_counter()
+        db.execute(query, on=on)
+        seconds.append(time.perf_counter() - begin)
+    return seconds
+
+
+@dataclass(slots=True)
+class Strike:
+    """Kills some workers of a LocalCluster when it is called. dead : their process ids."""
+
+    local: Any
+    victims: int
+    chance: random.Random
+    dead: set[int] = field(default_factory=set)
+
+    def __call__(self) -> None:
+        pids = [worker.pid for worker in self.local.workers.values() if worker.pid]
+        for pid in self.chance.sample(pids, min(self.victims, len(pids))):
+            os.kill(pid, signal.SIGKILL)
+            self.dead.add(pid)
+
+
+def ready(local: Any, dead: set[int]) -> bool:
+    """Wait until all workers are there again, other processes than the dead ones; False where Dask has given one up,
+    as it does with one that dies while it begins."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
         nannies = list(local.workers.values())
         running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
         if running and len(local.scheduler.workers) == len(nannies):
             time.sleep(0.2)  # the scheduler may not have noticed yet
             if len(local.scheduler.workers) == len(nannies):
-                return
-        if time.monotonic() > end:
-            raise SystemExit("A killed worker did not come back.")
-        time.sleep(0.05)
+                return True
+        if any(n.status.name in ("failed", "closed") for n in nannies):
+            return False
+        time.sleep(0.02)
+    return False
 
 
-def sorted_rows(result: gdb.Result) -> np.ndarray[Any, Any]:
-    """The rows of LISTED in order, i64[rows, 3]."""
-    columns = result.numpy()
-    table = np.stack([columns[name] for name in "abc"], axis=1)
-    return table[np.lexsort(table.T)]
+def keys_of(result: gdb.Result) -> np.ndarray[Any, Any]:
+    """The rows of LISTED as a number each, ascending, i64[rows]: equal where the rows are, in whatever order."""
+    columns = result.arrow()
+    a, b, c = (np.asarray(columns[name]) for name in "abc")
+    most = int(max(column.max() for column in (a, b, c))) + 1
+    keys = (a * most + b) * most + c
+    keys.sort()
+    return keys
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
