@@ -276,11 +276,13 @@ def killed(
                 strike = Strike(local, victims, chance)
                 timer = threading.Timer(chance.random() * seconds[k % 2], strike)
                 timer.start()
+                begin = time.perf_counter()
                 if k % 2:
                     found = keys_of(db.execute(LISTED, on=on, timeout=120))
                     right = np.array_equal(found, rows)
                 else:
                     right = int(str(db.execute(COUNTED, on=on, timeout=120).scalar())) == count
+                seconds[k % 2] = min(seconds[k % 2], time.perf_counter() - begin)
                 timer.cancel()
                 timer.join()
                 begun, ended = watched.noted()
@@ -358,8 +360,7 @@ def keys_of(result: gdb.Result) -> np.ndarray[Any, Any]:
     columns = result.arrow()
     a, b, c = (np.asarray(columns[name]) for name in "abc")
     most = int(max(column.max() for column in (a, b, c))) + 1
-    keys = (a * most + b) * most + c
-    keys.sort()
+    keys: np.ndarray[Any, Any] = np.sort((a * most + b) * most + c)
     return keys
 
 
