@@ -11,6 +11,7 @@ from gdb.answer.table import table
 from gdb.errors import Fault
 from gdb.run.interrupt import Cancel, run_beside
 from gdb.run.progress import shown
+from gdb.run.store_urls import remote_files
 
 if TYPE_CHECKING:
     from gdb.storage.checking.check import Outcome, Report
@@ -18,20 +19,22 @@ if TYPE_CHECKING:
 _HEAD = ("invariant", "of", "compared", "outcome")
 
 
-def check(path: Path) -> Report:
-    """Check the store in a folder, also one that cannot be opened; Ctrl-C stops it.
+def check(store: str) -> Report:
+    """Check the store in a folder, also one that cannot be opened, or at a URL; Ctrl-C stops it.
 
     Raises
     ------
     NotAStore, StoreError : it cannot be read. Cancelled : it was stopped.
     """
-    from gdb.storage.checking.check import check_folder
+    from gdb.storage.checking import check as checks
     from gdb.storage.disk.steps import Steps
 
-    cancel = Cancel()
+    cancel, files = Cancel(), remote_files(store, True, None)
     with shown(sys.stderr) as progress:
         steps = Steps("check", progress, cancel)
-        return run_beside(lambda: check_folder(path, steps), cancel)
+        if files is not None:
+            return run_beside(lambda: checks.check(files, steps), cancel)
+        return run_beside(lambda: checks.check_folder(Path(store), steps), cancel)
 
 
 def lines(report: Report, width: int | None) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
+from gdb.run.store_urls import is_url
 
 from .settings import SETTINGS, Setting
 from .wording import in_words
@@ -76,7 +77,7 @@ def _shell(words: Sequence[str]) -> int:
         "store",
         metavar="STORE",
         nargs="?",
-        help="folder of the store; without one, a graph in memory that is gone in the end",
+        help="folder of the store, or a URL; without one, a graph in memory that is gone in the end",
     )
     _add_statements(parser)
     _add_settings(parser)
@@ -106,8 +107,8 @@ def _shell(words: Sequence[str]) -> int:
 
     from .session import Session
 
-    store = given.store
-    if store and _is_free(Path(store)):  # a mistyped name shall not make a store
+    store, url = given.store, is_url(given.store)
+    if store and not url and _is_free(Path(store)):  # a mistyped name shall not make a store
         if "(" in store:
             raise NotAStore(f"there is no store {store}.", "A query stands behind -c.")
         quoted = shlex.quote(store)
@@ -124,7 +125,7 @@ def _shell(words: Sequence[str]) -> int:
         )
     with gdb.connect(
         store,
-        read_only=given.read_only,
+        read_only=given.read_only or url,
         create=False,
         import_root=given.import_root,
         limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
@@ -285,7 +286,7 @@ def _create(words: Sequence[str]) -> int:
         raise FolderTaken(
             f"there is something at {path} already.", f"If that is a store, `{opens}` opens it."
         )
-    with gdb.connect(path):
+    with gdb.connect(given.store):
         print(f"{path}: an empty store; `{opens}` opens it")
     return 0
 
@@ -335,7 +336,7 @@ def _check(words: Sequence[str]) -> int:
     )
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     given = parser.parse_args(words)
-    report = checking.check(Path(given.store))
+    report = checking.check(given.store)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     print("\n".join(checking.lines(report, width)))
     return FAILED if report.faults else 0

@@ -24,7 +24,6 @@ import argparse
 import os
 import pickle
 import random
-import signal
 import statistics
 import sys
 import tempfile
@@ -39,6 +38,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -48,7 +48,9 @@ from benchmarks.inputs.published import PUBLISHED, PUBLISHED_NAMES, Subject, abs
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
+from benchmarks.scale.killing import Strike, ready, restarting
 from benchmarks.scale.simulation import Costs, Unit, simulated
+from gdb.executor.cluster import cluster
 from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
@@ -59,7 +61,6 @@ COUNTED = "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a), (a)--(c), (d)--(e) RET
 LISTED = "MATCH DIFFERENT NODES (a)--(b)--(c), (a)--(c) RETURN id(a) AS a, id(b) AS b, id(c) AS c"
 RUNS, SHORT_RUNS = 3, 15
 HOUR = 3600.0
-PRELOADED = ("gdb.executor.cluster.task", "gdb.executor.cpu.launch", "gdb.executor.nest.prepare")
 
 
 class Kept(Executor):
@@ -75,8 +76,10 @@ class Kept(Executor):
         begin = time.perf_counter()
         if not self.tasks:  # before a run leaves in its plan what cannot be sent
             self.tasks.append(pickle.loads(pickle.dumps(task)))
-        future.set_result(function(replace(task, patience=float("inf"))))
-        self.units.append(Unit(task.patience / LATE, time.perf_counter() - begin))
+        whole = tuple(replace(one, patience=float("inf"), more=()) for one in (task, *task.more))
+        future.set_result(function(replace(whole[0], more=whole[1:])))
+        hoped = sum(one.patience for one in (task, *task.more)) / LATE
+        self.units.append(Unit(hoped, time.perf_counter() - begin))
         return future
 
 
@@ -220,9 +223,13 @@ def memory(task: Task, number: int) -> tuple[int, int]:
 
 
 def units_of(db: gdb.Database, query: str, number: int) -> Kept:
-    """A query in so many ranges, each done here by one thread."""
+    """A query in about so many ranges, each done here by one thread, with what is expected of it, however short."""
     kept = Kept()
-    db.execute(query, device="cpu", on=gdb.Cluster(kept, number, 1, least=0.0))
+    with (
+        patch.object(cluster, "tasks_for", lambda _, wanted: wanted),
+        patch.object(cluster, "GIVES_BACK", 0.0),
+    ):
+        db.execute(query, device="cpu", on=gdb.Cluster(kept, number, 1, least=0.0))
     return kept
 
 
@@ -300,17 +307,6 @@ def killed(
     return row, wrong
 
 
-@contextmanager
-def restarting() -> Iterator[None]:
-    """Dask forks workers from a process that has imported what they need: one that was killed is back ten times
-    sooner than one that Python begins with."""
-    dask: Any = import_module("dask")
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        context = import_module("distributed.utils").get_mp_context()  # it sets some of its own
-        context.set_forkserver_preload(["distributed", *PRELOADED])
-        yield
-
-
 def warmed(db: gdb.Database, on: gdb.Cluster) -> list[float]:
     """Seconds of each query that is run again and again, on workers that have its plan and the graph."""
     seconds = []
@@ -320,39 +316,6 @@ def warmed(db: gdb.Database, on: gdb.Cluster) -> list[float]:
         db.execute(query, on=on)
         seconds.append(time.perf_counter() - begin)
     return seconds
-
-
-@dataclass(slots=True)
-class Strike:
-    """Kills some workers of a LocalCluster when it is called. dead : their process ids."""
-
-    local: Any
-    victims: int
-    chance: random.Random
-    dead: set[int] = field(default_factory=set)
-
-    def __call__(self) -> None:
-        pids = [worker.pid for worker in self.local.workers.values() if worker.pid]
-        for pid in self.chance.sample(pids, min(self.victims, len(pids))):
-            os.kill(pid, signal.SIGKILL)
-            self.dead.add(pid)
-
-
-def ready(local: Any, dead: set[int]) -> bool:
-    """Wait until all workers are there again, other processes than the dead ones; False where Dask has given one up,
-    as it does with one that dies while it begins."""
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        nannies = list(local.workers.values())
-        running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
-        if running and len(local.scheduler.workers) == len(nannies):
-            time.sleep(0.2)  # the scheduler may not have noticed yet
-            if len(local.scheduler.workers) == len(nannies):
-                return True
-        if any(n.status.name in ("failed", "closed") for n in nannies):
-            return False
-        time.sleep(0.02)
-    return False
 
 
 def keys_of(result: gdb.Result) -> np.ndarray[Any, Any]:

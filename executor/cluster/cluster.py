@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.base import version, waiting
+from gdb.base.machine.cores import cores
 from gdb.errors import Cancelled, ClusterError, GdbError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64
@@ -67,7 +68,8 @@ class Cluster:
 
     executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's. workers : tasks that it runs at a time.
     threads : of each. device : of each, as of a query; DeviceError where there is no such name. least : seconds that a
-        query must be expected to take on one thread here to be sent.
+        query must be expected to take on one thread here to be sent. store : the folder or URL at which the workers
+        find the store; None: where it is opened here.
     """
 
     executor: Executor
@@ -75,6 +77,7 @@ class Cluster:
     threads: int = 1
     device: str = "cpu"
     least: float = LEAST
+    store: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", checked_device(self.device))
@@ -117,20 +120,44 @@ def shares(
     plans: Sequence[Plan], graph: GraphSource, cluster: Cluster, given: Given | None = None
 ) -> list[float | None]:
     """Seconds that one worker is expected to take for each of the plans that make a query; None where one is better run
-    here, which are all if together they take less than `cluster.least`."""
+    here, which are all if together they take less than `cluster.least`.
+
+    They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
+    last run on this machine's CPU took, as if all of its threads had worked all the time.
+    """
     found = [_seconds(plan, graph, cluster, given) for plan in plans]
-    whole = sum(seconds for seconds in found if seconds is not None)
-    return found if whole >= cluster.least else [None for _ in found]
+    here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
+    if here is not None and cluster.device == "cpu" and not any(p.runs.worked for p in plans):
+        factor = here * cores() / max(cluster.threads, 1) / max(_whole(found), STEP)
+        found = [None if seconds is None else seconds * factor for seconds in found]
+    return found if _whole(found) >= cluster.least else [None for _ in found]
+
+
+def _whole(found: Sequence[float | None]) -> float:
+    return sum(seconds for seconds in found if seconds is not None)
 
 
 def _seconds(plan: Plan, graph: GraphSource, cluster: Cluster, given: Given | None) -> float | None:
     prepared = stage(plan, graph, given)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
+    known = plan.runs.worked.get(_kind(cluster))
+    if known is not None:
+        return known / _threads(cluster)
     work = expected(plan, prepared)
     if cluster.device == "cpu":
-        return STEP * work.steps / max(cluster.threads, 1)
+        return STEP * work.steps / _threads(cluster)
     return gpu_seconds(plan, prepared, work, MANY_WARPS)
+
+
+def _kind(cluster: Cluster) -> str:
+    """Of the device of its workers, as `Runs.worked` has it."""
+    return "cpu" if cluster.device == "cpu" else "cuda"
+
+
+def _threads(cluster: Cluster) -> int:
+    """Of each worker, by which work is measured in seconds of one; a GPU counts as one."""
+    return max(cluster.threads, 1) if cluster.device == "cpu" else 1
 
 
 class _Part:
@@ -167,8 +194,8 @@ def parts_of(
     ]
 
 
-def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]:
-    """What each task does, those of all parts together, the longest first."""
+def ranges_of(parts: Sequence[_Part], workers: int) -> list[list[tuple[_Part, Range]]]:
+    """What each task does, the longest first: a range of a part, or several that are short together."""
     whole = sum(part.seconds for part in parts)
     wanted = tasks_for(whole, workers)
     found = [
@@ -176,19 +203,32 @@ def ranges_of(parts: Sequence[_Part], workers: int) -> list[tuple[_Part, Range]]
         for part in parts
         for roots in cut(part.weights, round(wanted * part.seconds / whole) if whole else wanted)
     ]
-    return sorted(found, key=lambda one: -one[0].expected(one[1]))
+    found.sort(key=lambda one: -one[0].expected(one[1]))
+    most = (1 + 1e-9) * whole / wanted
+    tasks, room = list[list[tuple[_Part, Range]]](), 0.0
+    for part, roots in found:
+        seconds = part.expected(roots)
+        if not tasks or seconds > room:
+            tasks.append([])
+            room = most
+        tasks[-1].append((part, roots))
+        room -= seconds
+    return tasks
 
 
 def tasks_for(seconds: float, workers: int) -> int:
     """Into how many tasks so many seconds of work are cut.
 
-    8 for each worker balance it (largest first, the last to end is late by a task), so down to 0.25 s each there are so
-    many. Beyond them, tasks take 1 s each until there are 32 for each worker: after that, only their size grows, and a
-    query of an hour costs the scheduler no more than one of a minute.
+    Less than a second is not cut. Of more, 8 tasks for each worker balance it (largest first, the last to end is late
+    by a task), so down to 0.25 s each there are so many: with tasks of a second, 10 s on four workers took 1.5 times as
+    long (docs/performance.md, "Many workers"). Beyond them, tasks take 1 s each until there are 32 for each worker:
+    after that, only their size grows, and a query of an hour costs the scheduler no more than one of a minute.
     """
+    if seconds < TASK:
+        return 1
     balanced = min(FEW * workers, seconds / SMALLEST)
     most = max(FEW * workers, min(MANY * workers, MOST))
-    return max(int(min(max(seconds / TASK, balanced), most)), workers)
+    return int(min(max(seconds / TASK, balanced), most))
 
 
 def ask(
@@ -213,33 +253,37 @@ def ask(
     """
     cluster = options.on
     assert cluster is not None
-    state = state_of(graph) if isinstance(graph, Snapshot) else None
-    if state is None:
+    found = state_of(graph) if isinstance(graph, Snapshot) else None
+    if found is None:
         raise ClusterError(
             "A graph that is not committed to a disk cannot be read by other processes.",
             "Commit the transaction, keep the graph in a store on disk, or leave out on=.",
         )
+    state = found.at(cluster.store)
     parts = {part.number: part for part in parts_of(plans, graph, seconds, given)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
     pending: set[Future[Answer]] = set()
-    names = count(1)
+    names, worked = count(1), dict.fromkeys(parts, 0.0)
     deserted = _Deserted(cluster)
     stop = stop_for(cluster.executor)
 
-    def submit(part: _Part, roots: Range, place: Place | None = None) -> None:
+    def task(part: _Part, roots: Range, place: Place | None = None) -> Task:
         # others are idle for a small share of the time at most, however wrong the estimates are
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        task = task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
-        name = f"gdb-{what}-roots-{roots[0]}-{roots[1]}-{part.name}-{next(names)}"
-        pending.add(_submitted(cluster, task, name))
+        return task_of(part, roots, state, options, what, wanted, given, patience, stop, place)
+
+    def submit(first: Task, *others: Task) -> None:
+        start, end = first.roots
+        name = f"gdb-{what}-roots-{start}-{end}-{first.number}-{next(names)}"
+        pending.add(_submitted(cluster, replace(first, more=others) if others else first, name))
 
     try:
         while pending or ranges:
             while ranges and len(pending) < AHEAD * cluster.workers:
-                submit(*ranges.popleft())
+                submit(*(task(part, roots) for part, roots in ranges.popleft()))
             done = waiting.first_of(pending, _LOOK)
             if not watch.going():
                 watch.check()
@@ -248,10 +292,14 @@ def ask(
                 deserted.check()
             for future in done:
                 pending.discard(future)
-                answer = _result(future)
-                for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
-                    submit(parts[answer.part], answer.roots, rest)
-                yield answer
+                first = _result(future)
+                for answer in (first, *first.more):
+                    worked[answer.part] += answer.seconds
+                    for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
+                        submit(task(parts[answer.part], answer.roots, rest))
+                    yield answer
+        for number, spent in worked.items():
+            plans[number].runs.worked[_kind(cluster)] = spent * _threads(cluster)
     finally:
         for future in pending:
             future.cancel()
@@ -364,6 +412,6 @@ def _result(future: Future[Answer]) -> Answer:
             f"A worker failed: {type(error).__name__}: {error}.",
             "See its log; a worker that is killed again and again may have too little memory.",
         ) from error
-    if answer.stopped:
+    if answer.stopped or any(one.stopped for one in answer.more):
         raise Cancelled("The query was cancelled.")
     return answer

@@ -16,6 +16,7 @@ import numpy as np
 
 from gdb.base import version, waiting
 from gdb.base.once import PerProcess
+from gdb.base.usage import Usage
 from gdb.errors import Cancelled, ClusterError, StoreError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, U32
@@ -52,7 +53,7 @@ class Task:
         query, if several plans make it. given : candidates and bounds in place of the plan's (`Given`). roots : the
         range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
         back. version : of gdb. stop : of the query. place : where to begin among the roots, which another task gave
-        back; None: before them.
+        back; None: before them. more : small tasks of the same query, done after it.
     """
 
     state: State
@@ -71,13 +72,14 @@ class Task:
     version: str
     stop: Stop
     place: Place | None = None
+    more: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a worker found in a range of a part: a number, numbers (of each vid; distinct vids), or rows. rest : where
     others go on with what is left of the range. seconds : that it took. stopped : there is no answer, for the query was
-    stopped."""
+    stopped. more : to the other tasks in it."""
 
     part: int
     roots: Range
@@ -87,6 +89,7 @@ class Answer:
     rest: tuple[Place, ...] = ()
     seconds: float = 0.0
     stopped: bool = False
+    more: tuple[Answer, ...] = ()
 
 
 class _Known:
@@ -117,7 +120,7 @@ _known = PerProcess(_Known)
 
 
 def work(task: Task) -> Answer:
-    """Do a task, in the process that this is called in.
+    """Do a task and those in it, in the process that this is called in.
 
     Raises
     ------
@@ -130,27 +133,49 @@ def work(task: Task) -> Answer:
             f"The worker on {socket.gethostname()} has gdb {own}, but the query runs on {task.version}.",
             "Install the same version everywhere.",
         )
+    first = _answered(task)
+    return replace(first, more=tuple(map(_answered, task.more))) if task.more else first
+
+
+def _answered(task: Task) -> Answer:
+    """The answer to one task."""
     begun = time.perf_counter()
     stopped = Stopped(task.stop)
     if stopped.is_set():
         return Answer(task.part, task.roots, stopped=True)
+
+    def check() -> None:
+        if stopped.is_set():
+            raise Cancelled("The query was cancelled.")
+
     try:
-        plan, snapshot = _known.get().plan(task)
-    except (StoreError, OSError) as error:
-        raise ClusterError(
-            f"The worker on {socket.gethostname()} cannot read the store: {error}",
-            "Keep the store where every worker sees it under the same path.",
-        ) from error
-    try:
-        answer, rest = _run(task, plan, snapshot, stopped)
+        with Usage() as usage:
+            usage.check = check  # also while files are fetched, and the plan is prepared
+            answer, rest = _run(task, *_known_here(task), stopped)
     except Cancelled:  # an executor would write an error that is raised into its log
         return Answer(task.part, task.roots, stopped=True)
-    except (StoreError, OSError) as error:  # of what it keeps in temporary files, above all
+    except StoreError as error:  # which has a cure of its own
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} could not do its task: {error}"
+        ) from error
+    except OSError as error:  # of what it keeps in temporary files, above all
         raise ClusterError(
             f"The worker on {socket.gethostname()} could not do its task: {error}",
             f"Check the disk there, and its free space in {tempfile.gettempdir()} (TMPDIR).",
         ) from error
     return replace(answer, rest=rest, seconds=time.perf_counter() - begun)
+
+
+def _known_here(task: Task) -> tuple[Plan, Snapshot]:
+    """The plan of a task, and the snapshot that it reads."""
+    try:
+        return _known.get().plan(task)
+    except (StoreError, OSError) as error:
+        raise ClusterError(
+            f"The worker on {socket.gethostname()} cannot read the store: {error}",
+            "Keep the store where every worker sees it, under the same path or at a URL, or name the place where they "
+            "find it: gdb.Cluster(..., store=).",
+        ) from error
 
 
 def _run(

@@ -274,12 +274,15 @@ class Runs:
     last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
     since then, or since the first run. latest : the device of the last run; None before the first. gpus : the number of
     runs, and seconds of the shortest, by the name of the GPUs that shared it ("cuda:0", "cuda:0,1").
+    worked : seconds of one thread, or one GPU, that all tasks of the last run in other processes took, by the kind of
+    their device.
     """
 
     last: dict[str, float] = field(default_factory=dict)
     since: dict[str, float] = field(default_factory=dict)
     latest: str | None = None
     gpus: dict[str, tuple[int, float]] = field(default_factory=dict)
+    worked: dict[str, float] = field(default_factory=dict)
 
     def add(self, device: str, seconds: float) -> None:
         """Note a run."""

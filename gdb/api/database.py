@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work
-from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.errors import Cancelled, ChangeRefused
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
 from gdb.run.late_interrupt import Outcome
 from gdb.run.statements import Statements
+from gdb.run.store_urls import remote_files
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -53,12 +54,15 @@ def connect(
     limits: Mapping[str, float] | None = None,
     memory: int | str | None = None,
     gpu_memory: int | str | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
     Parameters
     ----------
-    path : the folder of the store; None for a graph in memory that is gone when it is closed.
+    path : the folder of the store; None for a graph in memory that is gone when it is closed. Or, with read_only, a
+        URL that fsspec reads, as "s3://bucket/social.gdb": its files are fetched when they are first needed, see
+        docs/guides/remote.md.
     read_only : never write; any number of processes may read one store.
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
@@ -69,11 +73,13 @@ def connect(
         {"MAX_QUERY_CHARACTERS": 10_000_000}.
     memory, gpu_memory : bytes of the host and of each GPU that a query may hold which is given no budget of its own, or
         as in "2GB"; None for no bound, and on a GPU for a share of what is free when it runs.
+    storage_options : what the file system of a URL takes, as credentials.
 
     Raises
     ------
     NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
         NotAStore : `import_root` is no folder.
+    ReadOnlyError : a URL without read_only=True. StoreError : it cannot be read, or a package that it needs is missing.
     NameProblem : there is no such match mode, or limit. TypeProblem, QueryError : a limit is no number from 1, or a
         budget no size. OutOfBudget : a budget is below what a query needs at least.
 
@@ -93,6 +99,7 @@ def connect(
         limits=limits,
         memory=memory,
         gpu_memory=gpu_memory,
+        storage_options=storage_options,
     )
 
 
@@ -113,13 +120,16 @@ class Database(Queries):
         limits: Mapping[str, float] | None = None,
         memory: int | str | None = None,
         gpu_memory: int | str | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> None:
         from gdb.storage.write.store import Store
 
         own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
         mode, root = options.match_mode(match), options.import_root(import_root)
-        self._path = None if path is None else options.folder(path)
-        store = Store.open(self._path, create=create and not read_only, read_only=read_only)
+        files = remote_files(path, read_only, storage_options)
+        self._path = None if path is None or files is not None else options.folder(path)
+        create = create and not read_only
+        store = Store.open(self._path, create=create, read_only=read_only, files=files)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
@@ -127,7 +137,7 @@ class Database(Queries):
 
     @property
     def path(self) -> Path | None:
-        """The folder of the store; None in memory."""
+        """The folder of the store; None in memory, and of a store at a URL."""
         return self._path
 
     @property
@@ -139,7 +149,7 @@ class Database(Queries):
         return self._work.closed
 
     def __repr__(self) -> str:
-        where = "in memory" if self._path is None else str(self._path)
+        where = self._store.files.where
         return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
 
     def close(self) -> None:
@@ -239,10 +249,7 @@ class Database(Queries):
 
         with self.importing():
             if self._read_only:
-                raise ReadOnlyError(
-                    f"the store {self._store.path} was opened read-only.",
-                    "Open it without read_only=True.",
-                )
+                raise self._store.read_only_error()
             said = LoadOptions(
                 format=format,
                 type=type,
@@ -366,10 +373,7 @@ class Database(Queries):
         from gdb.storage.write.transaction import Changes
 
         if self._read_only:
-            raise ReadOnlyError(
-                f"the store {self._store.path} was opened read-only, and this query writes.",
-                "Open it without read_only=True.",
-            )
+            raise self._store.read_only_error(", and this query writes")
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer(clock.check):

@@ -8,6 +8,7 @@ that they cost page cache, which the system takes back when it needs it, not mem
 
 from __future__ import annotations
 
+import re
 import threading
 
 from gdb.errors import OutOfBudget
@@ -16,8 +17,21 @@ from gdb.records import dataclass, field
 LEAST = 1 << 20
 """Bytes: the least that `memory=` of a query takes. Above it every pattern runs, over any graph."""
 
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
+
 ROWS = "its rows"
 """What stays when a run has ended."""
+
+
+def size_in(text: str) -> float | None:
+    """The bytes that a text names, as "8GB" or "512 MiB" do; None where it is no size."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    units = _BINARY_UNITS if found[3] else _UNITS
+    return float(found[1]) * units.get(found[2].upper(), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,14 @@ def is_plain_and_own(state: os.stat_result) -> bool:
     )
 
 
+def user_cache() -> str:
+    """The folder in which programs of this user keep what they can make again; in its path links may be."""
+    stated = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(stated):  # the XDG Base Directory Specification: others are ignored
+        return stated
+    return os.path.join(os.path.expanduser("~"), ".cache")
+
+
 @contextmanager
 def opened(base: str, *names: str) -> Iterator[tuple[int, bool]]:
     """The folder `base`/names, made where it is missing, with mode 0700; a descriptor of it, and whether others could

@@ -237,8 +237,9 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
         del future  # as in `result`
 
 
-def flock(file: int, kind: int) -> None:
-    """Lock an open file, once who else has it has given it back; kind : fcntl.LOCK_SH or LOCK_EX.
+def flock(file: int, kind: int, check: Callable[[], object] = lambda: None) -> None:
+    """Lock an open file, once who else has it has given it back; kind : fcntl.LOCK_SH or LOCK_EX. check : called
+    between two tries; what it raises ends the wait.
 
     A blocking flock would not end for a signal that came just before it, so this tries again and again.
     """
@@ -247,6 +248,7 @@ def flock(file: int, kind: int) -> None:
         try:
             return fcntl.flock(file, kind | fcntl.LOCK_NB)
         except BlockingIOError:
+            check()
             time.sleep(next(looks, _LOOKS[-1]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 import os
-import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -16,8 +15,14 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from gdb import limits
-from gdb.base.budget import LEAST, Defaults
-from gdb.errors import NameProblem, NotAStore, OutOfBudget, QueryError, TypeProblem
+from gdb.base.budget import LEAST, Defaults, size_in
+from gdb.errors import (
+    NameProblem,
+    NotAStore,
+    OutOfBudget,
+    QueryError,
+    TypeProblem,
+)
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -44,9 +49,6 @@ MATCH_MODES: dict[str, MatchMode] = {
 
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _INT64 = range(-(2**63), 2**63)
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
 
 def match_mode(text: str) -> MatchMode:
@@ -187,13 +189,9 @@ def byte_count(name: str, value: int | str) -> int:
         raise TypeProblem(
             f"{name}= takes a number of bytes or a text, not {type(value).__name__}.", cure
         )
-    size: float = value if isinstance(value, int) else 0
-    if isinstance(value, str):
-        found = _SIZE.fullmatch(value.strip())
-        if found is None:
-            raise QueryError(f"{name}={value!r} is not a size.", cure)
-        units = _BINARY_UNITS if found[3] else _UNITS
-        size = float(found[1]) * units.get(found[2].upper(), 1)
+    size = value if isinstance(value, int) else size_in(value)
+    if size is None:
+        raise QueryError(f"{name}={value!r} is not a size.", cure)
     if not 1 <= size < 2**63:
         raise QueryError(f"{name}={value!r} is not a possible number of bytes.", cure)
     return int(size)

@@ -54,7 +54,7 @@ def backup(snapshot: Snapshot, path: Path, steps: Steps) -> StoreStats:
 def _copy(
     source: Files, record: FileRecord, target: Files, steps: Steps, before: int, total: int
 ) -> None:
-    content = source.map(record.name, record.length)
+    content = source.map(record.name, record.length, record.digest)
     hasher = Hasher()
     out = target.create(record.name)
     try:

@@ -20,8 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-import numpy as np
-
 from gdb.base import forks, waiting
 from gdb.errors import (
     ClosedError,
@@ -44,6 +42,7 @@ from .scratch import PosixScratch, Scratch
 
 MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
+TO_CHANGE = "To change it, copy it with db.backup(folder), change that, and upload it."  # at a URL
 _PID_BYTES = 20
 
 
@@ -85,6 +84,11 @@ class Files(Protocol):
         """The folder, for messages."""
         ...
 
+    @property
+    def remote(self) -> bool:
+        """Whether the files lie elsewhere, where nothing can be written, and `map` gives verified copies."""
+        ...
+
     def names(self) -> list[str]: ...
 
     def create(self, name: str) -> NewFile:
@@ -116,8 +120,11 @@ class Files(Protocol):
         """Let the next `read_again` read it all."""
         ...
 
-    def map(self, name: str, length: int) -> U8:
-        """The file as a read-only u8[length], not copied; CorruptStore if it is not there."""
+    def map(self, name: str, length: int, digest: str) -> U8:
+        """The file as a read-only u8[length], not copied; CorruptStore if it is not there.
+
+        digest : its checksum in hex. Where `remote`, the bytes are those of this checksum; else they may be others.
+        """
         ...
 
     def rename(self, old: str, new: str) -> None:
@@ -173,15 +180,6 @@ def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore
     )
 
 
-def mapped_length(content: U8) -> int:
-    """How long a file that was mapped is now; without opening it. Reading a map of one that was cut short raises a
-    signal."""
-    found: object = content
-    while isinstance(found, (np.ndarray, memoryview)):
-        found = found.base if isinstance(found, np.ndarray) else found.obj
-    return found.size() if isinstance(found, mmap.mmap) else len(content)
-
-
 def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
     """The error for a file of more bytes than it says that it has."""
     return CorruptStore(
@@ -203,6 +201,8 @@ class PosixFiles:
     NotAStore : there is no such folder, or it is a file.
     StorePermissionError : the operating system refuses.
     """
+
+    remote = False
 
     def __init__(self, path: Path, *, create: bool = False, new: bool = False) -> None:
         self._writer: int | None = None
@@ -302,7 +302,7 @@ class PosixFiles:
             again, self._again = self._again, None
             os.close(again[1])
 
-    def map(self, name: str, length: int) -> U8:
+    def map(self, name: str, length: int, digest: str) -> U8:
         with translated(str(self._path / name), self._path):
             try:
                 fd = opened(self._path / name, os.O_RDONLY)

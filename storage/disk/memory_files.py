@@ -32,6 +32,8 @@ class MemoryPin:
 class MemoryFiles:
     """See the module. Writing threads of the process exclude one another; no other process can see it."""
 
+    remote = False
+
     def __init__(self) -> None:
         self._contents: dict[str, U8] = {}
         self._growing: dict[str, Growing] = {}  # of those that are read again, instead
@@ -79,7 +81,7 @@ class MemoryFiles:
     def forget(self, name: str) -> None:
         pass
 
-    def map(self, name: str, length: int) -> U8:
+    def map(self, name: str, length: int, digest: str) -> U8:
         if name not in self._contents:
             raise missing(self.where, name)
         found = self._contents[name]

@@ -75,6 +75,11 @@ class PosixPin:
             _shared(self._fd, folder)  # waits while it is being removed, no longer
             os.lstat(path)  # is it there still?
 
+    @property
+    def file(self) -> int:
+        """Its descriptor, to read."""
+        return self._fd
+
     def __del__(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

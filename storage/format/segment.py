@@ -24,7 +24,7 @@ from ..columns.model import F64, I32, I64, U8, U32
 from ..disk import lost_pages
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
 from ..disk.checksum import Buffer, Hasher, digest
-from ..disk.files import MANIFEST, Files, mapped_length, wrong_length
+from ..disk.files import MANIFEST, Files, wrong_length
 from ..disk.pins import Pin
 from .invariants import (
     CHECKSUMS,
@@ -286,7 +286,7 @@ class SegmentFile:
         Cost: half a microsecond.
         """
         wanted = self._bytes.shape[0]
-        if (found := mapped_length(self._bytes)) < wanted:
+        if (found := lost_pages.mapped_length(self._bytes)) < wanted:
             raise wrong_length(self._where, self.name, found, wanted)
         if (begin := lost_pages.lost(self._bytes)) is not None:
             raise damaged(self._where, self.name, f"cannot be read from byte {begin:,} on")
@@ -376,15 +376,16 @@ def note_written(files: Files, record: FileRecord) -> None:
 def open_segment(files: Files, record: FileRecord, *, anew: bool = True) -> SegmentFile:
     """Map a file and verify that it is the one that the manifest committed.
 
-    anew : also where this process wrote it itself through `files`, and so knows its bytes; without, it is `own`.
+    anew : also where this process wrote it itself through `files`, and so knows its bytes (without, it is `own`), or
+        `files` has compared them with the checksum.
 
     Raises
     ------
     CorruptStore : it is missing, of another length, or of other bytes.
     """
-    content = files.map(record.name, record.length)
+    content = files.map(record.name, record.length, record.digest)
     own = not anew and record in _written.get(files, ())
-    if not own:
+    if anew or not (own or files.remote):
         verify(files, record, content)
     return SegmentFile(files.where, record.name, content, own=own)
 

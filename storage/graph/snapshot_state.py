@@ -8,14 +8,16 @@ that sends the state does (`gdb.storage.disk.pins`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import CorruptStore, NotAStore
-from gdb.records import dataclass
+from gdb.records import dataclass, field
 
 from ..disk import file_names as names
 from ..disk.files import PosixFiles
+from ..disk.remote_files import RemoteFiles
 from ..format import journal as journals
 from ..format import manifest as manifests
 from ..format.manifest_head import More, length_in
@@ -27,18 +29,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """folder : of the store. written : its manifest, and the records behind it."""
+    """location : the folder of the store, or its URL. written : its manifest, and the records behind it. options : of
+    the URL's file system (`storage_options=`), which may hold credentials."""
 
-    folder: str
+    location: str
     written: bytes
+    options: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
+
+    def at(self, location: str | None) -> State:
+        """The same state where other processes find it: in another folder, or at a URL; None: where it is."""
+        return self if location is None else State(location, self.written, self.options)
 
 
 def state_of(snapshot: Snapshot) -> State | None:
     """The state that a snapshot shows; None where it lies on no disk: in memory, or not committed."""
-    if snapshot.written is None or not isinstance(snapshot.files, PosixFiles):
+    if snapshot.written is None:
         return None
     content, end = snapshot.written
-    return State(str(Path(snapshot.files.where).absolute()), bytes(content[:end]))
+    written = bytes(content[:end])
+    match snapshot.files:
+        case RemoteFiles(url=url, options=options):
+            return State(url, written, options or None)
+        case PosixFiles(where=where):
+            return State(str(Path(where).absolute()), written)
+    return None
 
 
 def opened(state: State) -> Snapshot:
@@ -47,9 +61,13 @@ def opened(state: State) -> Snapshot:
     Raises
     ------
     NotAStore : there is no such folder, or the files of the state are not in it.
-    CorruptStore, StorePermissionError : it cannot be read.
+    CorruptStore, StorePermissionError, StoreError : it cannot be read.
     """
-    files: Files = PosixFiles(Path(state.folder), create=False)
+    files: Files
+    if "://" in state.location:
+        files = RemoteFiles(state.location, state.options)
+    else:
+        files = PosixFiles(Path(state.location), create=False)
     manifest = manifests.decode(state.written, files.where)
     more = More(1, len(state.written))
     if manifest.journal:
@@ -64,7 +82,7 @@ def opened(state: State) -> Snapshot:
         pins = [files.pin(name) for name in names.first_of_each(r.name for r in manifest.files)]
     except FileNotFoundError as error:
         raise NotAStore(
-            f"The store {state.folder} lacks the files of the version that the query reads: {error}.",
+            f"The store {files.where} lacks the files of the version that the query reads: {error}.",
             "Keep the store's folder where every worker reads the same files.",
         ) from None
     return Snapshot(files, manifest, more, None, None, pins)

@@ -18,7 +18,7 @@ from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.imports import deferred
 
 from ..disk import file_names as names
-from ..disk.files import MANIFEST, Files, OpenEnd, PosixFiles, missing
+from ..disk.files import MANIFEST, TO_CHANGE, Files, OpenEnd, PosixFiles, missing
 from ..disk.growing_file import Growing
 from ..disk.pins import Pin
 from ..format import manifest as manifests
@@ -95,7 +95,7 @@ class Store:
         path : its folder; None = a new store in memory.
         create : make an empty store where the folder is missing or empty.
         read_only : refuse to write; works on a disk that cannot be written.
-        files : another door to disk (tests).
+        files : another door to disk: that of a URL, or of a test.
 
         Raises
         ------
@@ -144,6 +144,8 @@ class Store:
         try:
             end = None if self._journal is None else self._journal.end
             file = self.files.read_again(MANIFEST, most_bytes, end=end)
+        except NotAStore:
+            raise  # of a URL
         except FileNotFoundError:
             manifests.read(self.files)  # raises what fits
             file = self.files.read_again(MANIFEST, most_bytes)
@@ -246,10 +248,7 @@ class Store:
         """
         self._check_open()
         if self.read_only:
-            raise ReadOnlyError(
-                f"The store {self.files.where} was opened read-only.",
-                "Open it without read_only=True to write.",
-            )
+            raise self.read_only_error()
         writing, born = self._writing, forks.generation()
         lent = self._lent == threading.get_ident()
         if not lent:
@@ -273,6 +272,11 @@ class Store:
         finally:
             if not lent:
                 writing.release()
+
+    def read_only_error(self, why: str = "") -> ReadOnlyError:
+        """What a write raises where the store is only read. why : the end of the sentence."""
+        cure = TO_CHANGE if self.files.remote else "Open it without read_only=True."
+        return ReadOnlyError(f"the store {self.files.where} was opened read-only{why}.", cure)
 
     def lent(self, work: Callable[[], T]) -> T:
         """Do some work for the thread that writes, which waits for it: `writer` lets this thread in."""

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gdb
+from gdb.executor.cluster import cluster
 from gdb.executor.cluster.task import Task
+from gdb.records import replace
 
 PEOPLE = 400
 
@@ -32,18 +35,25 @@ def people(parent: Path) -> Path:
     return folder
 
 
+def cut_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have queries cut into four tasks for each worker, also those that are over at once."""
+    monkeypatch.setattr(cluster, "tasks_for", lambda seconds, workers: 4 * workers)
+
+
 class Inline(Executor):
-    """Runs what it is given at once, and keeps it. lost : how many of the first tasks fail."""
+    """Runs what it is given at once, and keeps it. lost : how many of the first messages fail. tasks : also those that
+    came in one message. messages : how many."""
 
     def __init__(self, lost: int = 0) -> None:
         self.tasks: list[Task] = []
-        self.lost = lost
+        self.lost, self.messages = lost, 0
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-        self.tasks.append(arguments[0])
+        self.messages += 1
+        self.tasks += (replace(arguments[0], more=()), *arguments[0].more)
         future: Future[Any] = Future()
         try:
-            if len(self.tasks) <= self.lost:
+            if self.messages <= self.lost:
                 raise MemoryError("killed")
             future.set_result(function(*arguments, **options))
         except Exception as error:

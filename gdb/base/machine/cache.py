@@ -77,10 +77,7 @@ def write(entry: Entry, code: bytes) -> None:
 
 def folder_path() -> tuple[str, ...]:
     """The folder: one in whose path links may be, and the names below it."""
-    stated = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(stated):  # the XDG Base Directory Specification: others are ignored
-        return stated, "gdb", "kernels"
-    return os.path.join(os.path.expanduser("~"), ".cache"), "gdb", "kernels"
+    return private_folder.user_cache(), "gdb", "kernels"
 
 
 def _inside(work: Callable[[int], T]) -> T | None:

@@ -17,12 +17,17 @@ from gdb.executor.cluster import cancellation, cluster
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 from gdb.storage.graph.snapshot_state import State
-from tests.support.shared_store import Inline, people
+from tests.support.shared_store import Inline, cut_always, people
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return people(tmp_path_factory.mktemp("cluster"))
+
+
+@pytest.fixture(autouse=True)
+def several_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_always(monkeypatch)
 
 
 ENDLESS = (

@@ -335,12 +335,12 @@ def test_maps_cannot_be_written(tmp_path: Path) -> None:
 def test_a_file_of_another_length_is_never_mapped(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12345")
     door = PosixFiles(tmp_path)
-    assert door.map("f", 5).tobytes() == b"12345"
+    assert door.map("f", 5, "").tobytes() == b"12345"
     for length in (0, 4, 6):
         with pytest.raises(CorruptStore, match="f has 5 bytes"):
-            door.map("f", length)
+            door.map("f", length, "")
     with pytest.raises(CorruptStore, match="g is missing"):
-        door.map("g", 5)
+        door.map("g", 5, "")
 
 
 def test_ids_in_several_spaces(tmp_path: Path) -> None:
