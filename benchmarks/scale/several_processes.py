@@ -24,7 +24,6 @@ import argparse
 import os
 import pickle
 import random
-import signal
 import statistics
 import sys
 import tempfile
@@ -39,6 +38,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -48,7 +48,9 @@ from benchmarks.inputs.published import PUBLISHED, PUBLISHED_NAMES, Subject, abs
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
+from benchmarks.scale.killing import Strike, ready, restarting
 from benchmarks.scale.simulation import Costs, Unit, simulated
+from gdb.executor.cluster import cluster
 from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
@@ -59,7 +61,6 @@ COUNTED = "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a), (a)--(c), (d)--(e) RET
 LISTED = "MATCH DIFFERENT NODES (a)--(b)--(c), (a)--(c) RETURN id(a) AS a, id(b) AS b, id(c) AS c"
 RUNS, SHORT_RUNS = 3, 15
 HOUR = 3600.0
-AT_ONCE = 5  # runs with kills on one cluster: a nanny of Dask gives a worker up that dies too often
 
 
 class Kept(Executor):
@@ -75,8 +76,10 @@ class Kept(Executor):
         begin = time.perf_counter()
         if not self.tasks:  # before a run leaves in its plan what cannot be sent
             self.tasks.append(pickle.loads(pickle.dumps(task)))
-        future.set_result(function(replace(task, patience=float("inf"))))
-        self.units.append(Unit(task.patience / LATE, time.perf_counter() - begin))
+        whole = tuple(replace(one, patience=float("inf"), more=()) for one in (task, *task.more))
+        future.set_result(function(replace(whole[0], more=whole[1:])))
+        hoped = sum(one.patience for one in (task, *task.more)) / LATE
+        self.units.append(Unit(hoped, time.perf_counter() - begin))
         return future
 
 
@@ -220,9 +223,13 @@ def memory(task: Task, number: int) -> tuple[int, int]:
 
 
 def units_of(db: gdb.Database, query: str, number: int) -> Kept:
-    """A query in so many ranges, each done here by one thread."""
+    """A query in about so many ranges, each done here by one thread, with what is expected of it, however short."""
     kept = Kept()
-    db.execute(query, device="cpu", on=gdb.Cluster(kept, number, 1, least=0.0))
+    with (
+        patch.object(cluster, "tasks_for", lambda _, wanted: wanted),
+        patch.object(cluster, "GIVES_BACK", 0.0),
+    ):
+        db.execute(query, device="cpu", on=gdb.Cluster(kept, number, 1, least=0.0))
     return kept
 
 
@@ -259,51 +266,40 @@ def killed(
     db: gdb.Database, arguments: argparse.Namespace, folder: Path, runs: int, victims: int
 ) -> tuple[tuple[Cell, ...], int]:
     """A row on runs that lose so many workers at a random moment each; how many answers differed, or in how many more
-    than a task for each of them was lost."""
+    than a task for each of them was lost. All are on one cluster, as long as Dask brings its workers back."""
     count = int(str(db.execute(COUNTED, device="cpu").scalar()))
-    rows = sorted_rows(db.execute(LISTED, device="cpu"))
+    rows = keys_of(db.execute(LISTED, device="cpu"))
     chance = random.Random(5)
-    wrong = lost = most = strikes = refetched = 0
+    wrong = lost = most = strikes = refetched = k = 0
     seconds: list[float] = []
-    for first in range(0, runs, AT_ONCE):
-        with workers(arguments.workers) as (executor, local):
+    while k < runs:
+        with restarting(), workers(arguments.workers) as (executor, local):
             watched = Watched(executor, folder)
             on = gdb.Cluster(watched, arguments.workers, arguments.threads, least=0.0)
-            seconds = []
-            for query in (COUNTED, LISTED):
-                db.execute(query, on=on)
-                begin = time.perf_counter()
-                db.execute(query, on=on)
-                seconds.append(time.perf_counter() - begin)
-            for k in range(first, min(first + AT_ONCE, runs)):
+            seconds = warmed(db, on)
+            back = True
+            while back and k < runs:
                 watched.forget()
-                struck, dead = 0, set[int]()
-
-                def strike(dead: set[int], local: Any) -> None:
-                    nonlocal struck
-                    pids = [worker.pid for worker in local.workers.values() if worker.pid]
-                    for pid in chance.sample(pids, min(victims, len(pids))):
-                        os.kill(pid, signal.SIGKILL)
-                        dead.add(pid)
-                        struck += 1
-
-                moment = chance.random() * seconds[k % 2]
-                timer = threading.Timer(moment, strike, (dead, local))
+                strike = Strike(local, victims, chance)
+                timer = threading.Timer(chance.random() * seconds[k % 2], strike)
                 timer.start()
+                begin = time.perf_counter()
                 if k % 2:
-                    found = sorted_rows(db.execute(LISTED, on=on, timeout=120))
+                    found = keys_of(db.execute(LISTED, on=on, timeout=120))
                     right = np.array_equal(found, rows)
                 else:
                     right = int(str(db.execute(COUNTED, on=on, timeout=120).scalar())) == count
+                seconds[k % 2] = min(seconds[k % 2], time.perf_counter() - begin)
                 timer.cancel()
                 timer.join()
                 begun, ended = watched.noted()
-                cut = begun - ended
+                cut, struck = begun - ended, len(strike.dead)
                 lost, most, strikes = lost + cut, max(most, cut), strikes + struck
                 refetched += ended - watched.sent
                 wrong += not right or cut > struck
                 print(f"run {k}: {struck} killed, right: {right}, {cut} tasks lost", flush=True)
-                ready(local, dead)
+                k += 1
+                back = ready(local, strike.dead)
     row: tuple[Cell, ...] = (
         *(victims, arguments.workers, runs, *seconds, len(rows)),
         *(strikes, wrong, lost, most, refetched),
@@ -311,26 +307,24 @@ def killed(
     return row, wrong
 
 
-def ready(local: Any, dead: set[int]) -> None:
-    """Wait until all workers are there again, other processes than the dead ones."""
-    end = time.monotonic() + 120
-    while True:
-        nannies = list(local.workers.values())
-        running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
-        if running and len(local.scheduler.workers) == len(nannies):
-            time.sleep(0.2)  # the scheduler may not have noticed yet
-            if len(local.scheduler.workers) == len(nannies):
-                return
-        if time.monotonic() > end:
-            raise SystemExit("A killed worker did not come back.")
-        time.sleep(0.05)
+def warmed(db: gdb.Database, on: gdb.Cluster) -> list[float]:
+    """Seconds of each query that is run again and again, on workers that have its plan and the graph."""
+    seconds = []
+    for query in (COUNTED, LISTED):
+        db.execute(query, on=on)
+        begin = time.perf_counter()
+        db.execute(query, on=on)
+        seconds.append(time.perf_counter() - begin)
+    return seconds
 
 
-def sorted_rows(result: gdb.Result) -> np.ndarray[Any, Any]:
-    """The rows of LISTED in order, i64[rows, 3]."""
-    columns = result.numpy()
-    table = np.stack([columns[name] for name in "abc"], axis=1)
-    return table[np.lexsort(table.T)]
+def keys_of(result: gdb.Result) -> np.ndarray[Any, Any]:
+    """The rows of LISTED as a number each, ascending, i64[rows]: equal where the rows are, in whatever order."""
+    columns = result.arrow()
+    a, b, c = (np.asarray(columns[name]) for name in "abc")
+    most = int(max(column.max() for column in (a, b, c))) + 1
+    keys: np.ndarray[Any, Any] = np.sort((a * most + b) * most + c)
+    return keys
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:

@@ -22,6 +22,7 @@ def test_a_program_runs_twice(
     sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GDB_CACHE", str(tmp_path / "cache"))  # of stores at URLs
     samples.run(sample, tmp_path)
     samples.run(sample, tmp_path)
 

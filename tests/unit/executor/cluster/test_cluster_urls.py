@@ -15,7 +15,7 @@ from gdb import Cluster, ClusterError
 from gdb.executor.cluster import task
 from gdb.executor.cluster.task import work
 from gdb.records import replace
-from tests.flaky import Flaky
+from tests.support.flaky import Flaky
 from tests.support.shared_store import Inline, cut_always, people
 
 QUERIES = (

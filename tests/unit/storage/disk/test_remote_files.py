@@ -18,7 +18,7 @@ from gdb.records import replace
 from gdb.storage.disk import remote_files
 from gdb.storage.disk.checksum import digest
 from gdb.storage.format import manifest as manifests
-from tests.flaky import Flaky, Gate
+from tests.support.flaky import Flaky, Gate
 from tests.support.shared_store import people
 
 QUERY = "MATCH (a)-->(b)-->(c) RETURN count(*)"

@@ -1,0 +1,59 @@
+"""Workers of a LocalCluster of Dask that are killed, and come back soon."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+PRELOADED = ("gdb.executor.cluster.task", "gdb.executor.cpu.launch", "gdb.executor.nest.prepare")
+
+
+@contextmanager
+def restarting() -> Iterator[None]:
+    """Dask forks workers from a process that has imported what they need: one that was killed is back ten times
+    sooner than one that Python begins with."""
+    dask: Any = import_module("dask")
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        context = import_module("distributed.utils").get_mp_context()  # it sets some of its own
+        context.set_forkserver_preload(["distributed", *PRELOADED])
+        yield
+
+
+@dataclass(slots=True)
+class Strike:
+    """Kills some workers of a LocalCluster when it is called. dead : their process ids."""
+
+    local: Any
+    victims: int
+    chance: random.Random
+    dead: set[int] = field(default_factory=set)
+
+    def __call__(self) -> None:
+        pids = [worker.pid for worker in self.local.workers.values() if worker.pid]
+        for pid in self.chance.sample(pids, min(self.victims, len(pids))):
+            os.kill(pid, signal.SIGKILL)
+            self.dead.add(pid)
+
+
+def ready(local: Any, dead: set[int]) -> bool:
+    """Wait until all workers are there again, other processes than the dead ones; False where Dask has given one up,
+    as it does with one that dies while it begins."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        nannies = list(local.workers.values())
+        running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
+        if running and len(local.scheduler.workers) == len(nannies):
+            time.sleep(0.2)  # the scheduler may not have noticed yet
+            if len(local.scheduler.workers) == len(nannies):
+                return True
+        if any(n.status.name in ("failed", "closed") for n in nannies):
+            return False
+        time.sleep(0.02)
+    return False
