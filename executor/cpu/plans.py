@@ -78,7 +78,7 @@ class _Beside:
     ) -> None:
         self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
         self.found, self.waiting = found, waiting
-        self._preparing = threading.Lock()  # is Python's work, of which two threads do no more
+        self._preparing = threading.Lock()  # is work in Python, which one thread does at a time
 
     def all(self, threads: int) -> None:
         """Count all of them."""
