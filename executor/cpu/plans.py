@@ -5,7 +5,6 @@ A nest of few steps is not worth sharing: its threads would count anew what the 
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -64,7 +63,7 @@ def _own_steps(plan: Plan) -> float | None:
 
 
 class _Beside:
-    """Plans that threads take one after another, each to its end. waiting : their numbers. found : where the counts
+    """Plans that threads take one after another, each to its end. left : their numbers. found : where the counts
     go."""
 
     def __init__(
@@ -74,11 +73,11 @@ class _Beside:
         watch: Watch,
         budget: Budget,
         found: list[int],
-        waiting: deque[int],
+        left: deque[int],
     ) -> None:
         self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
-        self.found, self.waiting = found, waiting
-        self._preparing = threading.Lock()  # is Python's work, of which two threads do no more
+        self.found, self.left = found, left
+        self._preparing = waiting.Lock()  # is work in Python, which one thread does at a time
 
     def all(self, threads: int) -> None:
         """Count all of them."""
@@ -98,9 +97,9 @@ class _Beside:
 
     def _work(self) -> None:
         try:
-            while self.waiting and not self.watch.stopped.is_set():
+            while self.left and not self.watch.stopped.is_set():
                 try:
-                    k = self.waiting.popleft()
+                    k = self.left.popleft()
                 except IndexError:  # another thread took it
                     return
                 with self._preparing:
