@@ -1,13 +1,15 @@
 """Patterns on graphs that do not fit: seconds with a whole, a fourth, ... of the graph in memory.
 
     python benchmarks/out_of_core.py [--graph rmat10m ...] [--device cuda|cpu] [--budgets 1 4 16 64]
-        [--pattern triangle ...] [--runs 3] [--timeout 60] [--save]
+        [--pattern triangle ...] [--runs 3] [--timeout 60] [--disk [--host 4] [--gpu-part 16]] [--save]
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); the
 real graphs are asked all patterns whose counts are known. Seconds are those of warm runs, planned before, the median;
 the graph and its page-locked copy are there. Beside them stand the milliseconds that PBE was measured at with the graph
-in host memory. The exit code is 1 if a count differs from the one in memory, 2 if there is nothing to measure on.
+in host memory. With --disk the first answer over a store whose files are not in the page cache is measured instead,
+on either device (`out_of_core_disk.py`). The exit code is 1 if a count differs from the one in memory, 2 if there is
+nothing to measure on.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 
 import graphs
 import out_of_core_cpu
+import out_of_core_disk
 import results
 import rmat
 from gdb import planner
@@ -131,15 +134,17 @@ def main(words: list[str] | None = None) -> int:
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
     add("--timeout", type=float, default=60, help="seconds for a query on the CPU (default: 60)")
     add("--runs", type=int, default=3, help="(default: 3)")
+    add("--disk", action="store_true", help="first answers from the disk instead")
+    add("--host", type=int, default=4, help="with --disk memory= is this part of the store")
+    add("--gpu-part", type=int, default=16, help="and this part of the view may be on the GPU")
     arguments = parser.parse_args(words)
-    if arguments.device == "cpu":
-        return out_of_core_cpu.tabulate(
-            arguments, {name: PATTERNS[name] for name in arguments.pattern}
-        )
-    missing = device.absence()
+    missing = None if arguments.device == "cpu" else device.absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
+    if arguments.disk or arguments.device == "cpu":
+        tabulate = out_of_core_disk.tabulate if arguments.disk else out_of_core_cpu.tabulate
+        return tabulate(arguments, {name: PATTERNS[name] for name in arguments.pattern})
     special.WORTH = -1.0  # each has its own kernel, however short it runs
     import cupy
 

@@ -1,9 +1,11 @@
 """The CPU part of `out_of_core.py`: stores on disk, queried in processes that cannot get more memory than they may.
 
-Each cell is a process of its own, which asks a small graph first (so that Python, NumPy and machine code are there) and
-then limits itself (`RLIMIT_DATA`) to what it has, its budget, and what is left of 100 MB: what it has of its own may
-become the budget plus 100 MB, and no allocation beyond that succeeds. The store's files and temporary files are mapped,
-and not counted: the system takes their pages back when it needs them.
+Each cell is a process of its own, which queries a small graph first (so that Python, NumPy and machine code are there)
+and then limits itself to what it has, its budget, and what is left of 100 MB: what it has of its own may become the
+budget plus 100 MB, and no allocation beyond that succeeds (`RLIMIT_DATA`). Where the system lets it, the process also
+joins a memory group (cgroup) with the same limit, which counts the page cache of the store's files and of temporary
+files as well: their pages are dropped before, and the system takes them back when the group is full. Without rights to
+make a group, the limit is `RLIMIT_DATA` alone.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 import gdb
 import graphs
+import memory_group
+import page_cache
 import patterns
 import results
 import rmat
@@ -34,32 +38,40 @@ from peers.report import figures
 SPARED = 100_000_000
 """Bytes that a process may have of its own beside its budget."""
 MODE = "isomorphisms"
-_FIRST = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+FIRST = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
 _MB = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A pattern at a budget. seconds, cpu : of a warm run, medians. peak : bytes of its own that the process had at
-    most, seen a hundred times a second. wrong : what went wrong, "" for nothing."""
+    most, seen a hundred times a second. group : bytes that its memory group had at most, 0 without one. wrong : what
+    went wrong, "" for nothing."""
 
     count: int | None = None
     seconds: float = 0.0
     cpu: float = 0.0
     peak: int = 0
+    group: int = 0
     wrong: str = ""
 
 
-def measured(store: Path, text: str, memory: int, runs: int, timeout: float) -> Cell:
-    """Ask a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
+def measured(
+    store: Path, text: str, memory: int, runs: int, timeout: float, folder: str = ""
+) -> Cell:
+    """Query a store; called in a process of its own. memory : bytes, 0 for no budget and no limit. folder : of a memory
+    group to join, "" for none."""
     setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
-        db.execute(_FIRST, device="cpu")
+        db.execute(FIRST, device="cpu")
     if memory:
         more = memory + SPARED - _own("RssAnon")
         most = _own("VmData") + more
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        if folder:
+            memory_group.at(Path(folder)).restrict(more)
+            memory_group.at(Path(folder)).join()
     peaks, done = [0], threading.Event()
     threading.Thread(target=_watch, args=[peaks, done], daemon=True).start()
     seconds, cpu, count = list[float](), list[float](), None
@@ -93,13 +105,19 @@ def _watch(peaks: list[int], done: threading.Event) -> None:
 def _cell(store: Path, text: str, memory: int, arguments: argparse.Namespace) -> Cell:
     """`measured` in another process."""
     words = [str(store), text, str(memory), str(arguments.runs), str(arguments.timeout)]
-    ended = subprocess.run([sys.executable, __file__, *words], stdout=subprocess.PIPE, text=True)
+    with memory_group.group() as group:
+        if group is not None and memory:
+            page_cache.drop(store)  # pages that another group has are not counted in this one
+            words.append(str(group.folder))
+        command = [sys.executable, __file__, *words]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        most = group.most() if group is not None and memory else 0
     if ended.returncode:
-        return Cell(wrong=f"exit {ended.returncode}")
-    return Cell(**json.loads(ended.stdout.splitlines()[-1]))
+        return Cell(wrong=f"exit {ended.returncode}", group=most)
+    return replace(Cell(**json.loads(ended.stdout.splitlines()[-1])), group=most)
 
 
-def _stored(name: str, folder: Path) -> tuple[Path, int]:
+def stored(name: str, folder: Path) -> tuple[Path, int]:
     """A graph as a store in a folder, and the bytes of its view: a neighbour and an offset have 4 and 8 bytes."""
     store = folder / f"{name}.gdb"
     if name not in rmat.SIZES:
@@ -136,7 +154,7 @@ def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, i
     table, wrong = list[tuple[object, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
         for name in arguments.graph:
-            store, size = _stored(name, arguments.folder or Path(temporary))
+            store, size = stored(name, arguments.folder or Path(temporary))
             for pattern, text, known in _queries(name, shapes):
                 whole: Cell | None = None
                 for part in sorted(arguments.budgets):
@@ -161,11 +179,23 @@ def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, i
                             f"{cell.seconds / whole.seconds:.2f}" if equal else cell.wrong,
                             f"{cell.cpu / whole.cpu:.2f}" if equal else cell.wrong,
                             f"{cell.peak / _MB:,.0f}{' OVER' if over else ''}",
+                            f"{cell.group / _MB:,.0f}" if cell.group else "",
                             "yes" if equal else "NO",
                         )
                     )
                     print(*table[-1], sep="\t", flush=True)
-    header = ("graph", "pattern", "budget", "MB", "s", "CPU s", "ratio", "CPU ratio", "peak MB")
+    header = (
+        "graph",
+        "pattern",
+        "budget",
+        "MB",
+        "s",
+        "CPU s",
+        "ratio",
+        "CPU ratio",
+        "own MB",
+        "group MB",
+    )
     body = results.table((*header, "equal"), table)
     print(f"\n{body}")
     if arguments.save and not wrong:
@@ -174,6 +204,6 @@ def tabulate(arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, i
 
 
 if __name__ == "__main__":
-    place, query, *numbers = sys.argv[1:]
-    found = measured(Path(place), query, int(numbers[0]), int(numbers[1]), float(numbers[2]))
+    place, query, size, times, most_seconds, *joined = sys.argv[1:]
+    found = measured(Path(place), query, int(size), int(times), float(most_seconds), *joined)
     print(json.dumps({name: getattr(found, name) for name in Cell.__slots__}))
