@@ -22,7 +22,7 @@ from gdb.records import dataclass
 
 from ..columns.model import F64, I32, I64, U8, U32
 from ..disk import lost_pages
-from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
+from ..disk.arrays import GRAPH, GRAPH_SHARE, copied, placed
 from ..disk.checksum import Buffer, Hasher, digest
 from ..disk.files import MANIFEST, Files, mapped_length, wrong_length
 from ..disk.pins import Pin
@@ -262,8 +262,7 @@ class SegmentFile:
                 raise self._damaged(how, SEGMENTS_TOLD)
             if out is None:
                 return plain
-            out[:] = plain
-            return out
+            return copied(plain, out)
         own = out
         if own is None:
             own = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
