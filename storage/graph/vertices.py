@@ -15,7 +15,8 @@ from ..columns.model import I64, U32, Column, Kind
 from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
-from ..format.segment import SectionKind, Segments, compare, damaged
+from ..format.segment import SectionKind, compare, damaged
+from ..format.segments import Segments
 from . import ids, value_index
 from . import property_columns as properties
 from . import section_checks as readable
