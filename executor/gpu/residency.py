@@ -45,6 +45,10 @@ ROOT = 1.5  # visits that it costs to come to a root again, whose row is searche
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
+class NoRoom(OutOfBudget):
+    """A query needs more than its share of what is free on a device now."""
+
+
 class Room:
     """The account of a query on one device.
 
@@ -67,11 +71,11 @@ class Room:
 
         Raises
         ------
-        OutOfBudget : they pass the limit.
+        OutOfBudget : they pass the limit; NoRoom, if that is a share of what is free.
         """
         if self.used + size > self.limit:
             limit = "its gpu_memory" if self.asked is not None else "the GPU's free memory"
-            raise OutOfBudget(
+            raise (OutOfBudget if self.asked is not None else NoRoom)(
                 f"The query needs {self.used + size:,} bytes of GPU memory with {what}, "
                 f"over {limit} of {self.limit:,}.",
                 'Raise gpu_memory=, add a LIMIT, return count(*), or use device="cpu".',
