@@ -79,7 +79,15 @@ def placed(
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
         return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
-    return np.frombuffer(_in_file(size, what, budget), dtype)
+    return np.frombuffer(_read_anywhere(_in_file(size, what, budget)), dtype)
+
+
+def _read_anywhere(file: mmap.mmap) -> mmap.mmap:
+    """A file whose pages are read in any order: where there is no room for all, the system reads a page, instead of
+    many around it."""
+    if hasattr(mmap, "MADV_RANDOM"):
+        file.madvise(mmap.MADV_RANDOM)
+    return file
 
 
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
@@ -89,7 +97,8 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
         return array
     if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
         return array
-    return copied(array, np.frombuffer(_in_file(array.nbytes, what, budget), array.dtype.type))
+    file = _read_anywhere(_in_file(array.nbytes, what, budget))
+    return copied(array, np.frombuffer(file, array.dtype.type))
 
 
 def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item]:

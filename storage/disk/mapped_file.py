@@ -23,6 +23,13 @@ class MappedFile(mmap.mmap):
         made.path, made.state = path, os.fstat(fd)
         return made
 
+    def read_anywhere(self, begin: int, size: int) -> None:
+        """Pages of some bytes are read in any order from now on: where there is no room for all, the system reads a
+        page, instead of many around it."""
+        if hasattr(mmap, "MADV_RANDOM") and size:
+            first = begin // mmap.PAGESIZE * mmap.PAGESIZE
+            self.madvise(mmap.MADV_RANDOM, first, begin + size - first)
+
     def written(self) -> os.stat_result | None:
         """What the system says of the file where something was written to it since `state`, else None; also where
         another file, or none, has its place: nothing says what became of this one then.

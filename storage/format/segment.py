@@ -266,6 +266,8 @@ class SegmentFile:
                 how = f"holds another segment than the manifest says, in section {section}"
                 raise self._damaged(how, SEGMENTS_TOLD)
             if out is None:
+                if self._file is not None and usage.room() is not None:
+                    self._file.read_anywhere(*self.extent(section))
                 return plain
             return copied(plain, out)
         own = out

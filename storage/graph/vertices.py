@@ -29,7 +29,6 @@ from .vid_ranges import Extent, by_number, vids_of
 I32 = npt.NDArray[np.int32]
 _NO_KEYS, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
-
 _WORTH = 4
 """Base and delta are merged once a fourth of a column has been read."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -154,6 +155,40 @@ def test_rows_that_fall_are_found_in_any_piece(store: Path) -> None:
         ]
         assert len(pieces) > 3
         assert all(pieces) == rows_ascend(view.offsets, near, strictly=False)
+
+
+def advice(array: np.ndarray) -> list[str]:
+    """What the system knows of the pages at the middle of an array, by the letters of /proc/self/smaps."""
+    at, here = array.ctypes.data + array.nbytes // 2, False
+    for line in Path("/proc/self/smaps").read_text(encoding="ascii").splitlines():
+        if (bounds := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)) is not None:
+            here = int(bounds[1], 16) <= at < int(bounds[2], 16)
+        elif here and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    return []
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="reads /proc")
+@pytest.mark.parametrize("memory", [None, 1])
+def test_pages_of_the_graph_are_read_one_by_one_under_a_budget(
+    memory: int | None, tmp_path: Path
+) -> None:
+    """In place, and where they lie in a temporary file."""
+    with gdb.connect(tmp_path / "s") as db, db.transaction() as tx:
+        tx.add_nodes("N", np.arange(60_000), {})
+        tx.add_relationships("R", np.arange(60_000), np.arange(60_000)[::-1].copy())
+    with gdb.connect(tmp_path / "s") as db:
+        db.compact()
+    opened = Store.open(tmp_path / "s", create=False, read_only=True)
+    try:
+        with usage.Usage(memory) as own:
+            near = opened.snapshot().adjacency((), Direction.OUT).neighbours
+            found = arrays.placed(60_000, np.uint32, "graph", usage.room())
+            copy = arrays.filed(np.zeros(60_000, np.uint32), "graph", own.budget)
+        for array in (near, found, copy):
+            assert ("rr" in advice(array)) == (memory == 1)
+    finally:
+        opened.close()
 
 
 def test_a_commit_goes_on_to_its_end() -> None:
