@@ -1,7 +1,8 @@
 """Patterns on graphs that do not fit: seconds with a whole, a fourth, ... of the graph in memory.
 
     python benchmarks/out_of_core.py [--graph rmat10m ...] [--device cuda|cpu] [--budgets 1 4 16 64]
-        [--pattern triangle ...] [--runs 3] [--timeout 60] [--disk [--host 4] [--gpu-part 16]] [--save]
+        [--pattern triangle ...] [--runs 3] [--timeout 60] [--group] [--disk [--host 4] [--gpu-part 16]]
+        [--save]
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); the
@@ -134,6 +135,7 @@ def main(words: list[str] | None = None) -> int:
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
     add("--timeout", type=float, default=60, help="seconds for a query on the CPU (default: 60)")
     add("--runs", type=int, default=3, help="(default: 3)")
+    add("--group", action="store_true", help="on the CPU, in a memory group: the page cache counts")
     add("--disk", action="store_true", help="first answers from the disk instead")
     add("--host", type=int, default=4, help="with --disk memory= is this part of the store")
     add("--gpu-part", type=int, default=16, help="and this part of the view may be on the GPU")

@@ -2,10 +2,10 @@
 
 Each cell is a process of its own, which queries a small graph first (so that Python, NumPy and machine code are there)
 and then limits itself to what it has, its budget, and what is left of 100 MB: what it has of its own may become the
-budget plus 100 MB, and no allocation beyond that succeeds (`RLIMIT_DATA`). Where the system lets it, the process also
-joins a memory group (cgroup) with the same limit, which counts the page cache of the store's files and of temporary
-files as well: their pages are dropped before, and the system takes them back when the group is full. Without rights to
-make a group, the limit is `RLIMIT_DATA` alone.
+budget plus 100 MB, and no allocation beyond that succeeds (`RLIMIT_DATA`). With --group the process also joins a memory
+group (cgroup) with the same limit, which counts the page cache of the store's files and of temporary files as well:
+their pages are dropped before, and the system takes them back when the group is full, so that they are read again and
+again (give a long --timeout). Without rights to make a group, the limit is `RLIMIT_DATA` alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def _watch(peaks: list[int], done: threading.Event) -> None:
 def _cell(store: Path, text: str, memory: int, arguments: argparse.Namespace) -> Cell:
     """`measured` in another process."""
     words = [str(store), text, str(memory), str(arguments.runs), str(arguments.timeout)]
-    with memory_group.group() as group:
+    with memory_group.group() if arguments.group else nullcontext() as group:
         if group is not None and memory:
             page_cache.drop(store)  # pages that another group has are not counted in this one
             words.append(str(group.folder))
