@@ -1,13 +1,16 @@
 """Patterns on graphs that do not fit: seconds with a whole, a fourth, ... of the graph in memory.
 
     python -m benchmarks.scale.out_of_core [--graph rmat10m ...] [--device cuda|cpu] [--budgets 1 4 16 64]
-        [--pattern triangle ...] [--runs 3] [--timeout 60] [--save]
+        [--pattern triangle ...] [--runs 3] [--timeout 60] [--group] [--disk [--host 4] [--gpu-part 16]]
+        [--save]
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
-host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); the
-on real graphs, all patterns with known counts run. Seconds are those of warm runs, planned before, the median;
+host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); on
+real graphs, all patterns with known counts run. Seconds are those of warm runs, planned before, the median;
 the graph and its page-locked copy are there. Beside them are the milliseconds that PBE was measured at with the graph
-in host memory. The exit code is 1 if a count differs from the one in memory, 2 if there is nothing to measure on.
+in host memory. With --disk the first answer over a store whose files are not in the page cache is measured instead,
+on either device (`out_of_core_disk.py`). The exit code is 1 if a count differs from the one in memory, 2 if there is
+nothing to measure on.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from benchmarks.inputs import graphs, rmat
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Table
-from benchmarks.scale import out_of_core_cpu
+from benchmarks.scale import out_of_core_cpu, out_of_core_disk
 from gdb import planner
 from gdb.errors import OutOfBudget
 from gdb.executor import run
@@ -133,18 +136,25 @@ def main(words: list[str] | None = None) -> int:
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
     add("--timeout", type=float, default=60, help="seconds for a query on the CPU (default: 60)")
     add("--runs", type=int, default=3, help="(default: 3)")
+    add("--group", action="store_true", help="on the CPU, in a memory group: the page cache counts")
+    add("--disk", action="store_true", help="first answers from the disk instead")
+    add("--host", type=int, default=4, help="with --disk memory= is this part of the store")
+    add("--gpu-part", type=int, default=16, help="and this part of the view may be on the GPU")
     arguments = parser.parse_args(words)
-    if arguments.device == "cpu":
-        shapes = {name: PATTERNS[name] for name in arguments.pattern}
-        found, right = out_of_core_cpu.report(arguments, shapes)
-        print(f"\n{found.markdown()}")
-        if arguments.save and right:
-            page.save(__file__, "Out of core: CPU", found, "numpy", "duckdb")
-        return int(not right)
-    missing = device.absence()
+    shapes = {name: PATTERNS[name] for name in arguments.pattern}
+    missing = None if arguments.device == "cpu" else device.absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
+    if arguments.disk or arguments.device == "cpu":
+        part = out_of_core_disk if arguments.disk else out_of_core_cpu
+        found, right = part.report(arguments, shapes)
+        print(f"\n{found.markdown()}")
+        if arguments.save and right:
+            where = "CPU" if arguments.device == "cpu" else "GPU"
+            title = f"Out of core: {where}" + (", from the disk" if arguments.disk else "")
+            page.save(__file__, title, found, "numpy", "duckdb")
+        return int(not right)
     special.WORTH = -1.0  # each has its own kernel, however short it runs
     import cupy
 

@@ -1,9 +1,11 @@
 """The CPU part of `out_of_core.py`: stores on disk, queried in processes that cannot get more memory than they may.
 
-Each cell is a process of its own. It queries a small graph first (so that Python, NumPy and machine code are there) and
-then limits itself (`RLIMIT_DATA`) to what it has, its budget, and what is left of 100 MB: what it has of its own may
-become the budget plus 100 MB, and no allocation beyond that succeeds. The store's files and temporary files are mapped,
-and not counted: the system takes their pages back when it needs them.
+Each cell is a process of its own, which queries a small graph first (so that Python, NumPy and machine code are there)
+and then limits itself to what it has, its budget, and what is left of 100 MB: what it has of its own may become the
+budget plus 100 MB, and no allocation beyond that succeeds (`RLIMIT_DATA`). With --group the process also joins a memory
+group (cgroup) with the same limit, which counts the page cache of the store's files and of temporary files as well:
+their pages are dropped before, and the system takes them back when the group is full, so that they are read again and
+again (give a long --timeout). Without rights to make a group, the limit is `RLIMIT_DATA` alone.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +31,13 @@ from benchmarks.inputs import graphs, patterns, rmat
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell as TableCell
 from benchmarks.report.table import Column, Table
+from benchmarks.scale import memory_group, page_cache
 from gdb.run import options
 
 SPARED = 100_000_000
 """Bytes that a process may have of its own beside its budget."""
 MODE = "isomorphisms"
-_FIRST = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+FIRST = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
 _MB = 1e6
 _COMMAND = [sys.executable, "-m", "benchmarks.scale.out_of_core_cpu"]
 
@@ -41,25 +45,33 @@ _COMMAND = [sys.executable, "-m", "benchmarks.scale.out_of_core_cpu"]
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A pattern at a budget. seconds, cpu : of a warm run, medians. peak : bytes of its own that the process had at
-    most, seen a hundred times a second. wrong : what went wrong, "" for nothing."""
+    most, seen a hundred times a second. group : bytes that its memory group had at most, 0 without one. wrong : what
+    went wrong, "" for nothing."""
 
     count: int | None = None
     seconds: float = 0.0
     cpu: float = 0.0
     peak: int = 0
+    group: int = 0
     wrong: str = ""
 
 
-def measured(store: Path, text: str, memory: int, runs: int, timeout: float) -> Cell:
-    """Query a store; called in a process of its own. memory : bytes, 0 for no budget and no limit."""
+def measured(
+    store: Path, text: str, memory: int, runs: int, timeout: float, folder: str = ""
+) -> Cell:
+    """Query a store; called in a process of its own. memory : bytes, 0 for no budget and no limit. folder : of a memory
+    group to join, "" for none."""
     setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
-        db.execute(_FIRST, device="cpu")
+        db.execute(FIRST, device="cpu")
     if memory:
         more = memory + SPARED - _own("RssAnon")
         most = _own("VmData") + more
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        if folder:
+            memory_group.at(Path(folder)).restrict(more)
+            memory_group.at(Path(folder)).join()
     peaks, done = [0], threading.Event()
     threading.Thread(target=_watch, args=[peaks, done], daemon=True).start()
     seconds, cpu, count = list[float](), list[float](), None
@@ -93,17 +105,18 @@ def _watch(peaks: list[int], done: threading.Event) -> None:
 def _cell(store: Path, text: str, memory: int, arguments: argparse.Namespace) -> Cell:
     """`measured` in another process."""
     words = [str(store), text, str(memory), str(arguments.runs), str(arguments.timeout)]
-    ended = subprocess.run(
-        [*_COMMAND, *words],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    with memory_group.group() if arguments.group else nullcontext() as group:
+        if group is not None and memory:
+            page_cache.drop(store)  # pages that another group has are not counted in this one
+            words.append(str(group.folder))
+        ended = subprocess.run([*_COMMAND, *words], stdout=subprocess.PIPE, text=True)
+        most = group.most() if group is not None and memory else 0
     if ended.returncode:
-        return Cell(wrong=f"exit {ended.returncode}")
-    return Cell(**json.loads(ended.stdout.splitlines()[-1]))
+        return Cell(wrong=f"exit {ended.returncode}", group=most)
+    return replace(Cell(**json.loads(ended.stdout.splitlines()[-1])), group=most)
 
 
-def _stored(name: str, folder: Path) -> tuple[Path, int]:
+def stored(name: str, folder: Path) -> tuple[Path, int]:
     """A graph as a store in a folder, and the bytes of its view: a neighbour and an offset have 4 and 8 bytes."""
     store = folder / f"{name}.gdb"
     if name not in rmat.SIZES:
@@ -142,7 +155,7 @@ def report(
     rows, wrong = list[tuple[TableCell, ...]](), False
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
         for name in arguments.graph:
-            store, size = _stored(name, arguments.folder or Path(temporary))
+            store, size = stored(name, arguments.folder or Path(temporary))
             for pattern, text, known in _queries(name, shapes):
                 whole: Cell | None = None
                 for part in sorted(arguments.budgets):
@@ -166,24 +179,25 @@ def report(
                             *(name, pattern, f"1/{part}" if part > 1 else "none"),
                             *(memory / _MB if memory else None, cell.seconds, cell.cpu),
                             *(parts or (cell.wrong, cell.wrong)),
-                            *(f"{held:,} OVER" if over else held, "yes" if equal else "NO"),
+                            *(f"{held:,} OVER" if over else held, round(cell.group / _MB) or None),
+                            "yes" if equal else "NO",
                         )
                     )
                     print(*rows[-1], sep="\t", flush=True)
     header = (
         *("graph", "pattern", "budget", Column("memory", "MB", 1), Column("time", "s")),
         *(Column("CPU", "s"), Column("ratio", decimals=2), Column("CPU ratio", decimals=2)),
-        *(Column("peak", "MB"), "equal"),
+        *(Column("own", "MB"), Column("group", "MB"), "equal"),
     )
     introduction = (
         "Stores on disk, queried in processes of their own, which may have their budget and "
         f"{SPARED / _MB:.0f} MB. budget: `memory=` as a part of the bytes of the graph's view. Warm runs, medians; "
-        "peak: memory that is no map of a file."
+        "own: memory that is no map of a file, at most; group: all of the memory group, page cache included."
     )
     return Report.of(introduction, [Table.of(header, rows)]), not wrong
 
 
 if __name__ == "__main__":
-    place, query, *numbers = sys.argv[1:]
-    found = measured(Path(place), query, int(numbers[0]), int(numbers[1]), float(numbers[2]))
+    place, query, size, times, most_seconds, *joined = sys.argv[1:]
+    found = measured(Path(place), query, int(size), int(times), float(most_seconds), *joined)
     print(json.dumps({name: getattr(found, name) for name in Cell.__slots__}))

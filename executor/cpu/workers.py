@@ -46,6 +46,7 @@ _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
 MOST_SLOTS = 1 << 16  # of one
 WORKERS = "workers"  # what memory is for
+_ROWS = 1 << 18  # rows between two looks at whether the query goes on
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
 
@@ -57,7 +58,12 @@ def split_positions(view: Adjacency) -> I64:
 
 def _made_split(view: Adjacency) -> I64:
     found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    kernel.fill_split(*_lists_of(view), _address(found))
+    for begin, end in usage.paced(view.rows, _ROWS):
+        first, length, row = view.intervals_of(begin, end)
+        index = _address(first), _address(length), _address(row), len(first)
+        kernel.fill_split(
+            *index, _address(view.offsets), _address(view.neighbours), _address(found)
+        )
     return found
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
@@ -13,6 +15,7 @@ from gdb.base import forks, waiting
 from gdb.errors import DeviceError
 
 MOST_POOLED = 256 << 20  # bytes that CuPy's pool may hold unused while no query runs
+LONGEST_WAIT = 10.0  # seconds for which a query waits for memory that another one holds
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _NO_CUPY = "CuPy is not installed"
@@ -160,6 +163,18 @@ def without_compiler(error: Exception) -> DeviceError:
     )
 
 
+class DeviceFull(DeviceError):
+    """A device has too little free memory now, because other queries or programs hold it."""
+
+
+def full(ordinal: int, error: Exception) -> DeviceFull:
+    """The error for an allocation that failed."""
+    return DeviceFull(
+        f"GPU {ordinal} has too little free memory: {error}.",
+        'Use device="cpu", or free the memory that other programs hold on it.',
+    )
+
+
 @contextmanager
 def on(ordinal: int) -> Iterator[None]:
     """Make `ordinal` the current device; what CUDA or CuPy raise inside becomes a DeviceError."""
@@ -170,10 +185,7 @@ def on(ordinal: int) -> Iterator[None]:
         with cupy.cuda.Device(ordinal):
             yield
     except cupy.cuda.memory.OutOfMemoryError as error:
-        raise DeviceError(
-            f"GPU {ordinal} has too little free memory: {error}.",
-            'Use device="cpu", or free the memory that other programs hold on it.',
-        ) from error
+        raise full(ordinal, error) from error
     except (
         cupy.cuda.runtime.CUDARuntimeError,
         cupy.cuda.driver.CUDADriverError,
@@ -190,11 +202,13 @@ class Presence:
         self._running: Counter[int] = Counter()
         self._lock = waiting.Lock()
         self._placing: dict[int, waiting.Lock] = {}
+        # of queries that wait for room on a device: set when another one there lets go of memory
+        self._for_room: dict[int, list[threading.Event]] = {}
         forks.watch(self)
 
     def forked(self) -> None:
         """Forget the parent's queries: none of them runs in the child."""
-        self._running, self._placing = Counter(), {}
+        self._running, self._placing, self._for_room = Counter(), {}, {}
 
     @contextmanager
     def query(self, ordinal: int) -> Iterator[None]:
@@ -206,12 +220,41 @@ class Presence:
         finally:
             with self._lock:
                 self._running[ordinal] -= 1
+            self.freed(ordinal)
             self.trim(ordinal)
 
     def placing(self, ordinal: int) -> waiting.Lock:
         """Held while a query's memory on a device is decided and allocated: what is free then is one query's."""
         with self._lock:
             return self._placing.setdefault(ordinal, waiting.Lock())
+
+    def freed(self, ordinal: int) -> None:
+        """A query on a device has let go of memory there."""
+        with self._lock:
+            for event in self._for_room.get(ordinal, ()):
+                event.set()
+
+    def waits_for_room(self, ordinal: int, check: Callable[[], object]) -> bool:
+        """Wait until another query on a device lets go of memory there; False where none runs that does not wait as
+        well, or none did so for `LONGEST_WAIT` seconds.
+
+        check : called meanwhile; what it raises ends the wait.
+        """
+        event, end = threading.Event(), time.monotonic() + LONGEST_WAIT
+        with self._lock:
+            others = self._for_room.setdefault(ordinal, [])
+            if self._running[ordinal] - len(others) <= 1:
+                return False
+            others.append(event)
+        try:
+            while time.monotonic() < end:
+                check()
+                if waiting.happens(event, time.monotonic() + waiting.STEP):
+                    return True
+            return False
+        finally:
+            with self._lock:
+                others.remove(event)
 
     def trim(self, ordinal: int) -> None:
         """Give what the pool holds unused back to the device, where no query runs there."""

@@ -18,7 +18,7 @@ import numpy as np
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.base.once import PerProcess
-from gdb.errors import CountOverflow, InternalError, QueryError
+from gdb.errors import CountOverflow, GdbError, InternalError, QueryError
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..nest.prepare import Prepared
@@ -27,8 +27,9 @@ from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..plan.plan import Twin
 from ..work.scheduler import Budget, Watch
 from . import device, layout, memory, residency, rows
+from .device import DeviceFull
 from .memory import DeviceArray
-from .residency import Room
+from .residency import NoRoom, Room
 from .rows import Drain, Gathered, Pick, Sink
 from .stage import Share, Stage, check_size
 
@@ -328,6 +329,7 @@ def _keep(stage: Stage, done: bool) -> None:
     """Keep a stage for the next run of its query, after its results were read."""
     stage.warps.leave(done=done)
     memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)
+    device.PRESENCE.freed(stage.ordinal)
 
 
 def _placed(
@@ -340,7 +342,14 @@ def _placed(
     *,
     tallied: bool = False,
 ) -> Stage:
-    """The stage on the share's device: one of an earlier run, or a new one; accounted for."""
+    """The stage on the share's device: one of an earlier run, or a new one; accounted for. Where other queries hold the
+    memory that it needs, it waits for one of them.
+
+    Raises
+    ------
+    OutOfBudget, DeviceError : it needs more than the query may hold, or than the device has without other queries.
+    Cancelled, QueryTimeout.
+    """
 
     def fits(known: object) -> bool:
         return (
@@ -351,17 +360,40 @@ def _placed(
             and (budget.limit is None or budget.used + known.accounted[0] <= budget.limit)
         )
 
-    known = memory.KEPT.take(prepared.idle["gpu"], fits)
-    if isinstance(known, Stage):
-        budget.take(known.accounted[0], "what its GPU reads of it")
-        room.take(known.accounted[1], "what it keeps there")
-        known.enter()
-        return known
+    while True:
+        held, used = dict(budget.held), room.used
+        known = memory.KEPT.take(prepared.idle["gpu"], fits)
+        try:
+            # up to the last allocation, what is free is this query's
+            with device.PRESENCE.placing(share.ordinal):
+                if isinstance(known, Stage):
+                    budget.take(known.accounted[0], "what its GPU reads of it")
+                    room.take(known.accounted[1], "what it keeps there")
+                    known.enter()
+                    return known
+                stage = _anew(prepared, budget, room, share, wanted, tallied)
+        except (DeviceFull, NoRoom) as error:
+            failed: GdbError = error.with_traceback(None)  # its frames hold what was allocated
+        else:
+            with watch.lock:
+                watch.moved_bytes += stage.moved_bytes
+            return stage
+        again = known is not None
+        del known
+        budget.back_to(held)
+        if not again and not device.PRESENCE.waits_for_room(share.ordinal, watch.check):
+            raise failed
+        room.used = used
+        if room.requested is None:
+            room.limit = used + room_on(share.ordinal, None).limit
+
+
+def _anew(
+    prepared: Prepared, budget: Budget, room: Room, share: Share, wanted: Wanted, tallied: bool
+) -> Stage:
     stage = Stage(prepared, share, wanted, tallied=tallied)
     stage.place(budget, room)
     stage.enter()
-    with watch.lock:
-        watch.moved_bytes += stage.moved_bytes
     return stage
 
 

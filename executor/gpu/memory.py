@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -64,8 +65,20 @@ def upload(array: HostArray) -> DeviceArray:
     """A copy of a host array on the current device."""
     import cupy
 
-    copy: DeviceArray = cupy.asarray(np.ascontiguousarray(array))
+    with _allocating():
+        copy: DeviceArray = cupy.asarray(np.ascontiguousarray(array))
     return copy
+
+
+@contextmanager
+def _allocating() -> Iterator[None]:
+    """Around what allocates on the current device. Raises DeviceFull."""
+    import cupy
+
+    try:
+        yield
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise device.full(int(cupy.cuda.runtime.getDevice()), error) from error
 
 
 def download(array: DeviceArray, rows: int | None = None) -> HostArray:
@@ -80,7 +93,8 @@ def empty(shape: tuple[int, ...], dtype: type[np.generic], *, zero: bool = False
     """An array on the current device; unless `zero`, its content is whatever lay there."""
     import cupy
 
-    array: DeviceArray = (cupy.zeros if zero else cupy.empty)(shape, dtype)
+    with _allocating():
+        array: DeviceArray = (cupy.zeros if zero else cupy.empty)(shape, dtype)
     return array
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gdb.base import forks, waiting
+from gdb.base import forks, usage, waiting
 from gdb.records import dataclass
 
 from ..work.scheduler import Budget
@@ -124,14 +124,20 @@ CACHE = LockedCopies()
 
 
 def fill(block: Block, array: HostArray) -> None:
-    """Copy an array into a block, by several threads where it is large."""
+    """Copy an array into a block, by several threads where it is large.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout : the query of this thread is to go no further.
+    """
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     target = block.array((flat.size,), np.uint8)
     if flat.size < LARGE:
         np.copyto(target, flat)
         return
     with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
-        _fill(pool, target, flat)
+        for begin, end in usage.paced(flat.size, PIECE):
+            _fill(pool, target[begin:end], flat[begin:end])
 
 
 def _fill(pool: waiting.Pool, target: HostArray, source: HostArray) -> None:
@@ -144,7 +150,8 @@ def _fill(pool: waiting.Pool, target: HostArray, source: HostArray) -> None:
 
 
 def upload(array: HostArray) -> DeviceArray:
-    """A copy of a host array on the current device; a large one goes through a ring of page-locked blocks."""
+    """A copy of a host array on the current device; a large one goes through a ring of page-locked blocks. Raises as
+    `fill`."""
     if array.nbytes < LARGE:
         return memory.upload(array)
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -153,8 +160,8 @@ def upload(array: HostArray) -> DeviceArray:
     copied: list[memory.Event | None] = [None] * RING
     try:
         with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
-            for k, start in enumerate(range(0, flat.size, PIECE)):
-                piece, block = flat[start : start + PIECE], ring[k % RING]
+            for k, (start, end) in enumerate(usage.paced(flat.size, PIECE)):
+                piece, block = flat[start:end], ring[k % RING]
                 event = copied[k % RING]
                 if event is not None:
                     event.synchronize()

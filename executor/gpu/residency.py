@@ -45,6 +45,10 @@ ROOT = 1.5  # visits that it costs to come to a root again, whose row is searche
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
+class NoRoom(OutOfBudget):
+    """A query needs more than its share of what is free on a device now."""
+
+
 class Room:
     """The account of a query on one device.
 
@@ -67,11 +71,11 @@ class Room:
 
         Raises
         ------
-        OutOfBudget : they pass the limit.
+        OutOfBudget : they pass the limit; NoRoom, if that is a share of what is free.
         """
         if self.used + size > self.limit:
             limit = "its gpu_memory" if self.requested is not None else "the GPU's free memory"
-            raise OutOfBudget(
+            raise (OutOfBudget if self.requested is not None else NoRoom)(
                 f"The query needs {self.used + size:,} bytes of GPU memory with {what}, "
                 f"over {limit} of {self.limit:,}.",
                 'Raise gpu_memory=, add a LIMIT, return count(*), or use device="cpu".',
@@ -349,6 +353,29 @@ def _readers(prepared: Prepared, k: int) -> set[int]:
     return found
 
 
+def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
+    """About how many rows kernels come to that are not resident, each as often as they come to it, and the bytes of all
+    of them: what goes through the link at most, for of a long row that is searched only a part is read.
+
+    Cost: some passes over the rows of each view.
+    """
+    rows = size = 0.0
+    for k, (view, part) in enumerate(zip(found.views, found.extents, strict=True)):
+        if part is None:
+            continue
+        visits = _visits(prepared, k)
+        if 0 in _readers(prepared, k):
+            once = np.isin(view.vids(), prepared.roots).astype(np.float64)
+            visits[0] = visits[0] + once if 0 in visits else once
+        often = np.zeros(view.rows)
+        for level, times in visits.items():
+            often += times * (len(found.passes) if level < found.level else level != found.level)
+        often[part.first : part.last] = 0.0 if not found.passes else often[part.first : part.last]
+        each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
+        rows, size = rows + float(often.sum()), size + float((often * each).sum())
+    return round(rows), round(size)
+
+
 def describe_residency(prepared: Prepared, room: int) -> list[str]:
     """What is resident and what is streamed, in lines for EXPLAIN."""
     found = split_views(prepared, room)
@@ -359,6 +386,8 @@ def describe_residency(prepared: Prepared, room: int) -> list[str]:
         f"GPU memory: {found.resident:,} bytes of the graph{sides} resident, "
         f"{found.streamed:,} read in place through the link"
     ]
+    rows, size = read_in_place(prepared, found)
+    reads = [f"  about {rows:,} rows of {size:,} bytes in all are read so"] if rows else []
     if found.passes:
         name = prepared.nest.levels[found.level]
         assert isinstance(name, VertexLevel)
@@ -366,7 +395,7 @@ def describe_residency(prepared: Prepared, room: int) -> list[str]:
             f"  in {len(found.passes)} passes, each over a part of {prepared.plan.names[name.vertex]}, "
             f"whose rows are resident meanwhile"
         )
-        return lines
+        return lines + reads
     seen: set[int] = set()
     for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):
         if part is not None and id(view) not in seen:
@@ -376,4 +405,4 @@ def describe_residency(prepared: Prepared, room: int) -> list[str]:
                 f"  {types} {spec.direction}: rows {part.first:,} to {part.last:,} of {view.rows:,}, "
                 f"{part.end - part.start:,} of {len(view.neighbours):,} neighbours"
             )
-    return lines
+    return lines + reads

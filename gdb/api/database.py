@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work
+from gdb.base import usage
 from gdb.errors import Cancelled, ChangeRefused
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
@@ -383,9 +384,10 @@ class Database(Queries):
         with self._store.writer(clock.check):
             changes = Changes(self._snapshot())
             yield changes
-            request.outcome.committed = clock.step(
-                "commit", partial(self._commit, changes, clock.over)
-            )
+            with usage.unstopped():
+                request.outcome.committed = clock.step(
+                    "commit", partial(self._commit, changes, clock.over)
+                )
             del (
                 changes
             )  # before the writer's lock is given back: what it was made from may then be removed

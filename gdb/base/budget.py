@@ -124,6 +124,12 @@ class Budget:
         if self.whole is not None:
             self.whole.give_back(size, what)
 
+    def back_to(self, held: dict[str, int]) -> None:
+        """Give back what was taken since `held` was this."""
+        for what, size in list(self.held.items()):
+            if size > held.get(what, 0):
+                self.give_back(size - held.get(what, 0), what)
+
     def file(self, size: int, what: str) -> None:
         """Note an array that lies in a temporary file, because it does not fit."""
         with self.lock:

@@ -89,6 +89,28 @@ def pulse() -> None:
         usage.check()
 
 
+def paced(count: int, step: int) -> Iterator[tuple[int, int]]:
+    """Ranges of at most `step` of `count` items, one behind the other, with a `pulse` before each: for work that goes
+    through a large array."""
+    for begin in range(0, count, step):
+        pulse()
+        yield begin, min(begin + step, count)
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Around work of the query of this thread that goes on to its end: nothing stops it in `pulse`."""
+    usage = _here.usage
+    if usage is None:
+        yield
+        return
+    check, usage.check = usage.check, None
+    try:
+        yield
+    finally:
+        usage.check = check
+
+
 def room() -> Budget | None:
     """The budget by which arrays of the graph are placed that the query of this thread is the first to need; None where
     it has no bound."""

@@ -147,7 +147,12 @@ class Pool(ThreadPoolExecutor):
         timeout: float | None = None,
         chunksize: int = 1,
     ) -> Iterator[T]:
-        """The results in the order of the items. timeout, chunksize : of no effect."""
+        """The results in the order of the items. timeout, chunksize : of no effect.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout : the query of this thread is to go no further; what has not begun never begins.
+        """
         futures = [self.submit(fn, *items) for items in zip(*iterables, strict=False)]
         return self._results(futures)
 
@@ -155,7 +160,8 @@ class Pool(ThreadPoolExecutor):
         futures.reverse()
         try:
             while futures:
-                yield result(futures.pop())
+                usage.pulse()
+                yield result(futures.pop(), usage.pulse)
         finally:
             for future in futures:
                 future.cancel()

@@ -30,7 +30,6 @@ from gdb.records import dataclass
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.late_interrupt import Outcome
 from gdb.run.pipeline import answer, run_statement
-from gdb.storage.disk import lost_pages
 
 if TYPE_CHECKING:
     from gdb.answer.row import Row
@@ -311,8 +310,7 @@ def _by_part(
             with lock:
                 rows += len(made)
             limits.check_rows(rows, most)
-            if lost_pages.happened():
-                snapshot.look_at_all()  # before they are given out
+            snapshot.look_at_rows()
             pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)

@@ -30,7 +30,8 @@ from ..format.invariants import Compared, Fails, Invariant
 from ..format.journal import Journal, Unsealed
 from ..format.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
 from ..format.manifest_head import length_in, most_bytes
-from ..format.segment import Segments, damaged
+from ..format.segment import damaged
+from ..format.segments import Segments
 from ..graph import delta as deltas
 from ..graph import property_columns, section_checks
 from ..graph.delta import NOTHING, Delta

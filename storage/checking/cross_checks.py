@@ -19,7 +19,8 @@ from ..format.formats import PART_SECTIONS, format_of
 from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
-from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
+from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile
+from ..format.segments import Segments
 from ..graph import ids, property_columns
 from ..graph.delta import NOTHING, Delta, Ranges, lengths_of
 from ..graph.ids import IdIndex

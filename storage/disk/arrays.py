@@ -21,7 +21,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
@@ -33,6 +33,7 @@ GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph ma
 _BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
 _ALIGNED = 64  # bytes; an array begins there at a multiple of these
 _MAPPED = 1 << 24  # bytes of a shelf that are written before they are unmapped
+COPIED = 1 << 21  # items between two looks at whether the query goes on
 LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
 
@@ -78,7 +79,15 @@ def placed(
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
         return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
-    return np.frombuffer(_in_file(size, what, budget), dtype)
+    return np.frombuffer(_read_anywhere(_in_file(size, what, budget)), dtype)
+
+
+def _read_anywhere(file: mmap.mmap) -> mmap.mmap:
+    """A file whose pages are read in any order: where there is no room for all, the system reads a page, instead of
+    many around it."""
+    if hasattr(mmap, "MADV_RANDOM"):
+        file.madvise(mmap.MADV_RANDOM)
+    return file
 
 
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
@@ -88,9 +97,20 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
         return array
     if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
         return array
-    found = np.frombuffer(_in_file(array.nbytes, what, budget), array.dtype.type)
-    found[:] = array
-    return found
+    file = _read_anywhere(_in_file(array.nbytes, what, budget))
+    return copied(array, np.frombuffer(file, array.dtype.type))
+
+
+def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item]:
+    """Copy an array of one dimension to another, which is given back.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout : the query of this thread is to go no further.
+    """
+    for begin, end in usage.paced(len(array), COPIED):
+        out[begin:end] = array[begin:end]
+    return out
 
 
 class Shelf:

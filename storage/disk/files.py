@@ -11,7 +11,6 @@ because the kernel may have dropped the pages that it failed to write and a seco
 from __future__ import annotations
 
 import fcntl
-import mmap
 import os
 import sys
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from .checksum import Buffer
 from .growing_file import HEAD_BYTES, Bound, Growing, read_on
 from .identity import Identity, identity, identity_in, links
 from .lost_pages import mapped
+from .mapped_file import MappedFile
 from .opening import opened
 from .os_errors import gone, translated
 from .pins import Pin
@@ -152,10 +152,11 @@ def missing(where: str, name: str) -> CorruptStore:
     )
 
 
-def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore:
-    """The error for a file that was cut short or grew."""
+def wrong_length(where: str, name: str, found: int, wanted: int, at: str = "") -> CorruptStore:
+    """The error for a file that was cut short or grew. at : the section in which it ends, where that is known."""
+    ends = f", and ends in {at}" if at else ""
     return CorruptStore(
-        f"The store {where} is damaged: its file {name} has {found} bytes instead of {wanted}.",
+        f"The store {where} is damaged: its file {name} has {found} bytes instead of {wanted}{ends}.",
         "Restore the folder from a copy, or import the data again.",
     )
 
@@ -301,7 +302,7 @@ class PosixFiles:
                 found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
                 if found != length or not length:
                     raise wrong_length(self.where, name, found, length)
-                return mapped(mmap.mmap(fd, length, prot=mmap.PROT_READ))
+                return mapped(MappedFile(fd, length, str(self._path / name)))
             finally:
                 os.close(fd)
 

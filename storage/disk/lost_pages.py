@@ -119,13 +119,13 @@ class watched:  # used in `with`, as a function would be
     """A block of work that reads maps.
 
     look : called at its end where pages of some map were lost, whether or not it has failed; raises where it read that
-        one.
+        one. after : called at its end, too; raises where what it read is not to be believed for another reason.
     """
 
-    __slots__ = ("_look",)
+    __slots__ = ("_after", "_look")
 
-    def __init__(self, look: Callable[[], None]) -> None:
-        self._look = look
+    def __init__(self, look: Callable[[], None], after: Callable[[], None]) -> None:
+        self._look, self._after = look, after
 
     def __enter__(self) -> None:
         _maps.get().watching.append(None)
@@ -135,3 +135,4 @@ class watched:  # used in `with`, as a function would be
         maps.watching.pop()
         if maps.lost:
             self._look()
+        self._after()

@@ -138,6 +138,14 @@ class Adjacency:
             ]
         )
 
+    def intervals_of(self, begin: int, end: int) -> tuple[U32, U32, U32]:
+        """The intervals of the rows [begin, end), which is not empty: first vid, length and first row, u32[k] each."""
+        ends = self.row.astype(np.int64) + self.length
+        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(self.row, end)
+        row = np.maximum(self.row[low:high], begin).astype(np.uint32)
+        length = np.minimum(ends[low:high], end) - row
+        return self.first[low:high] + (row - self.row[low:high]), length.astype(np.uint32), row
+
     def neighbours_of(self, vid: int) -> U32:
         """The neighbours of one vid, u32[d] ascending; empty where it has no row."""
         row = int(self.rows_of(np.array([vid], np.uint32))[0])

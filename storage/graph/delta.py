@@ -29,7 +29,8 @@ from ..format.manifest import (
     Manifest,
     PatchRecord,
 )
-from ..format.segment import Section, SectionKind, Segments, compare, damaged
+from ..format.segment import Section, SectionKind, compare, damaged
+from ..format.segments import Segments
 from . import property_columns, section_checks
 from .pcsr import U64
 

@@ -16,7 +16,8 @@ from ..columns.model import I64, Column, Kind
 from ..format.direction import Direction
 from ..format.invariants import EDGE_COUNTS
 from ..format.manifest import TypeRecord
-from ..format.segment import Segments, damaged
+from ..format.segment import damaged
+from ..format.segments import Segments
 from . import pcsr
 from .delta import Patch, TypeDelta, patched
 from .pcsr import U64

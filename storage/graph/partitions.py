@@ -25,7 +25,8 @@ from ..disk.files import MANIFEST
 from ..format.direction import Direction
 from ..format.invariants import DIRECTIONS, EDGE_COUNTS
 from ..format.manifest import Manifest, TypeRecord
-from ..format.segment import Segments, damaged
+from ..format.segment import damaged
+from ..format.segments import Segments
 from . import pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched

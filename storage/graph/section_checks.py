@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from gdb.base import usage
 
 from ..columns import temporal
 from ..columns.model import I64, ITEM_OF, U32, Column, Kind
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .pcsr import Part
 
 _CHUNK = 1 << 20  # items looked at in one step: bounds the memory beside the map
+_PACED = 1 << 22  # neighbours between two looks at whether the query goes on
 # the least and the most of what Python knows
 _TIMES: dict[Kind, tuple[int, int]] = {
     "date": (temporal.FIRST_DAY, temporal.LAST_DAY),
@@ -62,7 +65,11 @@ def _ends_exist(subject: PartIn) -> None:
     part, vertex_count = subject
     if len(part.offsets) > 1:
         last = int(part.intervals.first[-1]) + int(part.intervals.length[-1])
-        known = last <= vertex_count and int(part.neighbours.max()) < vertex_count
+        near = part.neighbours
+        known = last <= vertex_count and all(
+            int(near[begin:end].max()) < vertex_count
+            for begin, end in usage.paced(len(near), _PACED)
+        )
         expect(known, "names a vertex that does not exist")
 
 
@@ -73,7 +80,10 @@ def _rows_sorted(subject: PartIn) -> None:
     if len(offsets) > MANY_ROWS:
         from .edge_loops import rows_ascend  # brings the compiler
 
-        sorted_ = rows_ascend(offsets, neighbours, strictly=part.simple)
+        sorted_ = all(
+            rows_ascend(offsets[first : last + 1], neighbours, strictly=part.simple)
+            for first, last in _rows_between(offsets)
+        )
         expect(sorted_, "has rows that are not sorted")
         return
     for begin in range(1, neighbours.shape[0], _CHUNK):
@@ -84,6 +94,16 @@ def _rows_sorted(subject: PartIn) -> None:
         first, last = np.searchsorted(offsets, (begin, begin + here.shape[0]))
         falls[offsets[first:last] - begin] = False
         expect(not falls.any(), "has rows that are not sorted")
+
+
+def _rows_between(offsets: I64) -> Iterator[tuple[int, int]]:
+    """Ranges of rows of about `_PACED` neighbours."""
+    first = 0
+    for _, end in usage.paced(int(offsets[-1]), _PACED):
+        last = int(np.searchsorted(offsets, end))
+        if last > first:
+            yield first, last
+        first = last
 
 
 ROWS_SORTED: Compared[PartIn] = Compared(

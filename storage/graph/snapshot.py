@@ -22,7 +22,8 @@ from ..disk.pins import Pin
 from ..format.direction import Direction
 from ..format.manifest import Manifest
 from ..format.manifest_head import More
-from ..format.segment import Segments, need
+from ..format.segment import need
+from ..format.segments import Segments
 from . import delta as deltas
 from . import incidence, intervals
 from .adjacency import Adjacency, Shape
@@ -165,14 +166,21 @@ class Snapshot:
 
         Raises
         ------
-        CorruptStore : at its begin as `look`; at its end, if pages of files that it reads could not be had meanwhile.
+        CorruptStore : at its begin as `look`; at its end, if pages of files that it reads could not be had meanwhile,
+            or files were written to that hold other bytes now than were committed.
         """
         self._segments.look()
-        return lost_pages.watched(self.look_at_all)
+        return lost_pages.watched(self.look_at_all, self._segments.look_at_bytes)
 
     def look_at_all(self) -> None:
         """As `look`, at all files that are mapped, also at pages that could not be read."""
         self._segments.look(every=True)
+
+    def look_at_rows(self) -> None:
+        """To be called before rows are given out while the query goes on. Raises as `reading` at its end."""
+        if lost_pages.happened():
+            self.look_at_all()
+        self._segments.look_at_bytes(at_once=True)
 
     # ---- edges ----------------------------------------------------------------------------------
 

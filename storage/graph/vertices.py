@@ -15,7 +15,8 @@ from ..columns.model import I64, U32, Column, Kind
 from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
-from ..format.segment import SectionKind, Segments, compare, damaged
+from ..format.segment import SectionKind, compare, damaged
+from ..format.segments import Segments
 from . import ids, property_columns, section_checks, value_index
 from .delta import Delta, lengths_of, patched
 from .ids import Added, IdIndex, are_same
@@ -25,7 +26,6 @@ from .vid_ranges import Extent, by_number, vids_of
 
 I32 = npt.NDArray[np.int32]
 _NO_KEYS, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
-
 
 _WORTH = 4
 """Base and delta are merged once a fourth of a column has been read."""

@@ -22,7 +22,7 @@ import gdb
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.disk.growing_file import Bound, Growing
 from gdb.storage.format.manifest import TypeRecord
-from gdb.storage.format.segment import Segments
+from gdb.storage.format.segments import Segments
 from gdb.storage.graph import snapshot
 from gdb.storage.graph.delta import TypeDelta
 from gdb.storage.graph.partitions import Partitions

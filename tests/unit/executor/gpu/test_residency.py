@@ -9,9 +9,11 @@ import pytest
 
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
+from gdb.executor.cpu import launch
 from gdb.executor.gpu import memory, orientation, residency
 from gdb.executor.gpu.residency import Room
 from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.run import options
@@ -133,6 +135,51 @@ def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatc
         else:  # a row that is too large
             assert inside.sum() == 1
     assert (places == 1).all()
+
+
+COUNTED = {
+    "edge": ((0, 1),),
+    "wedge": ((0, 1), (0, 2)),
+    "path": ((0, 1), (1, 2), (2, 3)),
+    "tailed": ((0, 1), (1, 2), (0, 2), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_rows_that_are_read_in_place(name: str) -> None:
+    """As many as a run binds vertices whose rows it reads, where none is resident; the fewer, the more are."""
+    stage = with_hubs(COUNTED[name])
+    readers = [level for k in range(len(stage.views)) for level in residency._readers(stage, k)]
+    watch = Watch(None, None, None)
+    watch.bound = np.zeros(stage.tables.loops, np.int64)
+    launch.count(stage, watch, Budget(), 1)
+    found = residency.read_in_place(stage, residency.split(stage, 0))
+    bound = sum(int(watch.bound[level]) for level in readers)
+    assert found[0] == bound > 0
+    assert found[1] >= 20 * bound  # offsets, and one neighbour at least
+    whole = residency.view_bytes(stage.views[0], split=stage.restricted)
+    reads = [
+        residency.read_in_place(stage, residency.split(stage, whole * part // 8))
+        for part in range(9)
+    ]
+    assert max(reads) == reads[0] == found
+    assert reads[-1] == (0, 0)
+    shown = residency.described(stage, 0)[-1]
+    assert shown == f"  about {found[0]:,} rows of {found[1]:,} bytes in all are read so"
+
+
+def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = with_hubs((*SQUARE, (0, 2)))
+    room = residency.view_bytes(stage.views[0], split=True) // 2
+    monkeypatch.setattr(residency, "ROOT", 1e9)
+    without = residency.split(stage, room)
+    monkeypatch.setattr(residency, "ROOT", 0.0)
+    several = residency.split(stage, room)
+    assert bool(several.passes) > bool(without.passes)
+    whole = residency.read_in_place(stage, residency.split(stage, 0))
+    # each pass comes to all roots again, and to no other row that is not resident
+    assert residency.read_in_place(stage, several)[0] == len(several.passes) * len(stage.roots)
+    assert residency.read_in_place(stage, without)[0] < whole[0]
 
 
 def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage.format import segment
+from gdb.storage.format import segments
 
 _CUT = """
 import os, sys
@@ -126,10 +126,10 @@ def test_of_many_files_some_are_looked_at_in_turn(monkeypatch: pytest.MonkeyPatc
         def look(self) -> None:
             self.looks += 1
 
-    monkeypatch.setattr(segment, "MOST_LOOKS", 3)
-    segments = segment.Segments(None, (), None)  # type: ignore[arg-type]
+    monkeypatch.setattr(segments, "MOST_LOOKS", 3)
+    several = segments.Segments(None, (), None)  # type: ignore[arg-type]
     files = [File() for _ in range(7)]
-    segments._opened = dict(enumerate(files))  # type: ignore[arg-type]
+    several._opened = dict(enumerate(files))  # type: ignore[arg-type]
     for _ in range(7):
-        segments.look()
+        several.look()
     assert [file.looks for file in files] == [3] * 7

@@ -16,8 +16,9 @@ from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
-from gdb.storage.format.segment import PAGE, PAGE_FROM, Segments
+from gdb.storage.format.segment import PAGE, PAGE_FROM
 from gdb.storage.format.segment_writer import SegmentWriter
+from gdb.storage.format.segments import Segments
 from gdb.storage.graph import intervals, pcsr, section_checks, splice
 from gdb.storage.graph.format_sizes import sizes
 from gdb.storage.write.build import write_graph

@@ -1,0 +1,129 @@
+"""The disk part of `out_of_core.py`: stores whose files are not in the page cache, plain and packed.
+
+A cell is two processes, each of which queries a small graph first and then opens the store: one with its files in the
+page cache, one after they were dropped from it. Both have `memory=` of a part of the store (`--host`, a fourth), and on
+a GPU the graph has a part of its view in device memory (`--gpu-part`, a sixteenth). The rate of the disk is measured
+before each cell, by four threads that read the store's files. The first answer from the disk may take the larger one of
+1.25 times the bytes that it reads by that rate, and 3 times the first answer from the page cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import gdb
+from benchmarks.inputs import patterns
+from benchmarks.report.section import Report
+from benchmarks.report.table import Cell, Column, Table
+from benchmarks.scale import out_of_core_cpu, page_cache
+from gdb.executor.gpu import residency, special
+from gdb.run import options
+
+MOST_READING, MOST_RATIO = 1.25, 3.0
+_MB = 1e6
+
+Shapes = dict[str, tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first answer of a process over a store. again : seconds of the second one. read : bytes from the disk."""
+
+    count: int
+    seconds: float
+    again: float
+    read: int
+
+
+def measured(store: Path, text: str, memory: int, device: str, most: int, cold: bool) -> First:
+    """Query a store in a process of its own. most : bytes of the graph in device memory; cold : not from the page
+    cache."""
+    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    with gdb.connect() as db:
+        db.execute("CREATE (:N)-[:R]->(:N)")
+        db.execute(out_of_core_cpu.FIRST, device=device)
+    special.settle(60)
+    if device != "cpu":
+        residency.MOST = most
+    (page_cache.drop if cold else page_cache.warm)(store)
+    before, begin = page_cache.bytes_from_disk(), time.perf_counter()
+    with gdb.connect(store, read_only=True) as db:
+        count = db.execute(text, device=device, memory=memory).scalar()
+        seconds, read = time.perf_counter() - begin, page_cache.bytes_from_disk() - before
+        begin = time.perf_counter()
+        db.execute(text, device=device, memory=memory).scalar()
+        again = time.perf_counter() - begin
+    return First(int(str(count)), seconds, again, read)
+
+
+def _other_process(*words: object) -> First:
+    command = [sys.executable, "-m", "benchmarks.scale.out_of_core_disk", *map(str, words)]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return First(**json.loads(ended.stdout.splitlines()[-1]))
+
+
+def _row(name: str, kind: str, store: Path, shape: patterns.Pattern, sizes: Sequence[int],
+         device: str) -> tuple[Cell, ...]:  # fmt: skip
+    """A row of the table. sizes : `memory=`, and bytes of the graph in device memory."""
+    text = shape.cypher(out_of_core_cpu.MODE)
+    rate = page_cache.disk_rate(store)
+    warm = _other_process(store, text, sizes[0], device, sizes[1], 0)
+    cold = _other_process(store, text, sizes[0], device, sizes[1], 1)
+    allowed = max(MOST_READING * cold.read / rate, MOST_RATIO * warm.seconds)
+    return (
+        *(name, shape.name, kind, sizes[0] / _MB, cold.read / _MB, rate / _MB),
+        *(cold.seconds, warm.seconds, warm.again, allowed, cold.seconds / allowed),
+        "yes" if cold.count == warm.count else "NO",
+    )
+
+
+def report(arguments: argparse.Namespace, shapes: Shapes) -> tuple[Report, bool]:
+    """Make the stores, query; and whether all answers are equal."""
+    table = list[tuple[Cell, ...]]()
+    with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
+        folder = arguments.folder or Path(temporary)
+        for name in arguments.graph:
+            plain, view = out_of_core_cpu.stored(name, folder)
+            for kind, store in (("plain", plain), ("packed", _packed(plain))):
+                sizes = page_cache.size(store) // arguments.host, view // arguments.gpu_part
+                for pattern, pairs in shapes.items():
+                    vertices = (None,) * (1 + max(map(max, pairs)))
+                    shape = patterns.Pattern(pattern, vertices, pairs)
+                    table.append(_row(name, kind, store, shape, sizes, arguments.device))
+                    print(*table[-1], sep="\t", flush=True)
+    header = (
+        *("graph", "pattern", "store", Column("memory", "MB", 1), Column("read", "MB", 1)),
+        *(Column("disk", "MB/s", 0), Column("from the disk", "s"), Column("page cache", "s")),
+        *(Column("again", "s"), Column("allowed", "s"), Column("part of it", decimals=2), "equal"),
+    )
+    introduction = (
+        f"First answers of processes with `memory=` of 1/{arguments.host} of the store; the disk's rate is that of "
+        f"four readers before each. allowed: the larger of {MOST_READING} times the bytes read by that rate and "
+        f"{MOST_RATIO:g} times the first answer from the page cache."
+    )
+    return Report.of(introduction, [Table.of(header, table)]), not any("NO" in row for row in table)
+
+
+def _packed(plain: Path) -> Path:
+    """A packed copy of a store beside it."""
+    store = plain.with_name(f"{plain.stem}-packed.gdb")
+    if not store.exists():
+        with gdb.connect(plain, read_only=True) as db:
+            db.backup(store)
+        with gdb.connect(store) as db:
+            db.compact(packed=True)
+    return store
+
+
+if __name__ == "__main__":
+    place, query, memory, device, most, cold = sys.argv[1:]
+    found = measured(Path(place), query, int(memory), device, int(most), bool(int(cold)))
+    print(json.dumps({name: getattr(found, name) for name in First.__slots__}))

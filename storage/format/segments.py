@@ -1,0 +1,100 @@
+"""The segment files of one state of a store: opened when they are first read, and looked at again while they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gdb.base import waiting
+
+from ..disk.files import MANIFEST, Files
+from ..disk.pins import Pin
+from .segment import FileRecord, Inside, SegmentFile, damaged, open_segment
+
+MOST_LOOKS = 32  # files whose length is compared again when a query begins
+LOOKS_APART = 0.01  # seconds between two looks whether files were written to
+
+
+class Segments:
+    """The segment files of one manifest, opened and verified on first use; thread-safe."""
+
+    __slots__ = ("_anew", "_due", "_lock", "_opened", "_turn", "files", "inline", "pins", "records")
+
+    def __init__(
+        self,
+        files: Files,
+        records: tuple[FileRecord, ...],
+        inline: Inside | None,
+        before: Segments | None = None,
+        pins: Sequence[Pin] | None = None,
+        *,
+        anew: bool = True,
+    ) -> None:
+        """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
+        both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`.
+        anew : see `open_segment`."""
+        self.files, self.records, self.inline = files, records, inline
+        self._anew = anew
+        if pins is None:
+            pins = () if before is None else before.pins
+        self.pins: Sequence[Pin] = pins
+        self._opened: dict[int, SegmentFile] = {}
+        self._turn = 0  # of `look`
+        self._due: float = (
+            0.0 if before is None else before._due
+        )  # of `look_at_bytes`, time.monotonic()
+        if before is not None:
+            known = dict(before._opened).items()
+            if before.records is records:
+                self._opened = {n: file for n, file in known if n < len(records)}
+            else:
+                opened = {before.records[n]: f for n, f in known if n < len(before.records)}
+                self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
+        self._lock = waiting.Lock()
+
+    def look(self, *, every: bool = False) -> None:
+        """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn, or
+        all. Raises CorruptStore."""
+        files = list(self._opened.values())  # one step: another thread may open more
+        if len(files) > MOST_LOOKS and not every:
+            begin = self._turn = (self._turn + MOST_LOOKS) % len(files)
+            files = (files[begin:] + files[:begin])[:MOST_LOOKS]
+        for file in files:
+            file.look()
+
+    def look_at_bytes(self, *, at_once: bool = False) -> None:
+        """Look whether something was written to files that were opened, and if so at all of their bytes; `at_once`, or
+        where that was not done in the last `LOOKS_APART` seconds. Raises CorruptStore."""
+        if (now := time.monotonic()) < self._due and not at_once:
+            return
+        files = list(self._opened.values())
+        self._due = now + LOOKS_APART * max(1.0, len(files) / MOST_LOOKS)
+        for file in files:
+            file.look_at_bytes()
+
+    def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
+        """Whether these numbers are the same files in an earlier manifest."""
+        return all(
+            n < len(self.records)
+            and n < len(before.records)
+            and (self.records[n] is before.records[n] or self.records[n] == before.records[n])
+            for n in numbers
+        )
+
+    def __getitem__(self, number: int) -> SegmentFile:
+        """The file of that number in the manifest; CorruptStore where it is not what was committed."""
+        with self._lock:
+            if number not in self._opened:
+                self._opened[number] = self._open(number)
+            return self._opened[number]
+
+    def _open(self, number: int) -> SegmentFile:
+        if number == len(self.records) and self.inline is not None:
+            content = np.frombuffer(bytearray(self.inline.bytes), np.uint8)  # numbers are aligned
+            content.flags.writeable = False
+            return SegmentFile(self.files.where, MANIFEST, content)
+        if not 0 <= number < len(self.records):
+            raise damaged(self.files.where, MANIFEST, f"names no file {number}")
+        return open_segment(self.files, self.records[number], anew=self._anew)

@@ -1,0 +1,193 @@
+"""A file of a store that is damaged while a query reads it: the query raises, with the file and the section; it gives
+no answer, and nothing hangs. From the disk, through page-locked memory, and where a budget puts views in files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gdb
+from gdb.errors import CorruptStore
+from gdb.executor.cpu import launch as cpu_launch
+from gdb.executor.gpu import device, pinned, residency
+from gdb.run import options
+from gdb.storage.disk import arrays
+from gdb.storage.format import segments
+from gdb.storage.graph.snapshot import Snapshot
+from tests.emulated.emulator import absence, emulated
+
+COUNT = 3000
+TRIANGLES = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+PAIRS = "MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x"
+Damage = Callable[[], None]
+
+
+@pytest.fixture(params=["plain", "packed"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    ids = np.arange(1, COUNT + 1)
+    ends = np.random.default_rng(1).integers(1, COUNT + 1, (2, 30_000))
+    with gdb.connect(path := tmp_path / "s") as db:
+        with db.transaction() as tx:
+            tx.add_nodes("N", ids, {"x": ids})
+            tx.add_relationships("R", *ends, {"w": np.arange(1, 30_001)})
+        db.compact(packed=request.param == "packed")
+    return path
+
+
+@pytest.fixture
+def file(store: Path) -> Path:
+    """The file with the relationships."""
+    return max(store.glob("seg-*"), key=lambda found: found.stat().st_size)
+
+
+def written(file: Path, at: int, data: bytes) -> None:
+    """Write into a file, some time after it was written last."""
+    before = file.stat().st_mtime_ns
+    with file.open("r+b") as out:
+        out.seek(at)
+        out.write(data)
+    if file.stat().st_mtime_ns == before:  # within one tick of the system's clock
+        os.utime(file, ns=(before + 1, before + 1))
+
+
+def overwritten(file: Path) -> Damage:
+    """Zeros in the middle."""
+    size = file.stat().st_size
+    return lambda: written(file, size // 2, bytes(4096))
+
+
+def cut(file: Path) -> Damage:
+    return lambda: os.truncate(file, file.stat().st_size // 2 // 4096 * 4096)
+
+
+DAMAGES = {"overwritten": overwritten, "cut": cut}
+
+
+def before(owner: object, name: str, damage: Damage, patch: pytest.MonkeyPatch) -> None:
+    """Do damage before something is called the first time."""
+    original, todo = getattr(owner, name), [damage]
+
+    def first(*given: object, **named: object) -> object:
+        if todo:
+            todo.pop()()
+        return original(*given, **named)
+
+    patch.setattr(owner, name, first)
+
+
+# what is called first when views are made, when workers begin
+MOMENTS = {"views": (Snapshot, "adjacency"), "run": (cpu_launch, "count")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is handled on Linux")
+@pytest.mark.parametrize("memory", [None, 20_000])
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_count(
+    damage: str,
+    moment: str,
+    memory: int | None,
+    store: Path,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(arrays, "LEAST_FILED", 1)
+    monkeypatch.setattr(segments, "LOOKS_APART", 0.0)
+    with gdb.connect(store, read_only=True) as db:
+        db.execute("MATCH ()-[r]->() RETURN sum(r.w)").scalar()  # the file is open
+        before(*MOMENTS[moment], DAMAGES[damage](file), monkeypatch)
+        with pytest.raises(CorruptStore, match=file.name) as raised:
+            db.execute(TRIANGLES, device="cpu", memory=memory).scalar()
+        assert damage == "overwritten" or "in section " in str(raised.value)
+        with pytest.raises(CorruptStore, match=file.name):
+            db.execute(TRIANGLES, device="cpu")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is handled on Linux")
+@pytest.mark.parametrize("memory", [None, "1MiB"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_rows_of_a_stream(damage: str, memory: str | None, store: Path, file: Path) -> None:
+    """None of those that were given out is wrong."""
+    with gdb.connect(store, read_only=True) as db:
+        known = set(db.execute(PAIRS))
+    with gdb.connect(store, read_only=True) as db:
+        with db.stream(PAIRS, device="cpu", memory=memory) as stream:
+            rows = iter(stream)
+            given = [next(rows)]
+            DAMAGES[damage](file)()
+            with pytest.raises(CorruptStore, match=file.name):
+                given.extend(rows)
+        assert known.issuperset(given)
+        assert len(given) < len(known)
+
+
+def test_the_same_bytes_are_no_damage(store: Path, file: Path) -> None:
+    """As a program writes them that brings copies up to date in place."""
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(TRIANGLES).scalar()
+        written(file, 0, file.read_bytes())
+        assert db.execute(TRIANGLES).scalar() == known
+        content = file.read_bytes()
+        replacement = file.with_name("other")
+        replacement.write_bytes(bytes(len(content)))
+        replacement.rename(file)  # another file: the one that is mapped is what it was
+        assert db.execute(TRIANGLES).scalar() == known
+
+
+def test_files_are_looked_at_again_after_a_while(
+    store: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gdb.connect(store, read_only=True) as db:
+        db.execute(TRIANGLES)
+        monkeypatch.setattr(segments, "LOOKS_APART", 1e6)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(segments.time, "monotonic", lambda: 1e9)
+            db._store.snapshot()._segments.look_at_bytes()
+        overwritten(file)()
+        db._store.snapshot()._segments.look_at_bytes()  # not yet
+        with pytest.raises(CorruptStore, match="was written to after it was opened"):
+            db._store.snapshot()._segments.look_at_bytes(at_once=True)
+        with pytest.raises(CorruptStore, match="was written to after it was opened"):
+            db.execute(TRIANGLES)
+
+
+# ---- through page-locked memory ------------------------------------------------------------------
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels by g++, and no room for the graph on the device."""
+    if (missing := absence()) is not None:
+        pytest.skip(missing)
+    monkeypatch.setattr(device, "absence", lambda: None)
+    monkeypatch.setattr(device, "require", lambda ordinal=0: None)
+    monkeypatch.setattr(device, "total_bytes", lambda ordinal: 1 << 34)
+    monkeypatch.setattr(residency, "MOST", 1000)
+    with emulated(worth=1e9):
+        yield
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is handled on Linux")
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_count_from_page_locked_memory(
+    damage: str, store: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damaged before it is copied there. What was copied before is what it was."""
+    with gdb.connect(store, read_only=True) as db:
+        known = db.execute(TRIANGLES, device="cpu").scalar()
+        assert db.execute(TRIANGLES, device="cuda").scalar() == known
+    with gdb.connect(store, read_only=True) as db:
+        db.execute("MATCH ()-[r]->() RETURN sum(r.w)").scalar()
+        with monkeypatch.context() as patch:
+            before(pinned, "fill", DAMAGES[damage](file), patch)
+            with pytest.raises(CorruptStore, match=file.name):
+                db.execute(TRIANGLES, device="cuda")
+        with pytest.raises(CorruptStore, match=file.name):
+            db.execute(TRIANGLES, device="cuda")
