@@ -99,8 +99,8 @@ def tables(example: Example) -> str:
             "",
             *_rows("| offset | bytes | meaning |", (_bytes(*row) for row in file_head)),
             "",
-            "The table of sections begins at offset 64: one entry of 32 bytes for each row below, all of code 0. Entry 2, "
-            f"at offset 128, is `{segment[128:160].hex(' ')}`.",
+            "The table of sections begins at offset 64: one entry of 32 bytes for each row below, all of code 0. "
+            f"Entry 2, at offset 128, is `{segment[128:160].hex(' ')}`.",
             "The column *bytes* shows the bytes at the section's offset. Between the sections are zeros.",
             "",
             *_rows(
