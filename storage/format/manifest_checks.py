@@ -190,7 +190,7 @@ def _room(manifest: Manifest) -> None:
         expect(fits, "a file is too short for what it should hold")
     # or many columns could be unpacked from the bytes of one
     found = list(sections(manifest))
-    expect(len(set(found)) == len(found), "a section is of two things")
+    expect(len(set(found)) == len(found), "a section has two owners")
 
 
 def _needs_of_base(manifest: Manifest) -> Iterator[tuple[int, int]]:
@@ -252,7 +252,7 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         "column sections", "A column has the sections that its kind needs, and no id is null.", _columns
     ),
     Compared(
-        "edge ids", "Types stand in the order of their names, and their edge ids follow one another.", _edge_ids
+        "edge ids", "Types are in the order of their names, and their edge ids follow one another.", _edge_ids
     ),
     Compared(
         "parts",
@@ -268,6 +268,6 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         _delta,
     ),
     Compared(
-        "room", "All that a file should hold needs no more bytes than it has, and no section is of two things.", _room
+        "room", "All that a file should hold needs no more bytes than it has, and no section has two owners.", _room
     ),
 )  # fmt: skip
