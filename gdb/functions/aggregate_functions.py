@@ -225,7 +225,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
 
 
 def _percentile_row(name: str, between: bool) -> AggregateFunction:
-    where = "interpolated between two values" if between else "one of the values"
+    where = "between two where it lies there" if between else "one of those that there are"
     return aggregate(
         f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",
         lambda: of.Percentile(name, between),
@@ -246,14 +246,14 @@ ROWS = (
     aggregate(
         "sum(value :: NUMBER | DURATION) :: ANY",
         lambda: of.Sum(),
-        "their sum, rounded once; 0 without values",
+        "their sum, rounded once; 0 of none",
         _sum,
         repeated=True,
     ),
     aggregate(
         "avg(value :: NUMBER | DURATION) :: ANY",
         lambda: of.Average(),
-        "their mean, a float; null without values",
+        "their mean, a float; null of none",
         _average,
         repeated=True,
     ),

@@ -16,7 +16,7 @@ ROWS = (
     function(
         "elementId(element :: NODE | RELATIONSHIP) :: STRING",
         graph.element_id,
-        "the id as a string, after its id space",
+        "the id as a string, behind its id space",
         checked=True,
     ),
     function(

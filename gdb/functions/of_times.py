@@ -36,12 +36,12 @@ def _of_kind(kind: TemporalType) -> Iterator[Function]:
         yield function(
             f"{name}.{clock}(zone? :: STRING) :: TEMPORAL",
             of.clock(kind, read),
-            f"the current time as {shown}, by the {clock} clock",
+            f"the present as {shown}, by the clock of the {clock}",
         )
     yield function(
         f"{name}.truncate(unit :: STRING, value? :: TEMPORAL, parts? :: MAP) :: TEMPORAL",
         of.truncation(kind),
-        f"the start of the unit as {shown}, with some parts changed",
+        f"the begin of the unit as {shown}, with some parts changed",
     )
 
 
@@ -50,12 +50,12 @@ ROWS = (
     function(
         "datetime.fromepoch(seconds :: INTEGER, nanoseconds? :: INTEGER) :: TEMPORAL",
         of.from_epoch,
-        "the time so many seconds and nanoseconds after 1970-01-01",
+        "so long after 1970-01-01",
     ),
     function(
         "datetime.fromepochmillis(milliseconds :: INTEGER) :: TEMPORAL",
         of.from_epoch_millis,
-        "the time so many milliseconds after 1970-01-01",
+        "so long after 1970-01-01",
     ),
     function(
         "duration(value :: ANY) :: DURATION", make_duration, "of a text or a map of its parts"

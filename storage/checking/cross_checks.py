@@ -66,7 +66,7 @@ MANIFEST: tuple[Compared[OnDisk], ...] = (
         "oldest format", "MANIFEST is of the oldest format that has all it uses.", _oldest_format
     ),
     Compared("versions", "No file was written by a version after that of MANIFEST.", _versions),
-    Compared("group order", "The groups are in the order of their first vids.", _group_order),
+    Compared("group order", "The groups stand in the order of their first vids.", _group_order),
 )
 
 
@@ -105,7 +105,7 @@ FILES: tuple[Compared[Opened], ...] = (
     Compared("zeros", "The bytes of headers, tables and between sections that mean nothing are 0.", _zeros),
     Compared(
         "packing",
-        "Packed sections occur only in a base that the manifest calls packed, in files whose format has them.",
+        "Packed sections stand only in a base that the manifest calls packed, in files whose format has them.",
         _packing,
     ),
 )  # fmt: skip
@@ -246,11 +246,11 @@ def _live_ends(sides: BothSides) -> None:
 TYPES: tuple[Compared[BothSides], ...] = (
     Compared(
         DIRECTIONS,
-        "Each edge is listed at both of its ends, as often as it exists: `<-` mirrors `->`, and `--` itself, with the"
+        "Each edge stands with both of its ends, as often as it is there: `<-` mirrors `->`, and `--` itself, with the"
         " delta too.",
         _directions,
     ),
-    Compared("live ends", "No edge has an end that was removed.", _live_ends),
+    Compared("live ends", "No edge has an end that is no more.", _live_ends),
 )
 
 

@@ -1,4 +1,4 @@
-"""docs/LANGUAGE.md is true: every query and call in it gives what stands there, and every function stands there."""
+"""docs/LANGUAGE.md is true: every query and call in it gives what the document shows, and every function is in it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.language.parser import CLAUSE_WORDS, parse
 from gdb.language.printer import printed
 from gdb.language.reading import MODES
-from tests.support import language_doc as doc
+from tests.support import language_doc
 from tests.support.language_doc import Call, Example
 
-TEXT = doc.LANGUAGE.read_text(encoding="utf-8")
-EXAMPLES = doc.examples(TEXT)
-CALLS = list(doc.calls(TEXT))
+TEXT = language_doc.LANGUAGE.read_text(encoding="utf-8")
+EXAMPLES = language_doc.examples(TEXT)
+CALLS = list(language_doc.calls(TEXT))
 
 
 @pytest.mark.skipif("UPDATE_DOCS" not in os.environ, reason="UPDATE_DOCS=1 writes the results anew")
@@ -26,39 +26,39 @@ def test_update() -> None:
     found: list[tuple[tuple[int, int], str]] = []
     for example in EXAMPLES:
         if example.shown and not example.is_graph:
-            with doc.opened(TEXT) as db:
-                found.append((example.at, doc.answer(db, example)))
-    with doc.opened(TEXT) as db:
+            with language_doc.opened(TEXT) as db:
+                found.append((example.at, language_doc.answer(db, example)))
+    with language_doc.opened(TEXT) as db:
         found += [
-            (call.at, f" `{doc.escaped(doc.value(db, call))}` ")
+            (call.at, f" `{language_doc.escaped(language_doc.value(db, call))}` ")
             for call in CALLS
             if call.value is not None
         ]
     text = TEXT
     for (start, end), shown in sorted(found, reverse=True):
         text = text[:start] + shown + text[end:]
-    text = doc.ALL_FUNCTIONS.sub(lambda _: doc.all_functions(TEXT), text)
-    doc.LANGUAGE.write_text(text, encoding="utf-8")
+    text = language_doc.ALL_FUNCTIONS.sub(lambda _: language_doc.all_functions(TEXT), text)
+    language_doc.LANGUAGE.write_text(text, encoding="utf-8")
 
 
 def test_the_functions_are_those_of_the_registry() -> None:
-    found = doc.ALL_FUNCTIONS.search(TEXT)
+    found = language_doc.ALL_FUNCTIONS.search(TEXT)
     assert found is not None
-    assert found.group() == doc.all_functions(TEXT)
+    assert found.group() == language_doc.all_functions(TEXT)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_an_example_gives_what_stands_there(example: Example) -> None:
-    with doc.opened(TEXT) as db:
+    with language_doc.opened(TEXT) as db:
         if example.shown:
-            assert doc.answer(db, example) == example.shown
+            assert language_doc.answer(db, example) == example.shown
         elif not example.is_graph:
             db.execute(example.query, example.parameters)
 
 
 def test_calls_give_what_stands_there() -> None:
-    with doc.opened(TEXT) as db:
-        found = {call: doc.value(db, call) for call in CALLS}
+    with language_doc.opened(TEXT) as db:
+        found = {call: language_doc.value(db, call) for call in CALLS}
     wrong = {
         f"{call}: {call.query}": value
         for call, value in found.items()
