@@ -52,7 +52,10 @@ class Example:
 
 
 def write(folder: Path) -> Example:
-    """The store that the page shows, in a folder that does not exist yet. The four random bytes of names must be RANDOM."""
+    """The store that the page shows, in a folder that does not exist yet.
+
+    The four random bytes of names must be RANDOM.
+    """
     folder.mkdir()
     nodes, edges = folder / "people.csv", folder / "knows.csv"
     nodes.write_text("id,name\n7,Ann\n9,Bob\n", encoding="utf-8")
