@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from gdb.errors import QueryError
-from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
-from gdb.language.pattern_syntax import PathPattern
+from gdb.language.pattern_syntax import PathPattern, values
 from gdb.language.shapes import LITERAL, Constant, constant, filled
 from gdb.language.syntax import Expression, ListLiteral, Literal, Name, Place, Variable
 from gdb.language.tokens import unescaped
@@ -286,7 +285,7 @@ def _created(text: str) -> tuple[Query, PathPattern] | None:
 
 def _written(path: PathPattern) -> Iterator[Expression]:
     """What is computed for a pattern."""
-    for part in parts([path]):
+    for part in path.parts:
         yield from (*values(part), *part.named)
         if part.where is not None:
             yield part.where

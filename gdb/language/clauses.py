@@ -338,6 +338,19 @@ class Query:
         return None
 
 
+def imports_names(clause: Clause) -> bool:
+    """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
+    if not isinstance(clause, With) or clause.where is not None:
+        return False
+    projection = clause.projection
+    if projection.distinct or projection.order or projection.skip or projection.limit:
+        return False
+    return all(
+        isinstance(item.expression, Variable) and item.name == item.expression.name
+        for item in projection.items
+    )
+
+
 def hoisted(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []

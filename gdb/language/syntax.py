@@ -453,3 +453,22 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 _LEAVES = (Literal, Parameter, Variable, ElementReference, PatternTest, Subquery)
+
+
+def brings(expression: Expression) -> frozenset[str]:
+    """The variables that an expression has of its own."""
+    match expression:
+        case ListComprehension(variable=variable) | Quantified(variable=variable):
+            return frozenset([variable.text])
+        case Reduce(total=total, variable=variable):
+            return frozenset([total.text, variable.text])
+        case PatternComprehension(pattern=pattern):
+            names = [pattern.name, *(part.variable for part in pattern.parts)]
+            return frozenset(name.text for name in names if name is not None)
+        case _:
+            return frozenset()
+
+
+def own_variables(expression: Expression) -> frozenset[str]:
+    """The names that the parts of an expression have of their own."""
+    return frozenset[str]().union(*map(brings, walk(expression)))

@@ -343,7 +343,7 @@ def _schema_warnings(
     request: Request, query: Query, snapshot: Snapshot, statements: Statements
 ) -> tuple[str, ...]:
     """What a query names beside what the graph has."""
-    from gdb.language.checks_schema import warnings_of
+    from gdb.language.checks.schema_warnings import warnings_of
 
     find = partial(warnings_of, query, snapshot, request.parameters)
     return statements.texts.schema_warnings(query, key_of(request), snapshot.schema, find)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem
 from gdb.functions.static_kinds import (
     BOOLEAN,
     INTEGER,
@@ -19,15 +19,16 @@ from gdb.functions.static_kinds import (
     NODE,
     RELATIONSHIP,
     STRING,
+    VALUE,
     Kind,
     Known,
     list_of,
 )
 from gdb.imports import deferred
-from gdb.language import checks_patterns
-from gdb.language.checks_expressions import check_patterns, condition, known
-from gdb.language.checks_frame import Frame, QueryFacts
-from gdb.language.checks_projection import (
+from gdb.language.checks.expression_checks import check_patterns, condition, known
+from gdb.language.checks.frame import Frame, QueryFacts
+from gdb.language.checks.pattern_checks import bind
+from gdb.language.checks.projection_checks import (
     one_column,
     passed_on,
     returned,
@@ -52,16 +53,17 @@ from gdb.language.clauses import (
     Set,
     Unwind,
     With,
+    imports_names,
 )
-from gdb.language.procedure_signatures import Procedure
-from gdb.language.syntax import Name, Subquery, Variable
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import Parameter, Subquery
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.language import checks_procedures, checks_writing
+    from gdb.language.checks import write_checks
+    from gdb.language.procedure_signatures import Procedure, ProcedureSignature
 else:
-    checks_procedures = deferred("gdb.language.checks_procedures")
-    checks_writing = deferred("gdb.language.checks_writing")
+    write_checks = deferred("gdb.language.checks.write_checks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +120,14 @@ def _read(
     pulse: Callable[[], object] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
-    outside = Frame(told, {})
+    facts = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
+    outside = Frame(facts, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)
     except RecursionError:
         cure = "Leave out parentheses, or split it."
         raise LimitExceeded("the query is nested too deeply.", cure) from None
-    return tuple(told.warnings), tuple(found)
+    return tuple(facts.warnings), tuple(found)
 
 
 # ---- queries -------------------------------------------------------------------------------------
@@ -167,8 +169,8 @@ def _clauses(
 ) -> dict[str, Known]:
     """Check one side; its columns."""
     for k, clause in enumerate(clauses):
-        if frame.told.pulse is not None:
-            frame.told.pulse()
+        if frame.query.pulse is not None:
+            frame.query.pulse()
         if record is not None:
             record.append(frame.visible())
         last = k == len(clauses) - 1
@@ -176,11 +178,11 @@ def _clauses(
             raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
         if isinstance(clause, Return):
             return returned(clause, frame)
-        if isinstance(clause, CallProcedure) and clause is frame.told.alone:
-            return checks_procedures.procedure(clause, frame)
+        if isinstance(clause, CallProcedure) and clause is frame.query.alone:
+            return _procedure(clause, frame)
         frame = _clause(clause, frame)
     end = clauses[-1]
-    if isinstance(end, CallProcedure) and checks_procedures.gives_rows(end, frame):
+    if isinstance(end, CallProcedure) and _gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
@@ -198,36 +200,34 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
     """Check one clause; the frame behind it."""
     match clause:
         case Match(patterns=patterns, where=where):
-            checks_patterns.bind(patterns, frame)
+            bind(patterns, frame)
             check_patterns(patterns, frame)
             if where is not None:
                 condition(where, frame)
         case Unwind(list=of, variable=variable):
-            _bring(variable, known(of, frame).items, frame)
+            frame.bring(variable, known(of, frame).items)
         case With():
             return passed_on(clause, frame)
         case CallSubquery():
             _call(clause, frame)
         case CallProcedure():
-            checks_procedures.procedure(clause, frame)
+            _procedure(clause, frame)
         case LoadCsv(source=source, variable=variable, headers=headers):
-            value = known(source, frame)
-            if not value.may_be((Kind.STRING,)):
-                raise frame.misfit(source.place, f"FROM takes a string, and this is {value}.")
-            _bring(variable, MAP if headers else list_of(STRING), frame)
+            frame.expect(known(source, frame), (Kind.STRING,), source.place, "FROM takes a string")
+            frame.bring(variable, MAP if headers else list_of(STRING))
         case Create(patterns=patterns):
-            checks_writing.create(patterns, frame)
+            write_checks.create(patterns, frame)
         case BulkCreate():  # its patterns were checked when they were read
             frame.names.update(dict.fromkeys(clause.nodes, NODE))
             frame.names.update(dict.fromkeys(clause.relationships, RELATIONSHIP))
         case Merge():
-            checks_writing.merge(clause, frame)
+            write_checks.merge(clause, frame)
         case Set():
-            checks_writing.set_(clause, frame)
+            write_checks.set_(clause, frame)
         case Remove():
-            checks_writing.remove(clause, frame)
+            write_checks.remove(clause, frame)
         case Delete():
-            checks_writing.delete(clause, frame)
+            write_checks.delete(clause, frame)
         case Foreach():
             _foreach(clause, frame)
         case Return():
@@ -235,17 +235,9 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
     return frame
 
 
-def _bring(variable: Name, value: Known, frame: Frame) -> None:
-    if frame.find(variable.text) is not None:
-        raise frame.taken(variable)
-    frame.names[variable.text] = value
-
-
 def _foreach(clause: Foreach, frame: Frame) -> None:
-    items = known(clause.list, frame).items
-    if frame.find(clause.variable.text) is not None:
-        raise frame.taken(clause.variable)
-    inner = frame.inner({clause.variable.text: items})
+    inner, items = frame.inner(), known(clause.list, frame).items
+    inner.bring(clause.variable, items)
     for part in clause.clauses:
         if not isinstance(part, WRITING):
             raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
@@ -271,25 +263,12 @@ def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
     taken = frame.visible()
     if [name.text for name in imports] != ["*"]:
         taken = {name.text: frame.need(name.text, name.place) for name in imports}
-    given = Frame(frame.told, taken)
+    given = Frame(frame.query, taken)
     return _sides(query, frame, lambda _: given.inner())
 
 
 def _importing(frame: Frame, clause: Clause) -> Frame:
-    return Frame(frame.told, frame.visible() if takes(clause) else {})
-
-
-def takes(clause: Clause) -> bool:
-    """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
-    if not isinstance(clause, With) or clause.where is not None:
-        return False
-    projection = clause.projection
-    if projection.distinct or projection.order or projection.skip or projection.limit:
-        return False
-    return all(
-        isinstance(item.expression, Variable) and item.name == item.expression.name
-        for item in projection.items
-    )
+    return Frame(frame.query, frame.visible() if imports_names(clause) else {})
 
 
 def _subquery(subquery: Subquery, frame: Frame) -> Known:
@@ -311,3 +290,115 @@ def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
                 raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
             if isinstance(clause, CallSubquery):
                 _refuse_writing(clause.query, frame, kind)
+
+
+# ---- procedures ----------------------------------------------------------------------------------
+
+
+def _procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
+    """Check a CALL, and add what it brings to the frame; that.
+
+    Raises
+    ------
+    NameProblem : there is no such procedure, parameter or output. SyntaxProblem : it takes another number of arguments,
+        gives rows and has no YIELD, or a name is taken. TypeProblem : an argument is of a kind that it never takes.
+    """
+    given = [known(argument, frame) for argument in clause.arguments or ()]
+    procedures = frame.query.procedures
+    signature = None
+    if procedures is not None:
+        found = procedures.get(clause.name.text)
+        if found is None:
+            raise _unknown(clause, frame)
+        signature = found.signature
+        _check_arguments(clause, signature, given, frame)
+    brought = _brought(clause, signature, frame)
+    frame.names.update(brought)
+    if clause.where is not None:
+        condition(clause.where, frame)
+    return brought
+
+
+def _gives_rows(clause: CallProcedure, frame: Frame) -> bool:
+    """Whether the procedure gives anything, as far as is known."""
+    found = (frame.query.procedures or {}).get(clause.name.text)
+    return found is not None and bool(found.signature.outputs)
+
+
+def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
+    name = clause.name.text
+    cure = did_you_mean(name, frame.query.procedures or ())
+    return frame.problem(
+        NameProblem,
+        clause.name.place,
+        "ProcedureNotFound",
+        f"there is no procedure '{name}'.",
+        cure or "CALL dbms.procedures() lists those that there are.",
+    )
+
+
+def _check_arguments(
+    clause: CallProcedure, signature: ProcedureSignature, given: list[Known], frame: Frame
+) -> None:
+    fields = signature.arguments
+    if clause.arguments is None:
+        if frame.query.alone is not clause:
+            raise frame.problem(
+                SyntaxProblem,
+                clause.place,
+                "InvalidArgumentPassingMode",
+                "a procedure among other clauses needs its arguments.",
+                f"Write CALL {signature.name}(...).",
+            )
+        for field in fields:
+            frame.parameter(Parameter(field.name, clause.place))
+        return
+    if len(given) != len(fields):
+        values = "value" if len(fields) == 1 else "values"
+        raise frame.problem(
+            SyntaxProblem,
+            clause.place,
+            "InvalidNumberOfArguments",
+            f"{signature.name}() takes {len(fields)} {values}, not {len(given)}.",
+            f"It is {signature}.",
+        )
+    for field, argument, value in zip(fields, clause.arguments, given, strict=True):
+        if field.type.kinds:
+            rule = f"{signature.name}() takes {field}"
+            frame.expect(value, field.type.kinds, argument.place, rule)
+
+
+def _brought(
+    clause: CallProcedure, signature: ProcedureSignature | None, frame: Frame
+) -> dict[str, Known]:
+    outputs = {} if signature is None else {f.name: f.type.known for f in signature.outputs}
+    found: dict[str, Known] = {}
+    if clause.yields is None:
+        if clause.everything or frame.query.alone is clause:
+            found = outputs
+        elif outputs:
+            raise frame.problem(
+                SyntaxProblem,
+                clause.place,
+                "InvalidClauseComposition",
+                f"{clause.name.text}() gives {', '.join(outputs)}, and nothing says which of it goes on.",
+                "Write YIELD and the names behind it, or YIELD * for all.",
+            )
+        for name in found:
+            if frame.find(name) is not None:
+                message = f"'{name}' is already the name of {frame.shown(name)}."
+                cure = f"Write YIELD {name} AS another name."
+                raise frame.problem(
+                    SyntaxProblem, clause.place, "VariableAlreadyBound", message, cure
+                )
+    for item, alias in clause.yields or ():
+        if signature is not None and item.text not in outputs:
+            cure = (
+                did_you_mean(item.text, outputs) or f"It gives {', '.join(outputs) or 'nothing'}."
+            )
+            message = f"{clause.name.text}() gives no '{item.text}'."
+            raise frame.problem(NameProblem, item.place, "UndefinedVariable", message, cure)
+        if alias.text in found or frame.find(alias.text) is not None:
+            raise frame.taken(alias)
+        found[alias.text] = outputs.get(item.text, VALUE)
+    return found
