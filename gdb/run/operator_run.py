@@ -6,9 +6,7 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from gdb import limits
 from gdb.answer.result import Result
@@ -23,7 +21,7 @@ from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
 from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
-from gdb.run.statements import Refusal, Statements, key_of
+from gdb.run.statements import Refusal, key_of
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Plan
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.request import Clock, Request
+    from gdb.run.request import Clock, QueryRun
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
@@ -44,8 +42,6 @@ SMALL = 2_000
 """Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
 LARGE = 10_000
 """Rows from which on a query that reads says why it ran in Python."""
-Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
-"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,44 +76,36 @@ class Choice:
     counts: Counts | None = None
 
 
-def answered(
-    request: Request,
-    asked: Planned,
-    snapshot: Snapshot,
-    clock: Clock,
-    change: Change | None,
-    statements: Statements,
-) -> Result:
+def answered(run: QueryRun, asked: Planned) -> Result:
     """The answer of a query; of EXPLAIN its plan.
-
-    change : None where nothing may be written. statements : where what is found of a query that reads is kept.
 
     Raises
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    notes = None if asked.writes else _Notes(request, asked.refusal, snapshot, statements)
+    snapshot, clock = run.snapshot, run.clock
+    notes = None if asked.writes else _Notes(run, asked.refusal)
 
-    def run(snapshot: Snapshot, changes: Changes | None) -> _Operated:
-        given = request, asked, snapshot, changes, clock, notes
+    def made_of(snapshot: Snapshot, changes: Changes | None) -> _Operated:
+        given = run, asked, snapshot, changes, notes
         found = _tried(*given, few=True) or _tried(*given, few=False)
         assert found is not None
         return found
 
     if asked.explain:
-        context = _context(request, asked, snapshot, None, clock)
-        lines = _explained(asked, context, _chosen(request, asked, context, notes))
+        context = _context(run, asked, snapshot, None)
+        lines = _explained(asked, context, _chosen(asked, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not asked.writes:
-        made = run(snapshot, None)
+        made = made_of(snapshot, None)
         if made.choice.counts is not None and notes is not None:
             notes.keep(made.choice.counts)
-    elif change is None:
+    elif run.change is None:
         raise ReadOnlyError("a query that writes was run on a graph that is opened read-only.")
     else:
-        with change(request, clock) as changes:
+        with run.change(run.request, clock) as changes:
             # all that can fail comes before the commit
-            made = run(changes.view, changes)
+            made = made_of(changes.view, changes)
     context = made.context
     warnings = (*asked.warnings, *context.options.lost)
     if context.handled > LARGE and not asked.writes:
@@ -158,13 +146,11 @@ class _Notes:
     why : it is not one pattern and its tail. refused : whether it is known already that not all of it is for columns.
     """
 
-    def __init__(
-        self, request: Request, refusal: Refusal, snapshot: Snapshot, statements: Statements
-    ) -> None:
-        self._of = key_of(request), snapshot
-        self._statements, self._lasting = statements, refusal.lasting
-        self._values = bool(request.parameters)
-        known = statements.refusal(*self._of) if refusal.always else None
+    def __init__(self, run: QueryRun, refusal: Refusal) -> None:
+        self._of = key_of(run.request), run.snapshot
+        self._statements, self._lasting = run.statements, refusal.lasting
+        self._values = bool(run.request.parameters)
+        known = self._statements.refusal(*self._of) if refusal.always else None
         self.why = refusal.why if known is None else known.why
         self.refused = refusal.columns if known is None else known.columns
 
@@ -192,13 +178,7 @@ def is_small(snapshot: Snapshot) -> bool:
     return snapshot.vertex_count + snapshot.edge_count < SMALL
 
 
-def _chosen(
-    request: Request,
-    asked: Planned,
-    context: RowContext,
-    notes: _Notes | None,
-    few: bool = True,
-) -> Choice:
+def _chosen(asked: Planned, context: RowContext, notes: _Notes | None, few: bool = True) -> Choice:
     """notes : None where it writes. few : whether it may be bounded."""
     from gdb.physical.rows.anchored import begins_with_few
 
@@ -223,7 +203,7 @@ def _chosen(
     else:
         from gdb.physical.columns.chain_compilation import NotForColumns, compiled
 
-        found = compiled(context, plan, request.parameters)
+        found = compiled(context, plan, context.plain)
         if not isinstance(found, NotForColumns):
             return Choice(found, None, why)
         why = f"{why}; over columns it is refused: {found.why}"
@@ -232,7 +212,7 @@ def _chosen(
         return Choice(None, None, why)
     from gdb.physical.columns.prefix import prefix
 
-    return Choice(None, prefix(context, plan, request.parameters), why)
+    return Choice(None, prefix(context, plan, context.plain), why)
 
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:
@@ -257,25 +237,24 @@ def _makes_rows(plan: Plan) -> bool:
 
 
 def _tried(
-    request: Request,
+    run: QueryRun,
     asked: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
-    clock: Clock,
     notes: _Notes | None,
     few: bool,
 ) -> _Operated | None:
     """few : whether the run may be bounded; None where it met more rows."""
     from gdb.physical.rows.row_run import TooMany
 
-    context = _context(request, asked, snapshot, changes, clock)
+    context = _context(run, asked, snapshot, changes)
     try:
-        choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+        choice = run.clock.step("plan", lambda: _chosen(asked, context, notes, few))
         if choice.bounded:  # a few rows, which the collector soon goes through
-            return _run(request, asked, context, choice, clock)
+            return _run(run.clock, asked, context, choice)
         with garbage.rarely():
             try:
-                return _run(request, asked, context, choice, clock)
+                return _run(run.clock, asked, context, choice)
             finally:  # else the collector goes through rows and elements once more
                 context.graph.release()
     except TooMany:
@@ -284,21 +263,19 @@ def _tried(
         context.graph.release()
 
 
-def _run(
-    request: Request, asked: Planned, context: RowContext, choice: Choice, clock: Clock
-) -> _Operated:
+def _run(clock: Clock, asked: Planned, context: RowContext, choice: Choice) -> _Operated:
     if choice.columns is not None:
         from gdb.physical.columns.chain_run import attempted
 
-        chain, memory = choice.columns, request.memory
-        found = clock.step("run", lambda: attempted(context, chain, memory))
+        chain = choice.columns
+        found = clock.step("run", lambda: attempted(context, chain))
         if not isinstance(found, GdbError):
             limits.check_rows(len(found))
             answer = ColumnAnswer(found, context.graph.snapshot)
             return _Operated(answer, context, choice, choice.why)
         choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
-        over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
+        over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice))
         rows = clock.step("tail", lambda: _given(over_rows))
     return _Operated(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
 
@@ -318,9 +295,7 @@ def _meter(context: RowContext) -> None:
         context.meter = Meter(profile, context.allowance)
 
 
-def _ran(
-    context: RowContext, plan: Plan, choice: Choice, request: Request
-) -> tuple[RowsAnswer, Choice]:
+def _ran(context: RowContext, plan: Plan, choice: Choice) -> tuple[RowsAnswer, Choice]:
     """The answer over rows, and how it was come by."""
     from gdb.physical.rows.row_run import answered as rows_of
 
@@ -329,7 +304,7 @@ def _ran(
     if choice.first is not None:
         from gdb.physical.columns.prefix import begun
 
-        start = begun(context, choice.first, request.memory)
+        start = begun(context, choice.first)
         if not isinstance(start, GdbError):
             return rows_of(context, choice.first.rest, start, choice.bounded), choice
         choice = _without_columns(context, choice, start)
@@ -382,18 +357,15 @@ class _not_too_deep:  # used in `with`, as a function would be
 
 
 def _context(
-    request: Request,
-    asked: Planned,
-    snapshot: Snapshot,
-    changes: Changes | None,
-    clock: Clock,
+    run: QueryRun, asked: Planned, snapshot: Snapshot, changes: Changes | None
 ) -> RowContext:
     from gdb.physical.rows.object_graph import Graph
     from gdb.physical.rows.run_context import RowContext
     from gdb.physical.rows.values import taken
 
+    request = run.request
     memory = half_of_memory() if request.memory is None else request.memory
-    allowance = Allowance(memory, clock.deadline, request.cancel)
+    allowance = Allowance(memory, run.clock.deadline, request.cancel)
     profile = executor.Profile(loops=True) if asked.profile else None
     made = RowContext(
         request.text,
@@ -401,7 +373,7 @@ def _context(
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
-        request.options(clock.left(), profile),
+        run.options(profile),
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,

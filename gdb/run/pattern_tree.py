@@ -28,39 +28,37 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Operator, Operators
     from gdb.physical.binder import OnePattern
     from gdb.physical.columns.steps import Chain
-    from gdb.run.request import Request
+    from gdb.run.request import QueryRun, Request
     from gdb.run.statements import Statement
     from gdb.storage.graph.adjacency import I64
-    from gdb.storage.graph.snapshot import Snapshot
 
 Finish = Callable[..., "TailResult"]
 """As `gdb.executor.relational.relational_tail.finish`."""
 
 
-def explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
+def explained(run: QueryRun, statement: Statement) -> list[str]:
     """The lines of EXPLAIN. Raises DeviceError."""
-    return _lines(request, statement, snapshot, None, {})
+    return _lines(run, statement, None, {})
 
 
 def profiled(
-    request: Request,
+    run: QueryRun,
     statement: Statement,
-    snapshot: Snapshot,
-    run: Callable[[Statement, executor.Profile, Finish], Result],
+    ran: Callable[[Statement, executor.Profile, Finish], Result],
 ) -> Result:
     """The plan in lines, with what its run counted and the seconds of each step.
 
-    run : gives the answer of a statement; the profile is what the executors note in, and the tail is finished by the
+    ran : gives the answer of a statement; the profile is what the executors note in, and the tail is finished by the
         third argument. Raises what it raises.
     """
     profile = executor.Profile(loops=True)
     measured = _Measured(statement, Meter(profile))
-    result = run(measured.statement, profile, measured.finish)
+    result = ran(measured.statement, profile, measured.finish)
     summary = result.summary
     if summary.why:  # columns failed at a value: it ran again over rows, and says so itself
         return result
     figures = measured.figures(summary)
-    lines = _lines(request, statement, snapshot, profile, figures)
+    lines = _lines(run, statement, profile, figures)
     if measured.answer is not None:
         lines.append(f"Result   [{DUCKDB}]   {figures_text(measured.answer)}")
     lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
@@ -77,13 +75,13 @@ def profiled(
 
 
 def _lines(
-    request: Request,
+    run: QueryRun,
     statement: Statement,
-    snapshot: Snapshot,
     profile: executor.Profile | None,
     figures: Mapping[int, Figures],
 ) -> list[str]:
     """profile, figures : of a run; None and nothing under EXPLAIN."""
+    request, snapshot = run.request, run.snapshot
     bound, plan, tail = statement.bound, statement.plan, statement.tail
     asked = bound.sources.asked
     counted = None if profile is None else profile.bound

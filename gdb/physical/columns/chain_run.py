@@ -46,10 +46,8 @@ FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
 
-def ran(context: RowContext, chain: Chain, memory: int | None) -> TailResult:
+def ran(context: RowContext, chain: Chain) -> TailResult:
     """Run a chain. Where the context has a meter, each step is measured.
-
-    memory : bytes for DuckDB before it spills.
 
     Raises
     ------
@@ -57,7 +55,8 @@ def ran(context: RowContext, chain: Chain, memory: int | None) -> TailResult:
     GdbError : what a run over rows is to decide: a division by zero, a number that is too large.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    with Session(memory, context.allowance.cancel, context.allowance.deadline) as session:
+    allowance = context.allowance
+    with Session(context.options.memory, allowance.cancel, allowance.deadline) as session:
         run = _ColumnsRun(context, session)
         for step in chain.steps:
             run.step(step)
@@ -93,7 +92,7 @@ def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Mete
     return TailResult(chain.outputs, with_durations(table, chain.outputs))
 
 
-def attempted(context: RowContext, chain: Chain, memory: int | None) -> TailResult | GdbError:
+def attempted(context: RowContext, chain: Chain) -> TailResult | GdbError:
     """As `ran`; an error that a run over rows is to decide is given back, not raised.
 
     Raises
@@ -101,7 +100,7 @@ def attempted(context: RowContext, chain: Chain, memory: int | None) -> TailResu
     GdbError : Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow, which rows would not mend.
     """
     try:
-        return ran(context, chain, memory)
+        return ran(context, chain)
     except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
         raise
     except GdbError as error:

@@ -100,7 +100,7 @@ def _ends(operators: Operators) -> list[int]:
     return found
 
 
-def begun(context: RowContext, found: Prefix, memory: int | None) -> Batches | GdbError:
+def begun(context: RowContext, found: Prefix) -> Batches | GdbError:
     """The rows of the first operators; the error where columns gave up, as they do at a division by zero.
 
     Raises
@@ -109,7 +109,7 @@ def begun(context: RowContext, found: Prefix, memory: int | None) -> Batches | G
     """
     from gdb.physical.columns.chain_run import attempted
 
-    made = attempted(context, found.chain, memory)
+    made = attempted(context, found.chain)
     if isinstance(made, GdbError):
         return made
     names = tuple(output.name for output in made.outputs)
