@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded, SyntaxProblem
@@ -84,7 +85,7 @@ def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
     from gdb.language.bulk import bulk
 
     check_length(text)
-    return bulk(text, pulse)
+    return bulk(text, partial(parse, tables=False), pulse)
 
 
 @contextmanager

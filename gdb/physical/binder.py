@@ -7,98 +7,31 @@ become the `Tail`, SQL over the embeddings (design.md §3).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import takewhile
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.relational.relational_tail import same
 from gdb.language import pushdown, question
-from gdb.language.aggregation import is_count
 from gdb.language.canonical import canonical, numbered
-from gdb.language.clauses import Match, hoisted
-from gdb.language.existence import EdgeTest, edge_test
-from gdb.language.name_resolution import conjuncts, elements, measure, parameters, resolve
+from gdb.language.existence import EdgeTest
+from gdb.language.name_resolution import elements, parameters
 from gdb.language.pushdown import ElementConditions
-from gdb.language.question import Candidates, edge_of, vertex_of
+from gdb.language.question import edge_of, vertex_of
 from gdb.language.refusals import check
 from gdb.language.report import problem
 from gdb.language.scope import Scope
-from gdb.language.syntax import Call, ElementReference, Expression
-from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
+from gdb.language.syntax import ElementReference, Expression
+from gdb.logical.operators import Limit, Operators, expressions_of
 from gdb.physical import tail
+from gdb.physical.one_pattern import OnePattern
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
-from gdb.records import dataclass, field, replace
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
-    from gdb.logical.demand import Demand
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OnePattern:
-    """A plan that is one pattern and its tail.
-
-    text : of the query. matches : one or several MATCH, none optional. conditions : those of a WITH on the rows
-        that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
-    optional : OPTIONAL MATCHes after the others, where only the number of rows is needed.
-    demand : what is used of the embeddings.
-    """
-
-    text: str
-    matches: tuple[Match, ...]
-    conditions: tuple[Expression, ...]
-    behind: Operators
-    names: Names
-    operators: Operators = ()
-    optional: tuple[Match, ...] = ()
-    demand: Demand = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "demand", tail.demand_of(self.behind, self.names))
-
-    @property
-    def first(self) -> Operators:
-        """The operators that are the pattern."""
-        return self.operators[: len(self.operators) - len(self.behind)]
-
-
-def one_pattern(plan: Plan) -> OnePattern | None:
-    """The plan as one pattern and its tail; None where it is none."""
-    if len(plan.sides) > 1 or not plan.returns or plan.start:
-        return None
-    return of_operators(plan.text, plan.sides[0], plan.names)
-
-
-def of_operators(text: str, operators: Operators, names: Names) -> OnePattern | None:
-    """As `one_pattern`, of the operators of a plan. names : of the answer."""
-    first = takewhile(lambda one: isinstance(one, Match), operators)
-    every = tuple(hoisted(one) for one in first if isinstance(one, Match))
-    matches = tuple(takewhile(lambda one: not one.optional, every))
-    optional = every[len(matches) :]
-    rest = operators[len(every) :]
-    filters = tuple(takewhile(lambda one: isinstance(one, Filter), rest))
-    behind = rest[len(filters) :]
-    covered = all(isinstance(one, tail.COVERED) for one in behind)
-    if not matches or not behind or not covered:
-        return None
-    if optional and (filters or counted_alone(behind) is None):
-        return None
-    if not all(one.optional for one in optional):
-        return None
-    conditions = tuple(one.condition for one in filters if isinstance(one, Filter))
-    return OnePattern(text, matches, conditions, behind, names, operators, optional)
-
-
-def counted_alone(operators: Operators) -> Call | None:
-    """The count that some operators begin with, where they gather nothing else, and no keys."""
-    match operators[0]:
-        case Aggregate(keys=(), calls=(gathered,), rest=()) if is_count(gathered.call):
-            return None if gathered.call.distinct else gathered.call
-        case _:
-            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,7 +199,7 @@ def _bind(
     asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
     if asked.optional:
-        from gdb.physical.optional_matches import needed
+        from gdb.physical.optional_matches import needed  # few queries have any
 
         asked = needed(asked)
     scope = Scope(asked.text, snapshot, params)
@@ -280,18 +213,18 @@ def _bind(
         where = [] if match.where is None else [match.where]
         if match is asked.matches[-1]:
             where += asked.conditions
-        more, others = conditions_of(scope, where, default_mode)
+        more, others = question.conditions_of(scope, where, default_mode)
         tests += more
         written += others
     found = question.asked(scope, tests, written)
-    allowed = candidates(scope, found.pushed, "vertex")
+    allowed = question.candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
     few = not asked.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
     made = tail.tail(scope, asked.behind, asked.names, found.rest, asked.demand)
     wanted = {ref.index for ref in made.columns if ref.element == "edge"}
-    allowed = candidates(scope, found.pushed, "edge")
+    allowed = question.candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
     texts, renamed = _compared(scope, found.rest)
     graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
@@ -301,18 +234,6 @@ def _bind(
         graph = with_optional(graph, made, asked, scope, default_mode)
     sources = Sources(asked, scope, found.pushed, found.rest, found.compared, default_mode)
     return BoundQuery(graph, made, (), sources)
-
-
-def candidates(
-    scope: Scope,
-    pushed: Mapping[ElementReference, ElementConditions],
-    kind: Literal["vertex", "edge"],
-) -> Candidates:
-    """What the elements of a kind may be by their own conditions."""
-    elements_ = (element for element in pushed if element.kind == kind)
-    return {
-        element: question.candidates_of(scope, element, pushed[element]) for element in elements_
-    }
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:
@@ -363,26 +284,3 @@ def _mode(asked: OnePattern, default: MatchMode) -> MatchMode:
                 "Write all patterns in one MATCH, separated by commas.",
             )
     return mode
-
-
-def conditions_of(
-    scope: Scope, where: Sequence[Expression], default: MatchMode
-) -> tuple[list[EdgeTest], list[Expression]]:
-    """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
-    and parameters known; apart from these the conditions on edges."""
-    written, scope.conditions = scope.conditions, []
-    written += where
-    tests: list[EdgeTest] = []
-    found: list[Expression] = []
-    for condition in written:
-        measure(condition, scope.text)
-        for part in conjuncts(condition):
-            test = edge_test(scope, part, default)
-            if test is not None:
-                tests.append(test)
-                continue
-            resolved = resolve(part, scope.lookup)
-            for name, place in parameters(resolved):
-                scope.parameter(name, place)  # refuses one that has no value
-            found.append(resolved)
-    return tests, found

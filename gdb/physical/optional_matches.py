@@ -19,7 +19,7 @@ from gdb.language.question import edge_of, vertex_of
 from gdb.language.report import problem
 from gdb.language.scope import Scope
 from gdb.language.syntax import Variable
-from gdb.physical.binder import OnePattern, candidates, conditions_of, counted_alone
+from gdb.physical.one_pattern import OnePattern, counted_alone
 from gdb.query_graph import MatchMode, OptionalGraph, QueryGraph
 from gdb.records import dataclass, replace
 
@@ -147,12 +147,12 @@ class _Wholes:
     def _own(self, scope: Scope, match: Match, mode: MatchMode) -> QueryGraph:
         """The query graph of an OPTIONAL MATCH by itself. Raises NotSupported where a condition is not in it."""
         where = [] if match.where is None else [match.where]
-        found = question.asked(scope, *conditions_of(scope, where, self.default_mode))
-        allowed = candidates(scope, found.pushed, "vertex")
+        found = question.asked(scope, *question.conditions_of(scope, where, self.default_mode))
+        allowed = question.candidates(scope, found.pushed, "vertex")
         vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
         found.compare(scope)
         if found.rest:
             raise _refused(self.asked, match)
-        allowed = candidates(scope, found.pushed, "edge")
+        allowed = question.candidates(scope, found.pushed, "edge")
         edges = [edge_of(scope, k, allowed, False) for k in range(len(scope.edges))]
         return found.graph(vertices, edges, mode)

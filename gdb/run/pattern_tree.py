@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail, TailResult
     from gdb.logical.operators import Operator, Operators
-    from gdb.physical.binder import OnePattern
     from gdb.physical.columns.steps import Chain
+    from gdb.physical.one_pattern import OnePattern
     from gdb.run.request import QueryRun, Request
     from gdb.run.statements import Statement
     from gdb.storage.graph.adjacency import I64

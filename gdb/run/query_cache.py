@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gdb.language.procedure_signatures import Procedure
     from gdb.language.shapes import Constant, Key
     from gdb.logical.operators import Plan
-    from gdb.physical.binder import OnePattern
+    from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
     from gdb.run.operator_run import Planned
@@ -175,7 +175,7 @@ class Texts:
 
     def one_pattern(self, query: Query, plan: Plan, mode: MatchMode) -> OnePattern | None:
         """The operators of a query as one pattern and its tail; None where they are none."""
-        from gdb.physical.binder import one_pattern
+        from gdb.physical.one_pattern import one_pattern
 
         with self._lock:
             several = self._single.get(query.text, {})

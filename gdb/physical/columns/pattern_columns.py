@@ -42,6 +42,7 @@ from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
+from gdb.physical.columns.paths import read
 from gdb.physical.columns.relation import Builder, Held, Relation, selected
 from gdb.physical.columns.steps import Found
 from gdb.physical.rows.component import pushable
@@ -121,8 +122,6 @@ class PatternColumns:
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them."""
-        from gdb.physical.columns.column_matching import read
-
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
@@ -172,8 +171,6 @@ class PatternColumns:
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
-        from gdb.physical.columns.column_matching import matched
-
         builder, row = self.builder, self.builder.fresh("n")
         relation = self.relation
         columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
@@ -188,7 +185,7 @@ class PatternColumns:
             live = frozenset[str]() if k == len(matches) - 1 else mentioned
             demand = Demand(live, numbers=True, once=kind == "EXISTS")
             with builder.asking():
-                inner = matched(builder, inner, clause, demand)
+                inner = builder.matched(inner, clause, demand)
         other = builder.fresh("n")
         many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
         rows = select(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.base.sql import (
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from gdb.base.sql import Part, Rows
     from gdb.executor.relational.relational_tail import Value
     from gdb.functions.types import Type
+    from gdb.language.clauses import Match
     from gdb.language.element_columns import What
     from gdb.language.scope import Scope
     from gdb.language.syntax import ElementReference, Expression, Place
+    from gdb.logical.demand import Demand
     from gdb.logical.operators import Limit, Names
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.columns.model import Kind as StoreKind
@@ -107,6 +109,8 @@ class Relation:
         return replace(self, hidden=hidden, weight=None)
 
 
+Matched: TypeAlias = "Callable[[Builder, Relation, Match, Demand], Relation]"
+"""What makes a relation of MATCH."""
 UNIT = Relation(None)
 """One row without names."""
 
@@ -123,8 +127,10 @@ class Builder:
     ownership : which steps belong to which operator, where the plan is needed.
     """
 
-    def __init__(self, scope: Scope, context: RowContext | None) -> None:
-        self._context = context
+    def __init__(
+        self, scope: Scope, context: RowContext | None, matched: Matched | None = None
+    ) -> None:
+        self._context, self._matched = context, matched
         self.alone = context is None
         self.text, self.scope = scope.text, scope
         self.parameters = Parameters()
@@ -145,6 +151,13 @@ class Builder:
         if self._context is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
         return self._context
+
+    def matched(self, relation: Relation, clause: Match, demand: Demand) -> Relation:
+        """The rows that MATCH makes of a relation (`gdb.physical.columns.column_matching`). demand : what later
+        operators need of them. Raises NotSupported, where there is no context, and other QueryErrors."""
+        if self._matched is None:
+            raise NotSupported("what more than one pattern takes is no part of its tail.")
+        return self._matched(self, relation, clause, demand)
 
     def pulse(self) -> None:
         """To be called now and then. Raises Cancelled, QueryTimeout."""

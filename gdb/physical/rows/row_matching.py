@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 
-Numbered: TypeAlias = "tuple[int, Row]"
-"""The number of the row that one came from, and the row."""
 _CHUNK = 1 << 14
 
 

@@ -79,8 +79,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows import calling, merging
     from gdb.physical.rows import row_matching as matching
     from gdb.physical.rows import row_projection as projecting
-    from gdb.physical.rows.row_matching import Numbered
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 else:
     calling = deferred("gdb.physical.rows.calling")
     matching = deferred("gdb.physical.rows.row_matching")
@@ -131,6 +130,7 @@ def answered(
     runner = Runner(context, Few(MOST_FOUND) if bounded else None)
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
+    context.extensions = _extensions
     try:
         with clock_at(time.time_ns()):
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
@@ -147,6 +147,14 @@ def answered(
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
     return RowsAnswer(names, rows)
+
+
+def _extensions(
+    context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
+) -> Iterator[list[Numbered]]:
+    return matching.extensions(
+        context, pattern, rows, known
+    )  # its module is loaded when it is first needed
 
 
 def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:

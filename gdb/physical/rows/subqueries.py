@@ -78,7 +78,6 @@ class Prepared:
         if not rows or not self.questions:
             return
         from gdb.physical.rows.pattern_answers import numbers
-        from gdb.physical.rows.row_matching import extensions
 
         seen = [
             visible(row) for row in rows
@@ -91,7 +90,7 @@ class Prepared:
                     for row, many in zip(rows, answers.tolist(), strict=True):
                         row[question.name] = many if exact else many > 0
                     continue
-            found = extensions(self.context, question.pattern, seen, seen[0])
+            found = self.context.extensions(self.context, question.pattern, seen, seen[0])
             values = _values(self.context, question.part, found, len(rows))
             for row, value in zip(rows, values, strict=True):
                 row[question.name] = value

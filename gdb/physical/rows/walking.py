@@ -36,9 +36,8 @@ from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 
-Numbered = tuple[int, "Row"]
 _DIFFER = {
     PathMode.WALK: Differ.NOTHING,
     PathMode.TRAIL: Differ.EDGES,
