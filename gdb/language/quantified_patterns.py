@@ -14,7 +14,6 @@ from typing import TypeVar
 from gdb import limits
 from gdb.errors import LimitExceeded
 from gdb.language.hidden_names import HIDDEN
-from gdb.language.rebuild import rebuilt
 from gdb.language.report import located
 from gdb.language.syntax import (
     Comparator,
@@ -27,6 +26,7 @@ from gdb.language.syntax import (
     Property,
     RelationshipPattern,
     Variable,
+    rebuilt,
 )
 from gdb.records import dataclass, field, replace
 

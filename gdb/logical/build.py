@@ -25,8 +25,16 @@ from gdb.language.clauses import (
 )
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
-from gdb.language.rebuild import rebuilt
-from gdb.language.syntax import Call, Expression, Literal, Name, Parameter, Variable, brings
+from gdb.language.syntax import (
+    Call,
+    Expression,
+    Literal,
+    Name,
+    Parameter,
+    Variable,
+    brings,
+    rebuilt,
+)
 from gdb.logical.operators import (
     MADE,
     Aggregate,

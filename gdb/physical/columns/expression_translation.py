@@ -10,7 +10,6 @@ from gdb.base.values.problems import ValueProblem
 from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
 from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
 from gdb.imports import deferred
-from gdb.language.rebuild import rebuilt
 from gdb.language.refusals import refused
 from gdb.language.syntax import (
     Call,
@@ -20,6 +19,7 @@ from gdb.language.syntax import (
     Parameter,
     Place,
     Variable,
+    rebuilt,
     walk,
 )
 from gdb.language.translator import Translator

@@ -27,7 +27,6 @@ from gdb.functions.types import BOOLEAN, INTEGER
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
 from gdb.language.mentioned_names import asks, of_pattern, of_query
-from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
     ListComprehension,
@@ -37,6 +36,7 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
+    rebuilt,
 )
 from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern

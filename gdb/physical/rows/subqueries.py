@@ -15,7 +15,6 @@ from gdb.base.values.sizes import Growing
 from gdb.language.clauses import Match
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks
-from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
     ListComprehension,
@@ -25,6 +24,7 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
+    rebuilt,
 )
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
