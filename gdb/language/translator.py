@@ -45,7 +45,7 @@ from gdb.functions.types import (
 )
 from gdb.language import column_times as temporal
 from gdb.language.comparisons import any_of, compare, null, within, within_values
-from gdb.language.constants import NotConstant, constant, has_column
+from gdb.language.constants import NotConstant, constant, has_column, written_list
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import refused
@@ -291,7 +291,7 @@ class Translator:
         return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
 
     def _in(self, test: In) -> Typed:
-        values = self._constant_list(test.list)
+        values = written_list(test.list, self.scope)
         item = self.translate(test.item)
         if item.kind is TypeName.LIST:
             raise self.refuse(test.place, "looking for a list in a list is")
@@ -314,24 +314,6 @@ class Translator:
             raise self.refuse(part.place, "a list inside a list is")
         again = Typed(item.sql.copy(), item.type, item.constant)
         return compare(Comparator.EQUAL, again, other)
-
-    def _constant_list(self, expression: Expression) -> Sequence[Value] | None:
-        """The values of a list that is known before the query runs."""
-        if isinstance(expression, Parameter):
-            value = self.scope.parameter(expression.name, expression.place)
-            # what is no list is translated, and refused by its type
-            return value if isinstance(value, (list, tuple)) else None
-        if not isinstance(expression, ListLiteral):
-            return None
-        found: list[Value] = []
-        for item in expression.items:
-            if isinstance(item, Literal):
-                found.append(item.value)
-            elif isinstance(item, Parameter):
-                found.append(self.scope.parameter(item.name, item.place))
-            else:
-                return None
-        return found
 
     # ---- lists -----------------------------------------------------------------------------------
 

@@ -194,15 +194,9 @@ class _Tail:
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
-        from gdb.functions.types import NODE, RELATIONSHIP
-        from gdb.physical.columns.relation import Held, Relation
+        from gdb.physical.columns.relation import Relation, embedded
 
-        types = {"vertex": NODE, "edge": RELATIONSHIP}
-        names = {
-            name: Held("", types[element.kind], element, gathered=True)
-            for name, element in self.scope.names.items()
-            if not is_hidden(name)
-        }
+        names = {name: held for name, held in embedded(self.scope).items() if not is_hidden(name)}
         hidden = () if weight is None else (weight,)
         found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:

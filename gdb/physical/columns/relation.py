@@ -21,7 +21,7 @@ from gdb.base.sql import (
 )
 from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.relational.relational_tail import ColumnRef, Output
-from gdb.functions.types import TypeName
+from gdb.functions.types import NODE, RELATIONSHIP, TypeName
 from gdb.language.element_columns import Parameters
 from gdb.language.report import problem
 from gdb.language.syntax import Literal, Parameter
@@ -259,6 +259,15 @@ def selected(
     once = {one if isinstance(one, str) else id(one): one for one in columns}
     every = [*once.values()] or [aliased(value_of(1), "one")]
     return select(every, *rows, where=where, distinct=distinct)
+
+
+def embedded(scope: Scope) -> dict[str, Held]:
+    """The elements that a scope numbers: what is needed of them becomes columns of their embeddings."""
+    types = {"vertex": NODE, "edge": RELATIONSHIP}
+    return {
+        name: Held("", types[element.kind], element, gathered=True)
+        for name, element in scope.names.items()
+    }
 
 
 # ---- SKIP and LIMIT ------------------------------------------------------------------------------

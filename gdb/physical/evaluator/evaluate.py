@@ -60,15 +60,6 @@ from gdb.physical.evaluator.string_predicates import normalized, tester
 from gdb.physical.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
-_OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
-    "+": arithmetic.add,
-    "-": arithmetic.subtract,
-    "||": arithmetic.joined,
-    "*": arithmetic.multiply,
-    "/": arithmetic.divide,
-    "%": arithmetic.remainder,
-    "^": arithmetic.power,
-}
 _PLAIN: frozenset[type] = frozenset({Literal, Parameter, Property, Variable})
 """Expressions that are most often compiled, and are no tests."""
 
@@ -365,7 +356,7 @@ class Evaluator:
         """From left to right, in a loop; an error shows what stands to the left of its operator too."""
         first = expression.first
         steps = [
-            (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
+            (arithmetic.OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
             for operator, operand in expression.rest
         ]
         return chained(self.compiled(first), steps, self._context)

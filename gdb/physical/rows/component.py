@@ -15,7 +15,6 @@ from gdb.errors import NotSupported, QueryError
 from gdb.executor import run as executor
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.language.canonical import canonical, numbered
-from gdb.language.element_columns import EmbeddingColumns, Parameters
 from gdb.language.existence import edge_test
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import elements, resolve
@@ -25,7 +24,6 @@ from gdb.language.scope import Scope
 from gdb.language.scope import ScopeEdge as ScopeEdge
 from gdb.language.scope import ScopeVertex as ScopeVertex
 from gdb.language.syntax import ElementReference, Expression, Name, Variable
-from gdb.language.translator import Translator
 from gdb.physical.row_graph import started
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 from gdb.query_graph import QueryGraph
@@ -345,8 +343,13 @@ class _ComponentRun:
 
     def typed(self, conditions: Sequence[Expression]) -> bool:
         """Whether conditions on one element are ones over columns."""
-        parameters = Parameters()
-        translator = Translator(self.scope, EmbeddingColumns(self.scope, parameters), parameters)
+        from gdb.language.translator import Translator  # few conditions are looked at
+        from gdb.physical.columns.looked_columns import RelationColumns
+        from gdb.physical.columns.relation import Builder, embedded
+
+        builder = Builder(self.scope, None)
+        columns = RelationColumns(builder, embedded(self.scope))
+        translator = Translator(self.scope, columns, builder.parameters)
         try:
             for condition in conditions:
                 translator.condition(condition)
