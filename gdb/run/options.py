@@ -6,7 +6,7 @@ import math
 import numbers
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gdb import limits
 from gdb.base.budget import LEAST, Defaults
 from gdb.errors import NameProblem, NotAStore, OutOfBudget, QueryError, TypeProblem
+from gdb.language.suggest import did_you_mean
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -75,16 +76,8 @@ def match_mode(text: str) -> MatchMode:
     name = " ".join(text.upper().split())
     if name in MATCH_MODES:
         return MATCH_MODES[name]
-    hint = _meant(name, MATCH_MODES) or _known_modes()
+    hint = did_you_mean(name, MATCH_MODES, quoted=True) or _known_modes()
     raise NameProblem(f"there is no match mode {text!r}.", hint)
-
-
-def _meant(name: str, choices: Iterable[str]) -> str:
-    """The question whether the nearest choice is meant; "" where none is near."""
-    import difflib  # of a wrong name alone
-
-    close = difflib.get_close_matches(name, [*choices], 1)
-    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 def _known_modes() -> str:
@@ -100,7 +93,10 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     """
     if isinstance(value, str) and value in choices:
         return
-    hint = _meant(str(value), choices) or f"Use one of {', '.join(map(repr, choices))}."
+    hint = (
+        did_you_mean(str(value), choices, quoted=True)
+        or f"Use one of {', '.join(map(repr, choices))}."
+    )
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 

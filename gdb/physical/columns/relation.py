@@ -19,11 +19,11 @@ from gdb.base.sql import (
     value_of,
     written,
 )
-from gdb.errors import NotSupported, TypeProblem
+from gdb.errors import NotSupported
 from gdb.executor.relational.relational_tail import ColumnRef, Output
 from gdb.functions.types import NODE, RELATIONSHIP, TypeName
 from gdb.language.element_columns import Parameters
-from gdb.language.report import problem
+from gdb.language.report import problem, row_count
 from gdb.language.syntax import Literal, Parameter
 from gdb.physical.columns.steps import CUT, FirstRows, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
@@ -294,15 +294,7 @@ def _number(builder: Builder, given: Expression | None, clause: str) -> int | No
         value = builder.scope.parameter(given.name, given.place)
     else:
         raise builder.refuse(given.place, "a calculated SKIP or LIMIT is")
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise problem(
-            TypeProblem,
-            builder.text,
-            given.place,
-            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
-            detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
-        )
-    return value
+    return row_count(value, builder.text, given.place, clause)
 
 
 # ---- the answer ----------------------------------------------------------------------------------
