@@ -354,9 +354,7 @@ def imports_names(clause: Clause) -> bool:
 def hoisted(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
-    if not any(
-        part.where is not None for path in match.patterns for part in path.nodes
-    ) and not any(part.where is not None for path in match.patterns for part in path.relationships):
+    if all(part.where is None for path in match.patterns for part in path.parts):
         return match
 
     def bare(part: Part) -> Part:

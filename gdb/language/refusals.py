@@ -57,7 +57,7 @@ def check(text: str, matches: Iterable[Match]) -> None:
     for match in matches:
         for path in match.patterns:
             _check_path(text, path)
-            for element in _elements(path):
+            for element in path.parts:
                 for _, value in element.properties:
                     check_expression(text, value)
         for condition in () if match.where is None else conjuncts(match.where):
@@ -98,10 +98,6 @@ def _lengths(condition: Expression) -> frozenset[Expression]:
     return frozenset(part for call in durations for part in call.arguments)
 
 
-def _elements(path: PathPattern) -> list[NodePattern | RelationshipPattern]:
-    return [*path.nodes, *path.relationships]
-
-
 def _check_path(text: str, path: PathPattern) -> None:
     place = path.nodes[0].place.to(path.nodes[-1].place)
     for relationship in path.relationships:
@@ -115,7 +111,7 @@ def _check_path(text: str, path: PathPattern) -> None:
         what = "a name for a whole path is no part of one compiled pattern."
         instead = "Name its nodes and relationships instead."
         raise problem(NotSupported, text, path.name.place, what, instead)
-    for element in _elements(path):
+    for element in path.parts:
         _check_element(text, element)
 
 

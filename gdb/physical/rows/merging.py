@@ -14,7 +14,6 @@ from gdb.language.syntax import (
     Expression,
     Name,
     NodePattern,
-    PathPattern,
     Property,
     RelationshipPattern,
     Variable,
@@ -92,7 +91,7 @@ class _Merge:
     # ---- keys ------------------------------------------------------------------------------------
 
     def _keys(self) -> list[tuple[Name, Expression]]:
-        return [pair for part in _parts(self.clause.pattern) for pair in part.properties]
+        return [pair for part in self.clause.pattern.parts for pair in part.properties]
 
     def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, Sequence[Row]]:
         """The pattern in which properties are compared with hidden variables, and the rows with these."""
@@ -131,7 +130,7 @@ class _Merge:
 
     def _bound(self) -> list[str]:
         """The names in the pattern that the rows have."""
-        named = [part.variable for part in _parts(self.clause.pattern)]
+        named = [part.variable for part in self.clause.pattern.parts]
         return [name.text for name in named if name is not None and name.text in self.known]
 
     def _independent(self) -> bool:
@@ -176,10 +175,6 @@ class _Merge:
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
-
-
-def _parts(pattern: PathPattern) -> tuple[NodePattern | RelationshipPattern, ...]:
-    return (*pattern.nodes, *pattern.relationships)
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)
