@@ -22,8 +22,8 @@ from gdb.language.report import problem
 from gdb.language.scope import Scope
 from gdb.language.syntax import ElementReference, Expression
 from gdb.logical.operators import Limit, Operators, expressions_of
-from gdb.physical import tail
 from gdb.physical.one_pattern import OnePattern
+from gdb.physical.tail import TailCompiler
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
 from gdb.records import dataclass, replace
 
@@ -161,7 +161,7 @@ class BoundQuery:
         made = self.tail
         if self.tail_names & changed:
             asked = before.asked
-            made = tail.tail(scope, asked.behind, asked.names, before.rest, asked.demand)
+            made = _tail(scope, asked, before.rest)
         sources = replace(before, scope=scope, pushed=pushed)
         return replace(self, graph=graph, tail=made, sources=sources)
 
@@ -222,7 +222,7 @@ def _bind(
     few = not asked.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
-    made = tail.tail(scope, asked.behind, asked.names, found.rest, asked.demand)
+    made = _tail(scope, asked, found.rest)
     wanted = {ref.index for ref in made.columns if ref.element == "edge"}
     allowed = question.candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
@@ -234,6 +234,10 @@ def _bind(
         graph = with_optional(graph, made, asked, scope, default_mode)
     sources = Sources(asked, scope, found.pushed, found.rest, found.compared, default_mode)
     return BoundQuery(graph, made, (), sources)
+
+
+def _tail(scope: Scope, asked: OnePattern, conditions: Sequence[Expression]) -> Tail:
+    return TailCompiler(scope, asked.behind, asked.names, conditions, asked.demand).tail()
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:

@@ -49,52 +49,13 @@ def demand_of(operators: Operators, names: Names) -> Demand:
     return demands((Project((), operators[0].place), *operators), names)[0]
 
 
-def tail(
-    scope: Scope,
-    operators: Operators,
-    names: Names,
-    conditions: Sequence[Expression],
-    demand: Demand,
-) -> Tail:
-    """The relational part of a query.
-
-    Parameters
-    ----------
-    scope : the elements of the pattern. operators : behind its MATCH, of those that are `COVERED`. names : of the
-        answer. conditions : resolved conditions that are left for the embeddings. demand : see `demand_of`.
-
-    Raises
-    ------
-    NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
-    """
-    return _Tail(scope, operators, names, conditions, demand).tail()
-
-
-def by_operator(
-    scope: Scope,
-    pattern: Operator,
-    operators: Operators,
-    names: Names,
-    conditions: Sequence[Expression],
-    weight: str | None,
-) -> tuple[Chain, tuple[ColumnRef, ...]]:
-    """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
-    and the columns of `embeddings`.
-
-    pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
-        embeddings that each row represents. Others as `tail`, which has raised nothing.
-
-    Raises
-    ------
-    NotSupported : it is one SELECT only.
-    """
-    demand = demand_of(operators, names)
-    return _Tail(scope, operators, names, conditions, demand).by_operator(pattern, weight)
-
-
 @dataclass(slots=True)
-class _Tail:
-    """demand : what the tail needs of the embeddings."""
+class TailCompiler:
+    """Makes the relational part of a query.
+
+    scope : the elements of the pattern. operators : behind its MATCH, all `COVERED`. names : of the answer.
+    conditions : resolved conditions that are left for the embeddings. demand : of the embeddings, see `demand_of`.
+    """
 
     scope: Scope
     operators: Operators
@@ -103,6 +64,7 @@ class _Tail:
     demand: Demand
 
     def tail(self) -> Tail:
+        """The tail. Raises NameProblem, TypeProblem, NotSupported, with the place: it is none."""
         if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
             return Tail((), "", outputs=(Output(self.names[0]),), count_only=True)
         columns = self._columns_alone()
@@ -173,7 +135,16 @@ class _Tail:
     def by_operator(
         self, pattern: Operator, weight: str | None
     ) -> tuple[Chain, tuple[ColumnRef, ...]]:
-        """As the function of this name."""
+        """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured
+        (PROFILE), and the columns of `embeddings`.
+
+        pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
+            embeddings that each row represents. It has a `tail`, which has raised nothing.
+
+        Raises
+        ------
+        NotSupported : it is one SELECT only.
+        """
         from gdb.base.sql import written
         from gdb.physical.columns.chain_compilation import answer, over, owned
         from gdb.physical.columns.relation import Builder, outputs

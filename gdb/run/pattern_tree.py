@@ -15,7 +15,7 @@ from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.pattern_plans import embeddings
-from gdb.physical.tail import by_operator
+from gdb.physical.tail import TailCompiler
 from gdb.planner.explain import explain
 from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, Shown, figures_text, tree_lines
@@ -176,10 +176,9 @@ class _Measured:
         asked = sources.asked
         weighted = statement.plan.counting and tail.tallied_vertex is not None
         try:
-            chain, columns = by_operator(
-                *(sources.scope, asked.first[-1], asked.behind, asked.names, sources.rest),
-                tails.NUMBER if weighted else None,
-            )
+            given = sources.scope, asked.behind, asked.names, sources.rest, asked.demand
+            weight = tails.NUMBER if weighted else None
+            chain, columns = TailCompiler(*given).by_operator(asked.first[-1], weight)
         except QueryError:
             return  # it runs as one SELECT, and the last operator has its figures
         self.chain = chain

@@ -30,7 +30,7 @@ from gdb.physical.columns.steps import CUT, Chain, FirstRows, Found, Looked, Mad
 from gdb.physical.columns.walked import Members, walked
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.row_graph import started
-from gdb.physical.rows.component import question
+from gdb.physical.rows.component import ComponentRun
 
 if TYPE_CHECKING:
     from gdb.executor.relational.arrow import Array
@@ -80,7 +80,7 @@ def answered(session: Session, chain: Chain, meter: Meter | None) -> Array:
 
 
 def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Meter) -> TailResult:
-    """Run the chain of one pattern's tail (`gdb.physical.tail.by_operator`), each step measured.
+    """Run the chain of one pattern's tail (`gdb.physical.tail.TailCompiler.by_operator`), each step measured.
 
     relation : the embeddings. Raises as `ran`.
     """
@@ -187,14 +187,12 @@ class _ColumnsRun:
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
             return
-        graph, left = question(
-            self.context,
-            step.pattern,
-            component,
+        graph, left = ComponentRun(self.context, step.pattern, component).graph(
             step.conditions,
             {n: v.astype(np.uint32) for n, v in bound.items() if n in component.vertices},
             {n: v for n, v in bound.items() if n in component.edges},
-            step.columns.keys(),
+            wanted=step.columns.keys(),
+            sure=True,
         )
         if left:
             raise NotSupported("a condition of a pattern needs values of any type.")

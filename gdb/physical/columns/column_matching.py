@@ -43,7 +43,7 @@ from gdb.physical.columns.pattern_columns import PatternColumns
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
 from gdb.physical.columns.semi_joins import sought
 from gdb.physical.columns.steps import Found, Sought
-from gdb.physical.rows.component import pushable
+from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Component, Condition
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
@@ -193,7 +193,8 @@ class _ColumnMatching:
             if is_edge_test(c.expression) or not asks(c.expression)
         ]
         own = [c for c in own if c.names <= names and c.names - {*bound}]
-        return pushable(self.builder.context, self.pattern, component, own, bound)
+        run = ComponentRun(self.builder.context, self.pattern, component)
+        return run.pushable(own, bound)
 
     def _differing(self) -> list[tuple[str, str]]:
         """Relationships of several components that could be the same."""

@@ -45,7 +45,7 @@ from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_
 from gdb.physical.columns.paths import read
 from gdb.physical.columns.relation import Builder, Held, Relation, selected
 from gdb.physical.columns.steps import Found
-from gdb.physical.rows.component import pushable
+from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
 
@@ -142,8 +142,8 @@ class PatternColumns:
             for name, element in zip(shared, elements, strict=True)
         ):
             return None
-        context = builder.context
-        if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
+        run = ComponentRun(builder.context, pattern, component)
+        if len(run.pushable(conditions, shared)) < len(conditions):
             return None
         self.relation = relation = builder.made(self.relation)
         columns = {name: builder.fresh("x") for name in shared}

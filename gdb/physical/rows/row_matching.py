@@ -19,7 +19,7 @@ from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.language.hidden_names import is_hidden
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
-from gdb.physical.rows.component import Table, matched
+from gdb.physical.rows.component import ComponentRun, Table
 from gdb.physical.rows.expand import expanded, places_labelled
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
 from gdb.physical.rows.row_look_ups import seek
@@ -260,10 +260,7 @@ class _RowMatching:
         own = self._own(component, vids)
         found = self.unbound.get(component)
         if found is None:
-            found = matched(
-                self.context,
-                self.pattern,
-                component,
+            found = ComponentRun(self.context, self.pattern, component).table(
                 own,
                 {name: np.unique(values) for name, values in vids.items()},
                 {name: np.unique(values) for name, values in eids.items()},
