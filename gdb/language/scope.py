@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
+from gdb.errors import LimitExceeded, NameProblem, NotSupported, TypeProblem
 from gdb.functions.types import (
     INTEGER,
     NULL,
@@ -91,7 +91,6 @@ class Scope:
 
         Raises
         ------
-        SyntaxProblem : a relationship named twice, or one name for a node and a relationship.
         NotSupported : a relationship of an earlier MATCH.
         LimitExceeded : too many of them.
         """
@@ -120,8 +119,6 @@ class Scope:
             self.vertices.append(ScopeVertex(name, node.place))
             if name is not None:
                 self.names[name] = known
-        elif known.kind == "edge" and node.variable is not None:
-            raise self._one_name(node.variable, "relationship")
         self.vertices[known.index].labels += node.labels
         self._map(known, node.properties)
         return known.index
@@ -131,23 +128,13 @@ class Scope:
         element = ElementReference("edge", len(self.edges), relationship.place)
         if variable is not None:
             known = self.names.get(variable.text)
-            if known is not None and known.kind == "vertex":
-                raise self._one_name(variable, "node")
-            if known is not None and self.edges[known.index].clause < clause:
+            if known is not None:
                 raise problem(
                     NotSupported,
                     self.text,
                     variable.place,
                     f"the relationship '{variable.text}' of an earlier MATCH is not supported yet.",
                     "Match it once.",
-                )
-            if known is not None:
-                raise problem(
-                    SyntaxProblem,
-                    self.text,
-                    variable.place,
-                    f"the relationship '{variable.text}' stands in the pattern twice.",
-                    "Give the second one a name of its own; relationships differ anyway.",
                 )
             self.names[variable.text] = element
         back = relationship.direction is Direction.IN
@@ -163,15 +150,6 @@ class Scope:
             )
         )
         self._map(element, relationship.properties)
-
-    def _one_name(self, variable: Name, other: str) -> SyntaxProblem:
-        return problem(
-            SyntaxProblem,
-            self.text,
-            variable.place,
-            f"'{variable.text}' is already the name of a {other}.",
-            "Give it a name of its own.",
-        )
 
     def _map(
         self, element: ElementReference, properties: Sequence[tuple[Name, Expression]]

@@ -35,7 +35,6 @@ from gdb.language.syntax import (
     Variable,
     brings,
     children,
-    own_variables,
     walk,
 )
 from gdb.records import dataclass, replace
@@ -66,19 +65,8 @@ def returned(clause: Return, frame: Frame) -> dict[str, Known]:
 
 
 def passed_on(clause: With, frame: Frame) -> Frame:
-    """Check a WITH; the frame behind it.
-
-    Raises
-    ------
-    SyntaxProblem : an expression without a name, and as RETURN.
-    """
+    """Check a WITH; the frame behind it. Raises as RETURN."""
     for item in clause.projection.items:
-        if item.alias is None and not isinstance(item.expression, Variable):
-            message = "what WITH passes on needs a name."
-            cure = "Write AS and a name behind it."
-            raise frame.problem(
-                SyntaxProblem, item.expression.place, "NoExpressionAlias", message, cure
-            )
         _refuse_shadow(item, frame)
     projected = _projected(clause.projection, frame)
     if clause.where is not None:
@@ -166,30 +154,18 @@ def _check_shadowed(
 
 
 def _count(word: str, count: Expression, frame: Frame) -> None:
-    """Check SKIP or LIMIT: one number for all rows."""
-    own = own_variables(count)
+    """Check SKIP or LIMIT: one number for all rows. The parser lets no variable and no pattern through."""
     for part in walk(count):
-        of_row = isinstance(part, Variable) and part.name not in own
-        if of_row or is_aggregate(part) or isinstance(part, _OF_GRAPH):
+        if is_aggregate(part):
             message = f"{word} is the same for all rows, so it names nothing of a row."
             cure = "Write a number or a parameter."
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
     value = known(count, frame)
     if not value.may_be((INTEGER.kind,)) or value.kind is Kind.NULL:
         raise frame.misfit(count.place, f"{word} takes a number of rows, and this is {value}.")
-    if _negative(count):
+    if isinstance(count, Negative) and isinstance(count.operand, Literal):
         message = f"{word} takes a number from 0."
         raise frame.problem(SyntaxProblem, count.place, "NegativeIntegerArgument", message)
-
-
-def _negative(count: Expression) -> bool:
-    match count:
-        case Literal(value=int(value)):
-            return value < 0
-        case Negative(operand=Literal(value=int(value))):
-            return value > 0
-        case _:
-            return False
 
 
 def same_columns(

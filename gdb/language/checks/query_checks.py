@@ -1,4 +1,5 @@
-"""The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say.
+"""The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say beyond what
+the parser lets through.
 
 The clauses are read in order, each with the variables that it sees. What is found wrong is an error with its place in
 the text; `detail` is its name in the openCypher TCK. What is known only at run time (the type of a property) is not
@@ -138,21 +139,12 @@ def _sides(
     frame: Frame,
     start: Callable[[Clause], Frame],
     record: list[list[Mapping[str, Known]]] | None = None,
-    matched: bool = False,
 ) -> dict[str, Known]:
-    """Check all sides of a UNION; the columns.
-
-    start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
-    """
-    if len(set(query.all)) > 1:
-        message = "UNION and UNION ALL stand in one query."
-        cure = "Put one of them into CALL { ... }."
-        place = query.parts[1][0].place
-        raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
+    """Check all sides of a UNION; the columns. start : the frame in front of a side that begins with this clause."""
     first: dict[str, Known] | None = None
     for clauses in query.parts:
         seen: list[Mapping[str, Known]] | None = None if record is None else []
-        found = _clauses(clauses, start(clauses[0]), seen, matched)
+        found = _clauses(clauses, start(clauses[0]), seen)
         if record is not None and seen is not None:
             record.append(seen)
         if first is not None:
@@ -165,17 +157,13 @@ def _clauses(
     clauses: tuple[Clause, ...],
     frame: Frame,
     record: list[Mapping[str, Known]] | None,
-    matched: bool = False,
 ) -> dict[str, Known]:
     """Check one side; its columns."""
-    for k, clause in enumerate(clauses):
+    for clause in clauses:
         if frame.query.pulse is not None:
             frame.query.pulse()
         if record is not None:
             record.append(frame.visible())
-        last = k == len(clauses) - 1
-        if isinstance(clause, Return) and not last:
-            raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
         if isinstance(clause, Return):
             return returned(clause, frame)
         if isinstance(clause, CallProcedure) and clause is frame.query.alone:
@@ -184,12 +172,10 @@ def _clauses(
     end = clauses[-1]
     if isinstance(end, CallProcedure) and _gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
-    if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
-        raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
 
 
-def _misplaced(clause: Clause, frame: Frame, message: str, cure: str = "") -> SyntaxProblem:
+def _misplaced(clause: Clause, frame: Frame, message: str, cure: str) -> SyntaxProblem:
     return frame.problem(SyntaxProblem, clause.place, "InvalidClauseComposition", message, cure)
 
 
@@ -239,8 +225,6 @@ def _foreach(clause: Foreach, frame: Frame) -> None:
     inner, items = frame.inner(), known(clause.list, frame).items
     inner.bring(clause.variable, items)
     for part in clause.clauses:
-        if not isinstance(part, WRITING):
-            raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
         inner = _clause(part, inner)
 
 
@@ -274,9 +258,8 @@ def _importing(frame: Frame, clause: Clause) -> Frame:
 def _subquery(subquery: Subquery, frame: Frame) -> Known:
     """Check EXISTS, COUNT and COLLECT { }; what is known of the value."""
     _refuse_writing(subquery.query, frame, subquery.kind)
-    gathers = subquery.kind == "COLLECT"
-    found = _sides(subquery.query, frame, lambda _: frame.inner(), matched=not gathers)
-    if gathers:
+    found = _sides(subquery.query, frame, lambda _: frame.inner())
+    if subquery.kind == "COLLECT":
         return list_of(one_column(found, subquery.place, frame))
     return BOOLEAN if subquery.kind == "EXISTS" else INTEGER
 
