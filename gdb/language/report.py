@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gdb.errors import ChangeRefused, QueryError, TypeProblem
+from gdb.errors import ChangeRefused, NotSupported, QueryError, TypeProblem
 from gdb.language.syntax import Place
 
 Kind = TypeVar("Kind", bound=QueryError)
@@ -44,6 +44,11 @@ def problem(
         length=length,
         detail=detail,
     )
+
+
+def beyond_pattern(text: str, place: Place, what: str) -> NotSupported:
+    """Why a query is not one compiled pattern and its tail; it runs operator by operator then."""
+    return problem(NotSupported, text, place, f"{what} no part of one compiled pattern.")
 
 
 def refused(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:

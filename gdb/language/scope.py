@@ -19,8 +19,7 @@ from gdb.functions.types import (
     in_columns,
 )
 from gdb.language.clauses import Match
-from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
+from gdb.language.report import beyond_pattern, problem
 from gdb.language.syntax import (
     Comparator,
     Comparison,
@@ -129,13 +128,8 @@ class Scope:
         if variable is not None:
             known = self.names.get(variable.text)
             if known is not None:
-                raise problem(
-                    NotSupported,
-                    self.text,
-                    variable.place,
-                    f"the relationship '{variable.text}' of an earlier MATCH is not supported yet.",
-                    "Match it once.",
-                )
+                what = f"the relationship '{variable.text}' of an earlier MATCH is"
+                raise beyond_pattern(self.text, variable.place, what)
             self.names[variable.text] = element
         back = relationship.direction is Direction.IN
         self.edges.append(
@@ -170,34 +164,12 @@ class Scope:
         """
         known = self.names.get(variable.name)
         if known is None:
-            cure = did_you_mean(variable.name, self.names)
-            if not cure and self.names:
-                cure = f"The pattern names {', '.join(self.names)}."
-            raise problem(
-                NameProblem,
-                self.text,
-                variable.place,
-                f"the pattern has no '{variable.name}'.",
-                cure or "Name a node, as in (a).",
-            )
+            message = f"the pattern has no '{variable.name}'."
+            raise problem(NameProblem, self.text, variable.place, message)
         return ElementReference(known.kind, known.index, variable.place)
 
     def parameter(self, name: str, place: Place) -> Value:
-        """The value of a parameter.
-
-        Raises
-        ------
-        NameProblem : the caller gave none of this name. NotSupported : it is not for columns.
-        """
-        if name not in self.parameters:
-            cure = did_you_mean(name, self.parameters, "$")
-            raise problem(
-                NameProblem,
-                self.text,
-                place,
-                f"the parameter ${name} has no value.",
-                cure or f'Pass parameters={{"{name}": ...}}.',
-            )
+        """The value of a parameter. Raises NotSupported: it is not for columns."""
         value = self.parameters[name]
         if not in_columns(value):
             raise problem(

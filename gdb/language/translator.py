@@ -177,8 +177,7 @@ class Translator:
             case Call():
                 return self._call(expression)
             case _:
-                what = refused(expression)
-                raise self.refuse(expression.place, what[0] if what else "this expression is")
+                raise self.refuse(expression.place, refused(expression) or "this expression is")
 
     # ---- values ----------------------------------------------------------------------------------
 

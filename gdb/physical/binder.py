@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, NotSupported
+from gdb.errors import LimitExceeded
 from gdb.executor.relational.relational_tail import same
 from gdb.language import pushdown, question
 from gdb.language.canonical import canonical, numbered
@@ -18,7 +18,7 @@ from gdb.language.name_resolution import elements, parameters
 from gdb.language.pushdown import ElementConditions
 from gdb.language.question import edge_of, vertex_of
 from gdb.language.refusals import check
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope
 from gdb.language.syntax import ElementReference, Expression
 from gdb.logical.operators import Limit, Operators, expressions_of
@@ -280,11 +280,5 @@ def _mode(asked: OnePattern, default: MatchMode) -> MatchMode:
     mode = first.mode or default
     for match in others:
         if (match.mode or default) != mode or mode.nodes_differ:
-            raise problem(
-                NotSupported,
-                asked.text,
-                match.place,
-                "a second MATCH in this mode is not supported yet.",
-                "Write all patterns in one MATCH, separated by commas.",
-            )
+            raise beyond_pattern(asked.text, match.place, "a second MATCH in this mode is")
     return mode

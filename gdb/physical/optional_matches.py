@@ -16,7 +16,7 @@ from gdb.errors import NotSupported
 from gdb.language import question
 from gdb.language.mentioned_names import of_pattern
 from gdb.language.question import edge_of, vertex_of
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope
 from gdb.language.syntax import Variable
 from gdb.physical.one_pattern import OnePattern, counted_alone
@@ -97,13 +97,7 @@ def _arounds(asked: OnePattern) -> list[int]:
 
 
 def _refused(asked: OnePattern, match: Match) -> NotSupported:
-    return problem(
-        NotSupported,
-        asked.text,
-        match.place,
-        "this OPTIONAL MATCH is not covered in one pattern.",
-        "Match what belongs together in one OPTIONAL MATCH.",
-    )
+    return beyond_pattern(asked.text, match.place, "this OPTIONAL MATCH is")
 
 
 @dataclass(frozen=True, slots=True)

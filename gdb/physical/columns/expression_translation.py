@@ -101,7 +101,7 @@ class ChainTranslator(Translator):
                 raise self.builder.refuse(part.place, "so long a list is")
             found = None if self._measure(part) is not None else refused(part)
             if found is not None:
-                raise self.builder.refuse(part.place, found[0])
+                raise self.builder.refuse(part.place, found)
         return rebuilt(expression, self._resolved)
 
     def _measure(self, part: Expression) -> Variable | None:
