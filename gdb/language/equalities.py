@@ -34,7 +34,7 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
 
     Raises
     ------
-    TypeProblem, NotSupported : a property is of several types that have no common one.
+    NotSupported : a property is of several types that have no common one.
     """
     found: I64 | None = None
     for condition in conditions:

@@ -68,7 +68,7 @@ def masked(scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...
 
     Raises
     ------
-    TypeProblem, NotSupported : a property is of several types that have no common one.
+    NotSupported : a property is of several types that have no common one.
     """
     return _all_of(Both, conditions, scope, names)
 

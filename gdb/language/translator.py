@@ -23,7 +23,7 @@ from gdb.base.sql import (
     negated,
     operand,
 )
-from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
+from gdb.errors import NotSupported, SyntaxProblem
 from gdb.functions import column_functions as over_columns
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import called, of_row
@@ -115,7 +115,7 @@ class Translator:
 
         Raises
         ------
-        TypeProblem : it is none.
+        NotSupported : it is none.
         """
         return self._boolean(expression, "WHERE").sql
 
@@ -124,7 +124,7 @@ class Translator:
 
         Raises
         ------
-        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        NotSupported : with the place.
         """
         match expression:
             case Literal(value=value):
@@ -208,9 +208,7 @@ class Translator:
             return subject
         if isinstance(subject, Variable):
             self._variable(subject.name, subject.place)
-        raise self.type_problem(
-            subject.place, f"only a node or a relationship has {what}.", "Name one before the sign."
-        )
+        raise self.refuse(subject.place, f"{what} of anything but a node or a relationship is")
 
     def _list(self, expression: ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
@@ -253,12 +251,7 @@ class Translator:
     def _boolean(self, expression: Expression, operator: str) -> Typed:
         value = self.translate(expression)
         if value.kind not in (TypeName.BOOLEAN, TypeName.NULL):
-            cure = "Compare it with something, as in x > 0."
-            if value.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
-                cure = "Ask for a property, a label or IS NOT NULL."
-            raise self.type_problem(
-                expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
-            )
+            raise self.refuse(expression.place, f"{operator} of {value.kind} is")
         return value
 
     def _connected(self, expression: Connected) -> Typed:
@@ -302,9 +295,7 @@ class Translator:
         if items.is_null:
             return null()
         if items.kind is not TypeName.LIST:
-            raise self.type_problem(
-                test.list.place, f"IN takes a list, and this is {items.kind}.", "Write [a, b]."
-            )
+            raise self.refuse(test.list.place, f"IN {items.kind} is")
         return Typed(within(item, items), BOOLEAN)
 
     def _same(self, item: Typed, part: Expression) -> Typed:
@@ -417,19 +408,14 @@ class Translator:
 
     def aggregate(self, expression: Call) -> Typed:
         """An aggregate, where rows are not gathered."""
-        raise problem(
-            SyntaxProblem,
-            self.scope.text,
-            expression.place,
-            f"{expression.function.text}() is only allowed in RETURN and ORDER BY, and not inside another aggregate.",
-        )
+        raise self.refuse(expression.place, f"{expression.function.text}() here is")
 
     def gathered(self, expression: Call) -> Typed:
         """SQL of an aggregate of these rows.
 
         Raises
         ------
-        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        NotSupported : with the place.
         """
         row = AGGREGATES[expression.function.text.lower()]
         if expression.star:
@@ -461,9 +447,6 @@ class Translator:
         """Why a part of the query is not for columns."""
         message = f"{what} not covered over columns."
         return problem(NotSupported, self.scope.text, place, message)
-
-    def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
-        return problem(TypeProblem, self.scope.text, place, message, cure)
 
 
 def _matches(text: str, pattern: str) -> bool:
