@@ -383,12 +383,7 @@ class Translator:
         name, place = expression.function.text.lower(), expression.place
         if name in AGGREGATES:
             return self.aggregate(expression)
-        row = FUNCTIONS.get(name)
-        count = len(expression.arguments)
-        if row is None or expression.star or expression.distinct or count < row.least:
-            raise self.refuse(place, f"{expression.function.text}() like this is")
-        if row.most is not None and count > row.most:
-            raise self.refuse(place, f"{expression.function.text}() of so many values is")
+        row = FUNCTIONS[name]
         if name in OF_ELEMENTS:
             return of_element(name, expression, self)
         try:

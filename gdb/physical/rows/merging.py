@@ -30,14 +30,9 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 
-def merge(
-    context: RowContext, clause: Merge, rows: Sequence[Row], known: Sequence[str]
-) -> list[Row]:
-    """The rows with what MERGE found for each, or made where there was none."""
-    return _Merge(context, clause, known).run(rows)
+class Merging:
+    """A MERGE. known : the names that rows have."""
 
-
-class _Merge:
     def __init__(self, context: RowContext, clause: Merge, known: Sequence[str]) -> None:
         self.context, self.clause, self.known = context, clause, frozenset(known)
         self.maker: Maker | None = None  # made for the first row that nothing is found for
@@ -46,7 +41,9 @@ class _Merge:
         self.bound = self._bound()
 
     def run(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
+        """The rows with what MERGE found for each, or made where there was none.
+
+        Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
         if len(rows) > 1 and not self._independent():
             return [one for row in rows for one in self._merged([row])]

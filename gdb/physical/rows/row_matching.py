@@ -360,7 +360,7 @@ class _RowMatching:
     # ---- paths -----------------------------------------------------------------------------------
 
     def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
-        from gdb.physical.rows.walking import walked  # machine code of its own
+        from gdb.physical.rows.walking import Walk  # machine code of its own
 
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
@@ -370,7 +370,7 @@ class _RowMatching:
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        paths = walked(self.context, self.pattern, edge, table, names, bound)
+        paths = Walk(self.context, self.pattern, edge, names, bound).rows(table)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
             if self.checks_edges and len(apart) < len(others):

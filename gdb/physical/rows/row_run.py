@@ -419,7 +419,7 @@ class Runner:
             case BulkCreate():
                 rows = creating.create_all(context, clause, rows)
             case Merge():
-                rows = merging.merge(context, clause, rows, before.names)
+                rows = merging.Merging(context, clause, before.names).run(rows)
             case Set(items=items):
                 writing.assign(context, items, rows)
                 return handed(rows, pile)

@@ -46,21 +46,6 @@ _DIFFER = {
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
 
 
-def walked(
-    context: RowContext,
-    pattern: Pattern,
-    edge: RowEdge,
-    table: Sequence[Numbered],
-    others: Sequence[str],
-    bound: frozenset[str],
-) -> Iterator[Numbered]:
-    """The rows extended by every path of an edge with one bound end; made on demand.
-
-    others : names of relationships that the path may not use.
-    """
-    return _Walk(context, pattern, edge, others, bound).rows(table)
-
-
 def conditions_of(context: RowContext) -> Conditions:
     """Under which conditions a query's walks go on."""
     options = context.options
@@ -72,7 +57,12 @@ def differ_of(mode: PathMode) -> Differ:
     return _DIFFER[mode]
 
 
-class _Walk:
+class Walk:
+    """Extends rows by every path of an edge with one bound end.
+
+    others : names of relationships that a path may not use. bound : the names that rows have.
+    """
+
     def __init__(
         self,
         context: RowContext,
@@ -96,6 +86,7 @@ class _Walk:
         self.known: dict[int, bool] = {}
 
     def rows(self, table: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows with each path; made on demand."""
         for _, row in table:
             if not isinstance(row[self.begin], NodeValue):
                 raise problem(
