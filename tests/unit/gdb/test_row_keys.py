@@ -146,7 +146,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     with gdb.connect() as db:
         with db.transaction() as tx:
             tx.add_nodes("P", range(100), {"id": range(100), "n": [f"n{k}" for k in range(100)]})
-        monkeypatch.setattr(matching, "matched", None)
+        monkeypatch.setattr(matching, "ComponentRun", None)
         loaded: list[int] = []
         load = matching.Table
 

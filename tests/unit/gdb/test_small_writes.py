@@ -56,7 +56,7 @@ def test_nothing_is_listed(
 
     for owner, name in (
         *((Partitions, "adjacency"), (Partitions, "eids"), (Partitions, "column")),
-        *((partitions, "spliced"), (pcsr, "keys_of_part"), (matching, "matched")),
+        *((partitions, "spliced"), (pcsr, "keys_of_part"), (matching, "ComponentRun")),
         *((Partitions, "part"), (Vertices, "_assembled")),
     ):
         monkeypatch.setattr(owner, name, never)
