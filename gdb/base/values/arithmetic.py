@@ -15,6 +15,8 @@ from gdb.base.values.naming import kind, type_phrase
 from gdb.base.values.problems import ValueProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from gdb.base.values.kinds import Value
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -221,3 +223,15 @@ def as_text(value: Value) -> str:
     if not exponent:
         return mantissa
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(scale)}"
+
+
+OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": add,
+    "-": subtract,
+    "||": joined,
+    "*": multiply,
+    "/": divide,
+    "%": remainder,
+    "^": power,
+}
+"""Operators of two values."""
