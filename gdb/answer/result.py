@@ -55,9 +55,9 @@ class Result:
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
         from gdb.executor.relational import arrow
-        from gdb.storage.columns.model import Column
+        from gdb.storage.columns.python_columns import column_of
 
-        text = arrow.column_array(Column.from_list(lines, "string"))
+        text = arrow.column_array(column_of(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
         return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
 

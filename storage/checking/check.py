@@ -30,7 +30,7 @@ from ..format.direction import Direction
 from ..format.invariants import Compared, Fails, Invariant
 from ..format.journal import Journal, Unsealed
 from ..format.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
-from ..format.manifest_head import length_in, most_bytes
+from ..format.manifest_head import PATIENCE, length_in, most_bytes
 from ..format.segment import Segments, damaged
 from ..graph import delta as deltas
 from ..graph import property_columns as properties
@@ -38,7 +38,6 @@ from ..graph import section_checks as readable
 from ..graph.delta import NOTHING, Delta
 from ..graph.partitions import Partitions
 from ..graph.vertices import Vertices
-from ..write.store import PATIENCE
 from . import cross_checks as deep
 
 T = TypeVar("T")

@@ -19,7 +19,8 @@ from ..format.formats import PART_SECTIONS, format_of
 from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
-from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
+from ..format.sections import SectionKind
+from ..format.segment import SEGMENT_FORMAT, SegmentFile, Segments
 from ..graph import ids
 from ..graph import property_columns as properties
 from ..graph.delta import NOTHING, Delta, Ranges, lengths_of

@@ -20,7 +20,7 @@ from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
 from . import gaps
 from . import packed_blocks as frames
-from .segment import Code, Data, Section, Streamed
+from .sections import Code, Data, Section, Streamed
 
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")

@@ -29,7 +29,8 @@ from ..format.manifest import (
     Manifest,
     PatchRecord,
 )
-from ..format.segment import Section, SectionKind, Segments, compare, damaged
+from ..format.sections import Section, SectionKind
+from ..format.segment import Segments, compare, damaged
 from . import property_columns as properties
 from . import section_checks as readable
 from .pcsr import U64

@@ -24,13 +24,8 @@ from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, unset
 from ..format.direction import Direction
 from ..format.invariants import INTERVALS, SEGMENTS_TOLD
 from ..format.manifest import PartRecord, SegmentRecord
-from ..format.segment import (
-    Section,
-    SectionKind,
-    SegmentFile,
-    compare,
-    damaged,
-)
+from ..format.sections import Section, SectionKind
+from ..format.segment import SegmentFile, compare, damaged
 from ..format.segment_writer import SegmentWriter
 from . import intervals
 from . import section_checks as readable

@@ -26,7 +26,7 @@ from ..format.manifest import (
     TypeRecord,
 )
 from ..format.manifest_head import next_version
-from ..format.segment import Section, SectionKind
+from ..format.sections import Section, SectionKind
 from ..format.segment_writer import SegmentWriter
 from ..graph import ids, pcsr
 from ..graph import property_columns as properties

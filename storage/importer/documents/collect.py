@@ -15,7 +15,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ...columns.model import I64, Column, VertexTable
-from ...columns.python_columns import Misfit, shown
+from ...columns.python_columns import Misfit, column_of, shown
 from ..assemble import Assembly, NewEdges
 from ..compressed import damaged
 from ..csv_graph import DEFAULT_TYPE, Naming
@@ -271,7 +271,7 @@ class Collecting:
         for key in _keys(rows.values):
             given = [values.get(key) for values in rows.values]
             try:
-                found[key] = Column.from_list(given)
+                found[key] = column_of(given)
             except Misfit as error:
                 raise ImportFailed(
                     f"{name(error.row)}: {key!r} is {shown(given[error.row])}, which {error.why}",
