@@ -11,8 +11,7 @@ from pathlib import Path
 from gdb.api.database import Database
 from gdb.errors import ArgumentProblem, GdbError, ImportFailed
 
-from .scripts import where
-from .statements import streamed
+from .statements import streamed, where
 
 
 def is_cypher(path: Path) -> bool:

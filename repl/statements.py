@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from gdb.errors import GdbError, PlacedError
 from gdb.records import dataclass
 
 # The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
@@ -116,6 +117,14 @@ def all_of(text: str) -> list[Statement]:
 def is_complete(text: str) -> bool:
     """Whether Enter should run the text: all is closed, a dot-command, or nothing."""
     return not split(text)[1]
+
+
+def where(statement: Statement, error: GdbError, source: str) -> str:
+    """The line of a statement, and that of its error where it is another one."""
+    where = f"in the statement at line {statement.line}"
+    if isinstance(error, PlacedError) and error.line is not None and error.line > 1:
+        where += f", the error at line {statement.line + error.line - 1}"
+    return f"{where} of {source}" if source else where
 
 
 def _after_blank(text: str, begin: int) -> int:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.api.snapshot import HeldSnapshot
     from gdb.api.transaction import Transaction
+    from gdb.base.budget import Defaults
+    from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress, ProgressCallback
     from gdb.run.request import Clock, Load, Request
     from gdb.storage.graph.snapshot import Snapshot, StoreStats
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     )
     from gdb.storage.importer.meter import LoadProgress
     from gdb.storage.write.compaction import Compactor
+    from gdb.storage.write.store import Store
     from gdb.storage.write.transaction import Changes
 
 T = TypeVar("T")
@@ -84,16 +87,13 @@ def connect(
     ...     db.path is None
     True
     """
-    return Database(
-        path,
-        read_only=read_only,
-        create=create,
-        match=match,
-        import_root=import_root,
-        limits=limits,
-        memory=memory,
-        gpu_memory=gpu_memory,
-    )
+    from gdb.storage.write.store import Store  # an import opens no store
+
+    own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
+    mode, root = options.match_mode(match), options.import_root(import_root)
+    where = None if path is None else options.folder(path)
+    store = Store.open(where, create=create and not read_only, read_only=read_only)
+    return Database(store, mode, root, own, budgets)
 
 
 class Database(Queries):
@@ -104,43 +104,33 @@ class Database(Queries):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        read_only: bool = False,
-        create: bool = True,
-        match: str = "DIFFERENT EDGES",
-        import_root: PathLike | None = None,
-        limits: Mapping[str, float] | None = None,
-        memory: int | str | None = None,
-        gpu_memory: int | str | None = None,
+        store: Store,
+        mode: MatchMode,
+        import_root: Path | None,
+        limits: Mapping[str, float],
+        budgets: Defaults,
     ) -> None:
-        from gdb.storage.write.store import Store
-
-        own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
-        mode, root = options.match_mode(match), options.import_root(import_root)
-        self._path = None if path is None else options.folder(path)
-        store = Store.open(self._path, create=create and not read_only, read_only=read_only)
-        self._store, self._read_only = store, read_only
+        self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
-        super().__init__(mode, root, Work(), limits=own, budgets=budgets)
+        super().__init__(mode, import_root, Work(), limits=limits, budgets=budgets)
 
     @property
     def path(self) -> Path | None:
         """The folder of the store; None in memory."""
-        return self._path
+        return self._store.path
 
     @property
     def read_only(self) -> bool:
-        return self._read_only
+        return self._store.read_only
 
     @property
     def closed(self) -> bool:
         return self._work.closed
 
     def __repr__(self) -> str:
-        where = "in memory" if self._path is None else str(self._path)
-        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
+        where = "in memory" if self._store.path is None else str(self._store.path)
+        return f"<gdb.Database {where}{', read-only' * self._store.read_only}{', closed' * self.closed}>"
 
     def close(self) -> None:
         """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine.
@@ -238,7 +228,7 @@ class Database(Queries):
         from gdb.storage.importer.load_options import LoadOptions
 
         with self.importing():
-            if self._read_only:
+            if self._store.read_only:
                 raise ReadOnlyError(
                     f"the store {self._store.path} was opened read-only.",
                     "Open it without read_only=True.",
@@ -365,7 +355,7 @@ class Database(Queries):
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
         from gdb.storage.write.transaction import Changes
 
-        if self._read_only:
+        if self._store.read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only, and this query writes.",
                 "Open it without read_only=True.",

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdb.base import forks, usage
@@ -164,12 +163,7 @@ class Pool(ThreadPoolExecutor):
             for thread in list(self._threads):
                 joined(thread)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None:
         self.shutdown(cancel_futures=kind is not None)
         return None
 
