@@ -27,7 +27,7 @@ import os
 
 from gdb import errors
 from gdb.api import database
-from gdb.api.cursor import Cursor as Cursor
+from gdb.api.dbapi_cursor import Cursor as Cursor
 from gdb.base.closing import Closing
 
 apilevel = "2.0"
