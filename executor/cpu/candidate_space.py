@@ -24,7 +24,7 @@ from gdb.base.machine.memory import (
     store_u32,
 )
 
-from .address import V_NEIGHBOURS, V_OFFSETS
+from .address import V
 from .sets import clip, row_number
 
 # columns of the table of query vertices, i64[n, N_VERTEX]: the span; ALIVE, u8[span]: 1 for a candidate; LIST,
@@ -72,9 +72,9 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
     row = row_number(view, vid)
     if row < 0:
         return 0, 0
-    offsets = load_i64(view, V_OFFSETS)
+    offsets = load_i64(view, V.OFFSETS)
     start, end = load_i64(offsets, row), load_i64(offsets, row + 1)
-    return clip(load_i64(view, V_NEIGHBOURS), start, end, low, high)
+    return clip(load_i64(view, V.NEIGHBOURS), start, end, low, high)
 
 
 @compiled
@@ -88,7 +88,7 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
         start, end = row_within(view, vid, low, vertex_field(vertices, other, HIGH))
         if end - start < arc_field(arcs, a, NEED):
             return -spent
-        near = load_i64(view, V_NEIGHBOURS)
+        near = load_i64(view, V.NEIGHBOURS)
         alive = vertex_field(vertices, other, ALIVE) - low
         k = start
         while k < end and load_u8(alive, load_u32(near, k)) == 0:
@@ -152,7 +152,7 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     high = vertex_field(vertices, other, HIGH)
     alive = vertex_field(vertices, other, ALIVE) - low
     view = arc_field(arcs, a, VIEW)
-    near = load_i64(view, V_NEIGHBOURS)
+    near = load_i64(view, V.NEIGHBOURS)
     found = 0
     rows = min(count, SAMPLED)
     for k in range(rows):
@@ -170,7 +170,7 @@ def _sum_below(vertices: int, arcs: int, v: int) -> None:
     up = vertex_field(vertices, v, UP)
     parent = arc_field(arcs, up, TARGET)
     view = arc_field(arcs, up, BACK)
-    near = load_i64(view, V_NEIGHBOURS)
+    near = load_i64(view, V.NEIGHBOURS)
     low = vertex_field(vertices, v, LOW)
     high = vertex_field(vertices, v, HIGH)
     weight = vertex_field(vertices, v, WEIGHT) - 8 * low

@@ -15,7 +15,7 @@ from ..nest.demands import chain
 from ..nest.neighbourhood import LocalPart, Relation, build, common, first_inside
 from ..nest.nest import Order
 from ..nest.prepare import Prepared
-from .address import N_END, N_LOCAL, N_OPERATION, N_RELATION, N_START
+from .address import OP, ST, B, E, R
 
 COMMON = 4.0  # neighbours that two adjacent vertices have in common, in the mean: with fewer, rows are read too seldom
 LEAST = 2  # loops below the frame: with fewer a row of bits would be made to be read once
@@ -76,11 +76,11 @@ def _tables(part: LocalPart) -> Neighbourhood:
     levels = [(at, *span, 0, 0, 0) for at, span in zip(sets, spans, strict=True)]
     return Neighbourhood(
         *(part.frame, part.view, part.order, part.first, part.loops),
-        _table((_with_whole(part, relation) for relation in part.relations), N_RELATION),
-        _table(part.operations, N_OPERATION),
-        _table(levels, N_LOCAL),
-        _table(part.ends, N_END),
-        _table(part.starts, N_START),
+        _table((_with_whole(part, relation) for relation in part.relations), R.N),
+        _table(part.operations, OP.N),
+        _table(levels, B.N),
+        _table(part.ends, E.N),
+        _table(part.starts, ST.N),
         part.sets,
         np.array([*part.skip, False], np.int64),
     )

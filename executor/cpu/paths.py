@@ -9,7 +9,7 @@ from __future__ import annotations
 from gdb.base.machine.compile import compiled, inlined
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
-from .address import V_EIDS, V_NEIGHBOURS, V_OFFSETS
+from .address import V
 from .sets import clip, has_bit, row_number
 
 # the question, i64[QUESTION]: numbers, and addresses (0: there is none) of
@@ -77,7 +77,7 @@ def row_of(view: int, vid: int) -> tuple[int, int]:
     row = row_number(view, vid)
     if row < 0:
         return 0, 0
-    offsets = load_i64(view, V_OFFSETS)
+    offsets = load_i64(view, V.OFFSETS)
     return load_i64(offsets, row), load_i64(offsets, row + 1)
 
 
@@ -199,7 +199,7 @@ def _enter(q: int, s: int, row: int, depth: int) -> bool:
         if goals != 0 and depth + 1 == high:
             goal = load_u32(goals, row)
             every = end - at
-            at, end = clip(load_i64(view, V_NEIGHBOURS), at, end, goal, goal + 1)
+            at, end = clip(load_i64(view, V.NEIGHBOURS), at, end, goal, goal + 1)
             if end - at < every:
                 store_i64(s, PRUNED, 1)
     store_i64(load_i64(s, AT), depth, at)
@@ -230,8 +230,8 @@ def _leaves(q: int, s: int, row: int, depth: int) -> bool:
     at = load_i64(load_i64(s, AT), depth)
     end = load_i64(load_i64(s, END), depth)
     view = load_i64(q, VIEW)
-    neighbours = load_i64(view, V_NEIGHBOURS)
-    eids = load_i64(view, V_EIDS)
+    neighbours = load_i64(view, V.NEIGHBOURS)
+    eids = load_i64(view, V.EIDS)
     most = load_i64(q, MOST)
     while at < end:
         eid = load_i64(eids, at)
@@ -305,8 +305,8 @@ def _step(q: int, s: int, row: int, depth: int) -> bool:
     at = load_i64(positions, depth)
     store_i64(positions, depth, at + 1)
     view = load_i64(q, VIEW)
-    eid = load_i64(load_i64(view, V_EIDS), at)
-    vid = load_u32(load_i64(view, V_NEIGHBOURS), at)
+    eid = load_i64(load_i64(view, V.EIDS), at)
+    vid = load_u32(load_i64(view, V.NEIGHBOURS), at)
     if not _may_follow(q, s, row, depth, eid, vid):
         return False
     store_i64(load_i64(s, EIDS), depth, eid)

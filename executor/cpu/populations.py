@@ -22,7 +22,7 @@ from gdb.base.machine.memory import (
     store_u32,
 )
 
-from .address import V_NEIGHBOURS
+from .address import V
 from .candidate_space import (
     ALIVE,
     ARC,
@@ -105,7 +105,7 @@ def _rows(vertices: int, arcs: int, images: int, bound: int, v: int, rows: int) 
         start, end = row_within(view, load_u32(images, other), low, high)
         if start == end:
             return -1
-        near = load_i64(view, V_NEIGHBOURS)
+        near = load_i64(view, V.NEIGHBOURS)
         if found > 0 and end - start < shortest:
             store_i64(rows, 3 * found, load_i64(rows, 0))
             store_i64(rows, 3 * found + 1, load_i64(rows, 1))
@@ -339,20 +339,6 @@ def _grown(
     return total
 
 
-def _grow(
-    vertices: int,
-    arcs: int,
-    n: int,
-    of: int,
-    v: int,
-    made: int,
-    scratch: int,
-    most: int,
-    first: float,
-) -> float:
-    return _grown(vertices, arcs, n, of, v, made, scratch, most, first)
-
-
 def _along(
     vertices: int,
     arcs: int,
@@ -383,5 +369,5 @@ def _along(
 
 
 extended = compiled(_extended, entry=True)
-grow = compiled(_grow, entry=True)
+grow = compiled(_grown, entry=True)
 along = compiled(_along, entry=True)

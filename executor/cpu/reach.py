@@ -12,7 +12,7 @@ from __future__ import annotations
 from gdb.base.machine.compile import compiled, inlined, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
-from .address import V_EIDS, V_NEIGHBOURS
+from .address import V
 from .paths import (
     ALLOWED,
     CAPACITY,
@@ -129,8 +129,8 @@ def _scan(q: int, s: int, row: int, u: int) -> int:
     source = load_u32(load_i64(s, SOURCE), u)
     branch = load_u32(load_i64(s, BRANCH), u)
     for k in range(at, end):
-        v = load_u32(load_i64(view, V_NEIGHBOURS), k)
-        if not _passes(q, row, load_i64(load_i64(view, V_EIDS), k)):
+        v = load_u32(load_i64(view, V.NEIGHBOURS), k)
+        if not _passes(q, row, load_i64(load_i64(view, V.EIDS), k)):
             continue
         if steps_of(distances, v) == UNKNOWN:
             _push(s, v, d + 1, source, v if d == 0 else branch)
@@ -226,9 +226,9 @@ def _spread(q: int, s: int, budget: int) -> int:
         at, end = row_of(view, u)
         spent += end - at + 1
         for k in range(at, end):
-            v = load_u32(load_i64(view, V_NEIGHBOURS), k)
+            v = load_u32(load_i64(view, V.NEIGHBOURS), k)
             known = steps_of(distances, v) != UNKNOWN
-            if known or not _passes(q, row, load_i64(load_i64(view, V_EIDS), k)):
+            if known or not _passes(q, row, load_i64(load_i64(view, V.EIDS), k)):
                 continue
             put_steps(distances, v, d)
             tail = load_i64(s, TAIL)
@@ -254,10 +254,10 @@ def _settle(q: int, s: int, budget: int) -> int:
         at, end = row_of(view, u)
         spent += end - at + 1
         for k in range(at, end):
-            v = load_u32(load_i64(view, V_NEIGHBOURS), k)
+            v = load_u32(load_i64(view, V.NEIGHBOURS), k)
             if steps_of(other, v) != wanted:
                 continue
-            if _passes(q, row, load_i64(load_i64(view, V_EIDS), k)):
+            if _passes(q, row, load_i64(load_i64(view, V.EIDS), k)):
                 put_steps(other, u, wanted + 1)
                 tail = load_i64(s, TAIL)
                 store_u32(load_i64(s, AGAIN), tail, u)

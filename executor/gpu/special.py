@@ -17,7 +17,7 @@ from gdb.base import waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 
-from ..nest.tables import NodeField, Role
+from ..table_fields import NodeField, Role
 from . import compiler, render
 from .compiler import Function
 from .layout import Job
