@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from .plan.source import GraphSource
 
 STEP = 1.5e-8  # seconds of one step on one thread of a CPU
-CALL, CALL_THREAD = (
-    1e-4,
-    4e-5,
-)  # seconds that a run on the CPU takes besides, and for each further thread
+# seconds that a run on the CPU takes besides, and for each further thread
+CALL, CALL_THREAD = (1e-4, 4e-5)
 LAUNCH = (
     3e-4  # seconds of a run of one plan on a GPU besides its work: launches, and to wait for them
 )

@@ -79,11 +79,8 @@ def _cut(text: str, line: int = 1) -> tuple[list[Statement], int]:
 def streamed(lines: Iterable[str]) -> Iterator[Statement]:
     """As `all_of` of the text that some lines are, each statement soon after the line that closes it."""
     waiting: list[str] = []
-    first, size, in_vain = (
-        1,
-        0,
-        0,
-    )  # line where what waits begins; its characters, and how many were cut in vain
+    # line where what waits begins; its characters, and how many were cut in vain
+    first, size, in_vain = (1, 0, 0)
     for text in lines:
         waiting.append(text)
         size += len(text)

@@ -159,9 +159,8 @@ def _run(
 ) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     given = None if task.given is None else Given(*task.given)
-    device = (
-        task.device if task.place is None else "cpu"
-    )  # only there a search can continue from a place
+    # only there a search can continue from a place
+    device = task.device if task.place is None else "cpu"
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, given, windows=choice.windows)
     prepared = between(whole, *task.roots)

@@ -15,9 +15,8 @@ FIRST_SLOTS = (
 )
 TRIAL = 256  # look-ups between two judgements; after the fourth one a cache that does not pay is switched off
 STEPS = 6  # of the kernel, that one look-up takes
-WORTH_MEMORY = (
-    1 << 16
-)  # steps counted anew, from which on a cache may grow: memory takes time to be there
+# steps counted anew, from which on a cache may grow: memory takes time to be there
+WORTH_MEMORY = 1 << 16
 SMALL = 64.0  # questions that take less than one part in so many of the work need not pay
 
 

@@ -100,9 +100,8 @@ class _Run:
         """Rows that a worker gathers before it hands them over: a buffer, or its share of what is missing."""
         if self.watch.limit is None:
             return self.size.capacity
-        shares = self.threads * max(
-            len(self.prepared.plan.twins), 1
-        )  # a row is handed on once for each twin
+        # a row is handed on once for each twin
+        shares = self.threads * max(len(self.prepared.plan.twins), 1)
         return min(self.size.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
 
 

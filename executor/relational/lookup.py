@@ -298,9 +298,8 @@ def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Slic
     if len(pieces) == 1 and len(pieces[0][0]) == length:
         return Slice.of(widen(pieces[0][1], kind))
     joined = Column.concat([*(widen(column, kind) for _, column in pieces), Column.nulls(kind, 1)])
-    places = np.full(
-        length, len(joined) - 1, np.int64
-    )  # row -> its place in the pieces laid end to end
+    # row -> its place in the pieces laid end to end
+    places = np.full(length, len(joined) - 1, np.int64)
     begin = 0
     for rows, _ in pieces:
         places[rows] = np.arange(begin, begin + len(rows))

@@ -368,9 +368,8 @@ class Database(Queries):
             request.outcome.committed = clock.step(
                 "commit", partial(self._commit, changes, clock.over)
             )
-            del (
-                changes
-            )  # before the writer's lock is given back: what it was made from may then be removed
+            # before the writer's lock is given back: what it was made from may then be removed
+            del changes
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""

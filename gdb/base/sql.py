@@ -141,9 +141,8 @@ def _atoms() -> tuple[type[exp.Expr], ...]:
 def operand(given: Part) -> exp.Expr:
     """In parentheses, unless it stands by itself."""
     sql = part_of(given)
-    alone = isinstance(sql, _atoms()) and not isinstance(
-        sql, exp.Connector
-    )  # AND is a Func to sqlglot
+    # AND is a Func to sqlglot
+    alone = isinstance(sql, _atoms()) and not isinstance(sql, exp.Connector)
     return sql if alone else exp.Paren(this=sql)
 
 

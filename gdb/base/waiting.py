@@ -261,9 +261,8 @@ def run(
 
     end = time.monotonic() + longest
     pipe = subprocess.PIPE
-    with (
-        tempfile.TemporaryFile() as file
-    ):  # a pipe's rest would be lost: `communicate` forgets it after a timeout
+    # a pipe's rest would be lost: `communicate` forgets it after a timeout
+    with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait

@@ -224,9 +224,8 @@ def both_sides(
 def _directions(sides: BothSides) -> None:
     for part, keys in sides.sides.values():
         _flags(part, keys)
-    if (
-        not sides.sides
-    ):  # a type that the delta alone has, without edges: the last was removed, or none came
+    # a type that the delta alone has, without edges: the last was removed, or none came
+    if not sides.sides:
         return
     (_, one), *others = sides.sides.values()
     mirrored = one << _HALF
@@ -288,9 +287,8 @@ def _complete(space: SpaceIndex) -> None:
     except ImportFailed:
         raise Fails("has a wrong index of ids: an id is there twice") from None
     same = np.array_equal(right.keys, space.index.keys)
-    if same and not np.array_equal(
-        right.vids, space.index.vids
-    ):  # the order of equal hashes is free
+    # the order of equal hashes is free
+    if same and not np.array_equal(right.vids, space.index.vids):
         one, other = (np.lexsort((index.vids, index.keys)) for index in (right, space.index))
         same = np.array_equal(right.vids[one], space.index.vids[other])
     expect(same, "has a wrong index of ids")

@@ -342,9 +342,8 @@ class Partitions:
             from .edge_order import EdgeOrder
 
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
-            own = weakref.proxy(
-                self
-            )  # a circle would hold the base's files until garbage is collected
+            # a circle would hold the base's files until garbage is collected
+            own = weakref.proxy(self)
             slots = partial(Partitions.stored_slots, own, name)
             part = partial(Partitions.stored, own, name)
             self._orders[name] = EdgeOrder(part, slots, changes, self.base_count(name))

@@ -315,9 +315,8 @@ class _Tail:
             return self._front(count)
         found, at = unset(count, np.uint32), 0
         while at < count:
-            some = self._front(
-                count - at
-            )  # gone when it is copied: there is no room for all of them twice
+            # gone when it is copied: there is no room for all of them twice
+            some = self._front(count - at)
             found[at : at + len(some)] = some
             at += len(some)
         return found

@@ -67,9 +67,8 @@ def tabled(given: object) -> object:
             made = batches(engine="streaming")
             if is_stream(made):
                 return LazyTable(made)
-        return collect(
-            engine="streaming"
-        )  # older ones have no batches, or none for other libraries
+        # older ones have no batches, or none for other libraries
+        return collect(engine="streaming")
     return given
 
 
