@@ -27,43 +27,37 @@ from gdb.base.machine.memory import (
 from .address import V
 from .sets import clip, row_number
 
-# columns of the table of query vertices, i64[n, N_VERTEX]: the span; ALIVE, u8[span]: 1 for a candidate; LIST,
-# u32[COUNT] ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask;
-# WEIGHT, f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent
-# in the tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
-# CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1
-(
-    LOW,
-    HIGH,
-    ALIVE,
-    LIST,
-    COUNT,
-    ARC,
-    ARC_END,
-    DIFFERS,
-    WEIGHT,
-    UP,
-    BELOW,
-    CHILD,
-    SIBLING,
-) = range(13)
-N_VERTEX = 13
-# columns of the table of arcs, i64[2 * edges, N_ARC]: the query vertex at the other end; rows of the table of views,
-# as addresses, read from this end and from the other; how many neighbours there a candidate has to have at least
-TARGET, VIEW, BACK, NEED = range(4)
-N_ARC = 4
+
+class X:
+    """Columns of the table of query vertices, i64[n, N]: the span; ALIVE, u8[span]: 1 for a candidate; LIST, u32[COUNT]
+    ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
+    f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
+    tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
+    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1."""
+
+    LOW, HIGH, ALIVE, LIST, COUNT, ARC, ARC_END, DIFFERS = range(8)
+    WEIGHT, UP, BELOW, CHILD, SIBLING, N = range(8, 14)
+
+
+class A:
+    """Columns of the table of arcs, i64[2 * edges, N]: the query vertex at the other end; rows of the table of views,
+    as addresses, read from this end and from the other; how many neighbours there a candidate must have at least."""
+
+    TARGET, VIEW, BACK, NEED, N = range(5)
+
+
 SAMPLED = 1024  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 
 @compiled
 def vertex_field(vertices: int, v: int, field: int) -> int:
-    return load_i64(vertices, v * N_VERTEX + field)
+    return load_i64(vertices, v * X.N + field)
 
 
 @compiled
 def arc_field(arcs: int, a: int, field: int) -> int:
-    return load_i64(arcs, a * N_ARC + field)
+    return load_i64(arcs, a * A.N + field)
 
 
 @compiled
@@ -81,15 +75,15 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
 def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
     """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
     spent = 1
-    for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
-        other = arc_field(arcs, a, TARGET)
-        low = vertex_field(vertices, other, LOW)
-        view = arc_field(arcs, a, VIEW)
-        start, end = row_within(view, vid, low, vertex_field(vertices, other, HIGH))
-        if end - start < arc_field(arcs, a, NEED):
+    for a in range(vertex_field(vertices, v, X.ARC), vertex_field(vertices, v, X.ARC_END)):
+        other = arc_field(arcs, a, A.TARGET)
+        low = vertex_field(vertices, other, X.LOW)
+        view = arc_field(arcs, a, A.VIEW)
+        start, end = row_within(view, vid, low, vertex_field(vertices, other, X.HIGH))
+        if end - start < arc_field(arcs, a, A.NEED):
             return -spent
         near = load_i64(view, V.NEIGHBOURS)
-        alive = vertex_field(vertices, other, ALIVE) - low
+        alive = vertex_field(vertices, other, X.ALIVE) - low
         k = start
         while k < end and load_u8(alive, load_u32(near, k)) == 0:
             k += 1
@@ -102,9 +96,9 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
     """Drop the candidates of a query vertex that an edge does not lead on from: (how many, elements looked at)."""
-    count = vertex_field(vertices, v, COUNT)
-    members = vertex_field(vertices, v, LIST)
-    alive = vertex_field(vertices, v, ALIVE) - vertex_field(vertices, v, LOW)
+    count = vertex_field(vertices, v, X.COUNT)
+    members = vertex_field(vertices, v, X.LIST)
+    alive = vertex_field(vertices, v, X.ALIVE) - vertex_field(vertices, v, X.LOW)
     kept = 0
     spent = 0
     for k in range(count):
@@ -117,7 +111,7 @@ def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
         else:
             store_u8(alive, vid, 0)
             spent -= looked
-    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    store_i64(vertices, v * X.N + X.COUNT, kept)
     return count - kept, spent
 
 
@@ -132,26 +126,28 @@ def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
             if (waiting >> v) & 1 == 0 or spent > most:
                 continue
             waiting &= ~(1 << v)
-            before = vertex_field(vertices, v, COUNT)
+            before = vertex_field(vertices, v, X.COUNT)
             gone, looked = _revise(vertices, arcs, v)
             spent += looked
             if gone == before:
                 return spent  # nothing matches
             if gone * WORTH > before:
-                for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
-                    waiting |= 1 << arc_field(arcs, a, TARGET)
+                for a in range(
+                    vertex_field(vertices, v, X.ARC), vertex_field(vertices, v, X.ARC_END)
+                ):
+                    waiting |= 1 << arc_field(arcs, a, A.TARGET)
     return spent
 
 
 def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
-    count = vertex_field(vertices, v, COUNT)
-    members = vertex_field(vertices, v, LIST)
-    other = arc_field(arcs, a, TARGET)
-    low = vertex_field(vertices, other, LOW)
-    high = vertex_field(vertices, other, HIGH)
-    alive = vertex_field(vertices, other, ALIVE) - low
-    view = arc_field(arcs, a, VIEW)
+    count = vertex_field(vertices, v, X.COUNT)
+    members = vertex_field(vertices, v, X.LIST)
+    other = arc_field(arcs, a, A.TARGET)
+    low = vertex_field(vertices, other, X.LOW)
+    high = vertex_field(vertices, other, X.HIGH)
+    alive = vertex_field(vertices, other, X.ALIVE) - low
+    view = arc_field(arcs, a, A.VIEW)
     near = load_i64(view, V.NEIGHBOURS)
     found = 0
     rows = min(count, SAMPLED)
@@ -167,16 +163,16 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
 @compiled
 def _sum_below(vertices: int, arcs: int, v: int) -> None:
     """Fill BELOW of v from its WEIGHT."""
-    up = vertex_field(vertices, v, UP)
-    parent = arc_field(arcs, up, TARGET)
-    view = arc_field(arcs, up, BACK)
+    up = vertex_field(vertices, v, X.UP)
+    parent = arc_field(arcs, up, A.TARGET)
+    view = arc_field(arcs, up, A.BACK)
     near = load_i64(view, V.NEIGHBOURS)
-    low = vertex_field(vertices, v, LOW)
-    high = vertex_field(vertices, v, HIGH)
-    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
-    below = vertex_field(vertices, v, BELOW) - 8 * vertex_field(vertices, parent, LOW)
-    members = vertex_field(vertices, parent, LIST)
-    for k in range(vertex_field(vertices, parent, COUNT)):
+    low = vertex_field(vertices, v, X.LOW)
+    high = vertex_field(vertices, v, X.HIGH)
+    weight = vertex_field(vertices, v, X.WEIGHT) - 8 * low
+    below = vertex_field(vertices, v, X.BELOW) - 8 * vertex_field(vertices, parent, X.LOW)
+    members = vertex_field(vertices, parent, X.LIST)
+    for k in range(vertex_field(vertices, parent, X.COUNT)):
         vid = load_u32(members, k)
         start, end = row_within(view, vid, low, high)
         total = 0.0
@@ -192,19 +188,19 @@ def _sum_below(vertices: int, arcs: int, v: int) -> None:
 @compiled
 def _weigh_all(vertices: int, v: int) -> float:
     """Fill WEIGHT of v from BELOW of its children, and drop the candidates that have no tree; the sum."""
-    low = vertex_field(vertices, v, LOW)
-    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
-    alive = vertex_field(vertices, v, ALIVE) - low
-    members = vertex_field(vertices, v, LIST)
+    low = vertex_field(vertices, v, X.LOW)
+    weight = vertex_field(vertices, v, X.WEIGHT) - 8 * low
+    alive = vertex_field(vertices, v, X.ALIVE) - low
+    members = vertex_field(vertices, v, X.LIST)
     total = 0.0
     kept = 0
-    for k in range(vertex_field(vertices, v, COUNT)):
+    for k in range(vertex_field(vertices, v, X.COUNT)):
         vid = load_u32(members, k)
         product = 1.0
-        child = vertex_field(vertices, v, CHILD)
+        child = vertex_field(vertices, v, X.CHILD)
         while child >= 0:
-            product *= load_f64(vertex_field(vertices, child, BELOW) - 8 * low, vid)
-            child = vertex_field(vertices, child, SIBLING)
+            product *= load_f64(vertex_field(vertices, child, X.BELOW) - 8 * low, vid)
+            child = vertex_field(vertices, child, X.SIBLING)
         store_f64(weight, vid, product)
         total += product
         if product > 0.0:
@@ -212,7 +208,7 @@ def _weigh_all(vertices: int, v: int) -> float:
             kept += 1
         else:
             store_u8(alive, vid, 0)
-    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    store_i64(vertices, v * X.N + X.COUNT, kept)
     return total
 
 
@@ -224,7 +220,7 @@ def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
     for k in range(n):
         v = load_i64(order, n - 1 - k)
         total = _weigh_all(vertices, v)
-        if vertex_field(vertices, v, UP) >= 0:
+        if vertex_field(vertices, v, X.UP) >= 0:
             _sum_below(vertices, arcs, v)
     return total
 

@@ -11,8 +11,7 @@ import numpy as np
 from gdb.records import dataclass
 from gdb.storage.graph.adjacency import I64
 
-from ..nest.demands import chain
-from ..nest.neighbourhood import LocalPart, Relation, build, common, first_inside
+from ..nest.neighbourhood import LocalPart, Relation, build, common, counted_chain, first_inside
 from ..nest.nest import Order
 from ..nest.prepare import Prepared
 from .address import OP, ST, B, E, R
@@ -46,11 +45,8 @@ class Neighbourhood:
 
 def find(prepared: Prepared) -> Neighbourhood | None:
     """The neighbourhood in which the end of a nest can be counted; None where there is none, or too little in it."""
-    nest = prepared.nest
-    if "local" in prepared.plan.notes.switched_off:
-        return None
-    known = chain(nest) if nest.tail else None
-    if known is None or len(known.path) > 1:  # a longer tree is counted level by level
+    known = counted_chain(prepared)
+    if known is None:
         return None
     levels = len(known.loops) + len(known.path)
     for frame in range(max(levels - LEAST, 0)):
