@@ -65,6 +65,25 @@ def _choose_gaps(
     return of_gaps << 8 | of_first
 
 
+def _measure_gaps(
+    offsets: int, rows: int, neighbours: int, least: int, span: int, step: int, chosen: int
+) -> int:
+    """The bits of a part with such offsets; -1 where a row does not ascend."""
+    size = 0
+    for row in range(rows):
+        begin = load_i64(offsets, row)
+        end = load_i64(offsets, row + 1)
+        width = _low_bits(span, end - begin, (chosen & 255) - _HALF)
+        for at in range(begin, end):
+            gap = _gap(neighbours, at, begin, least, step)
+            if gap < 0:
+                return -1
+            size += (gap >> width) + 1 + width
+            if at == begin:
+                width = _low_bits(span, end - begin, (chosen >> 8) - _HALF)
+    return size
+
+
 def _pack_gaps(
     offsets: int,
     rows: int,
@@ -75,24 +94,19 @@ def _pack_gaps(
     chosen: int,
     words: int,
 ) -> int:
-    """Pack rows into words that are 0; the bits that they take, -1 where a row does not ascend. words : 0 to learn that
-    number alone."""
-    size = 0
+    """Pack rows into words that are 0; the bits that they took."""
+    put_at = 0
     for row in range(rows):
         begin = load_i64(offsets, row)
         end = load_i64(offsets, row + 1)
         width = _low_bits(span, end - begin, (chosen & 255) - _HALF)
         for at in range(begin, end):
             gap = _gap(neighbours, at, begin, least, step)
-            if gap < 0:
-                return -1
-            if words != 0:
-                low = put(words, size + (gap >> width), 1, 1)
-                put(words, low, gap & ((1 << width) - 1), width)
-            size += (gap >> width) + 1 + width
+            put_at = put(words, put_at + (gap >> width), 1, 1)
+            put_at = put(words, put_at, gap & ((1 << width) - 1), width)
             if at == begin:
                 width = _low_bits(span, end - begin, (chosen >> 8) - _HALF)
-    return size
+    return put_at
 
 
 def _unpack_gaps(
@@ -130,4 +144,6 @@ def _unpack_gaps(
     return at
 
 
-choose_gaps, pack_gaps, unpack_gaps = together(_choose_gaps, _pack_gaps, _unpack_gaps)
+choose_gaps, measure_gaps, pack_gaps, unpack_gaps = together(
+    _choose_gaps, _measure_gaps, _pack_gaps, _unpack_gaps
+)

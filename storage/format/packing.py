@@ -176,7 +176,7 @@ def _pack_rows(offsets: I64, neighbours: U32, least: int, span: int, step: int) 
     rows = offsets.ctypes.data, len(offsets) - 1, neighbours.ctypes.data, least, span, step
     sizes = np.zeros(2 * gaps.OFFSETS, np.int64)
     chosen = gaps.choose_gaps(*rows, sizes.ctypes.data)
-    used = gaps.pack_gaps(*rows, chosen, 0)
+    used = gaps.measure_gaps(*rows, chosen)
     words = np.zeros(-(-used // 64) + 1, np.uint64)
     gaps.pack_gaps(*rows, chosen, words.ctypes.data)
     return chosen, words[:-1]
