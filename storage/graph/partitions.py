@@ -315,12 +315,6 @@ class Partitions:
             self._stored_slots[name] = found
         return self._stored_slots[name]
 
-    def stored_keys(self, name: str, directed: bool) -> pcsr.U64:
-        """The keys of the base's edges by rank, ascending."""
-        if directed:
-            return pcsr.keys_of_part(self.stored(name, Direction.OUT))
-        return pcsr.keys_of_part(self.stored(name, Direction.ANY))[self.stored_slots(name)]
-
     def keys_at(self, name: str, directed: bool, ranks: I64) -> pcsr.U64:
         """The keys of edges of the base by rank, u64[n]."""
         if directed:

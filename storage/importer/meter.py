@@ -52,8 +52,9 @@ class Meter:
             raise Cancelled("The import was cancelled; nothing was stored.")
 
     def at(self, path: Path, done: float) -> None:
-        """`done` bytes of a file are read."""
-        self.read = int(self.finished + min(done, self.sizes.get(path, 0)))
+        """`done` bytes of a file are read. Never fewer than before: DuckDB's estimate may go back."""
+        now = int(self.finished + min(done, self.sizes.get(path, 0)))
+        self.read = max(self.read, now)
         self.step(f"reading {path.name}", self.read / max(self.total, 1))
 
     def part(self, path: Path, done: float) -> None:
