@@ -1,7 +1,7 @@
 """Run a plan: choose the device, prepare the stage, launch it, write twins out.
 
-Of the rest of the executor only `gdb.executor.backend` knows which backends there are; a backend renders and launches,
-it never re-plans.
+Of the rest of the executor only `choose_device` knows which backends there are; a backend renders and launches, it
+never re-plans.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from gdb.records import dataclass, field, quick, replace
 from gdb.storage.disk.arrays import Shelf
 from gdb.storage.graph.adjacency import I64, U32
 
-from .backend import Backend
-from .choose_device import Choice, choose
+from .choose_device import Backend, Choice, choose
 from .nest.bindings import Given
 from .nest.prepare import Prepared, stage
 from .options import Options as Options

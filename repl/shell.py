@@ -1,6 +1,8 @@
 """The interactive front: prompt_toolkit's line editor with history, completion and highlighting.
 
-The only module that imports prompt_toolkit, and `main` loads it only when a person types.
+The only module that imports prompt_toolkit, and `main` loads it only when a person types. The colours are found by
+hand, by one regular expression: the lexer for Cypher of Pygments knows neither the keywords beyond openCypher nor
+labels, and completion needs the list of keywords anyway.
 """
 
 from __future__ import annotations

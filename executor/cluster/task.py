@@ -22,8 +22,7 @@ from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, opened
 
-from ..backend import Backend
-from ..choose_device import choose
+from ..choose_device import Backend, choose
 from ..nest.bindings import Given
 from ..nest.prepare import Prepared, between, stage
 from ..plan.embeddings import Embeddings, Wanted

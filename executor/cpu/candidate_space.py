@@ -28,7 +28,7 @@ from .address import V
 from .sets import clip, row_number
 
 
-class X:
+class CV:
     """Columns of the table of query vertices, i64[n, N]: the span; ALIVE, u8[span]: 1 for a candidate; LIST, u32[COUNT]
     ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
     f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
@@ -39,7 +39,7 @@ class X:
     WEIGHT, UP, BELOW, CHILD, SIBLING, N = range(8, 14)
 
 
-class A:
+class CA:
     """Columns of the table of arcs, i64[2 * edges, N]: the query vertex at the other end; rows of the table of views,
     as addresses, read from this end and from the other; how many neighbours there a candidate must have at least."""
 
@@ -52,12 +52,12 @@ WORTH = 16  # neighbours are looked at again when more than this part of a candi
 
 @compiled
 def vertex_field(vertices: int, v: int, field: int) -> int:
-    return load_i64(vertices, v * X.N + field)
+    return load_i64(vertices, v * CV.N + field)
 
 
 @compiled
 def arc_field(arcs: int, a: int, field: int) -> int:
-    return load_i64(arcs, a * A.N + field)
+    return load_i64(arcs, a * CA.N + field)
 
 
 @compiled
@@ -75,15 +75,15 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
 def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
     """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
     spent = 1
-    for a in range(vertex_field(vertices, v, X.ARC), vertex_field(vertices, v, X.ARC_END)):
-        other = arc_field(arcs, a, A.TARGET)
-        low = vertex_field(vertices, other, X.LOW)
-        view = arc_field(arcs, a, A.VIEW)
-        start, end = row_within(view, vid, low, vertex_field(vertices, other, X.HIGH))
-        if end - start < arc_field(arcs, a, A.NEED):
+    for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        other = arc_field(arcs, a, CA.TARGET)
+        low = vertex_field(vertices, other, CV.LOW)
+        view = arc_field(arcs, a, CA.VIEW)
+        start, end = row_within(view, vid, low, vertex_field(vertices, other, CV.HIGH))
+        if end - start < arc_field(arcs, a, CA.NEED):
             return -spent
         near = load_i64(view, V.NEIGHBOURS)
-        alive = vertex_field(vertices, other, X.ALIVE) - low
+        alive = vertex_field(vertices, other, CV.ALIVE) - low
         k = start
         while k < end and load_u8(alive, load_u32(near, k)) == 0:
             k += 1
@@ -96,9 +96,9 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
     """Drop the candidates of a query vertex that an edge does not lead on from: (how many, elements looked at)."""
-    count = vertex_field(vertices, v, X.COUNT)
-    members = vertex_field(vertices, v, X.LIST)
-    alive = vertex_field(vertices, v, X.ALIVE) - vertex_field(vertices, v, X.LOW)
+    count = vertex_field(vertices, v, CV.COUNT)
+    members = vertex_field(vertices, v, CV.LIST)
+    alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
     spent = 0
     for k in range(count):
@@ -111,7 +111,7 @@ def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
         else:
             store_u8(alive, vid, 0)
             spent -= looked
-    store_i64(vertices, v * X.N + X.COUNT, kept)
+    store_i64(vertices, v * CV.N + CV.COUNT, kept)
     return count - kept, spent
 
 
@@ -126,28 +126,28 @@ def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
             if (waiting >> v) & 1 == 0 or spent > most:
                 continue
             waiting &= ~(1 << v)
-            before = vertex_field(vertices, v, X.COUNT)
+            before = vertex_field(vertices, v, CV.COUNT)
             gone, looked = _revise(vertices, arcs, v)
             spent += looked
             if gone == before:
                 return spent  # nothing matches
             if gone * WORTH > before:
                 for a in range(
-                    vertex_field(vertices, v, X.ARC), vertex_field(vertices, v, X.ARC_END)
+                    vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
                 ):
-                    waiting |= 1 << arc_field(arcs, a, A.TARGET)
+                    waiting |= 1 << arc_field(arcs, a, CA.TARGET)
     return spent
 
 
 def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
-    count = vertex_field(vertices, v, X.COUNT)
-    members = vertex_field(vertices, v, X.LIST)
-    other = arc_field(arcs, a, A.TARGET)
-    low = vertex_field(vertices, other, X.LOW)
-    high = vertex_field(vertices, other, X.HIGH)
-    alive = vertex_field(vertices, other, X.ALIVE) - low
-    view = arc_field(arcs, a, A.VIEW)
+    count = vertex_field(vertices, v, CV.COUNT)
+    members = vertex_field(vertices, v, CV.LIST)
+    other = arc_field(arcs, a, CA.TARGET)
+    low = vertex_field(vertices, other, CV.LOW)
+    high = vertex_field(vertices, other, CV.HIGH)
+    alive = vertex_field(vertices, other, CV.ALIVE) - low
+    view = arc_field(arcs, a, CA.VIEW)
     near = load_i64(view, V.NEIGHBOURS)
     found = 0
     rows = min(count, SAMPLED)
@@ -163,16 +163,16 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
 @compiled
 def _sum_below(vertices: int, arcs: int, v: int) -> None:
     """Fill BELOW of v from its WEIGHT."""
-    up = vertex_field(vertices, v, X.UP)
-    parent = arc_field(arcs, up, A.TARGET)
-    view = arc_field(arcs, up, A.BACK)
+    up = vertex_field(vertices, v, CV.UP)
+    parent = arc_field(arcs, up, CA.TARGET)
+    view = arc_field(arcs, up, CA.BACK)
     near = load_i64(view, V.NEIGHBOURS)
-    low = vertex_field(vertices, v, X.LOW)
-    high = vertex_field(vertices, v, X.HIGH)
-    weight = vertex_field(vertices, v, X.WEIGHT) - 8 * low
-    below = vertex_field(vertices, v, X.BELOW) - 8 * vertex_field(vertices, parent, X.LOW)
-    members = vertex_field(vertices, parent, X.LIST)
-    for k in range(vertex_field(vertices, parent, X.COUNT)):
+    low = vertex_field(vertices, v, CV.LOW)
+    high = vertex_field(vertices, v, CV.HIGH)
+    weight = vertex_field(vertices, v, CV.WEIGHT) - 8 * low
+    below = vertex_field(vertices, v, CV.BELOW) - 8 * vertex_field(vertices, parent, CV.LOW)
+    members = vertex_field(vertices, parent, CV.LIST)
+    for k in range(vertex_field(vertices, parent, CV.COUNT)):
         vid = load_u32(members, k)
         start, end = row_within(view, vid, low, high)
         total = 0.0
@@ -188,19 +188,19 @@ def _sum_below(vertices: int, arcs: int, v: int) -> None:
 @compiled
 def _weigh_all(vertices: int, v: int) -> float:
     """Fill WEIGHT of v from BELOW of its children, and drop the candidates that have no tree; the sum."""
-    low = vertex_field(vertices, v, X.LOW)
-    weight = vertex_field(vertices, v, X.WEIGHT) - 8 * low
-    alive = vertex_field(vertices, v, X.ALIVE) - low
-    members = vertex_field(vertices, v, X.LIST)
+    low = vertex_field(vertices, v, CV.LOW)
+    weight = vertex_field(vertices, v, CV.WEIGHT) - 8 * low
+    alive = vertex_field(vertices, v, CV.ALIVE) - low
+    members = vertex_field(vertices, v, CV.LIST)
     total = 0.0
     kept = 0
-    for k in range(vertex_field(vertices, v, X.COUNT)):
+    for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
         product = 1.0
-        child = vertex_field(vertices, v, X.CHILD)
+        child = vertex_field(vertices, v, CV.CHILD)
         while child >= 0:
-            product *= load_f64(vertex_field(vertices, child, X.BELOW) - 8 * low, vid)
-            child = vertex_field(vertices, child, X.SIBLING)
+            product *= load_f64(vertex_field(vertices, child, CV.BELOW) - 8 * low, vid)
+            child = vertex_field(vertices, child, CV.SIBLING)
         store_f64(weight, vid, product)
         total += product
         if product > 0.0:
@@ -208,7 +208,7 @@ def _weigh_all(vertices: int, v: int) -> float:
             kept += 1
         else:
             store_u8(alive, vid, 0)
-    store_i64(vertices, v * X.N + X.COUNT, kept)
+    store_i64(vertices, v * CV.N + CV.COUNT, kept)
     return total
 
 
@@ -220,7 +220,7 @@ def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
     for k in range(n):
         v = load_i64(order, n - 1 - k)
         total = _weigh_all(vertices, v)
-        if vertex_field(vertices, v, X.UP) >= 0:
+        if vertex_field(vertices, v, CV.UP) >= 0:
             _sum_below(vertices, arcs, v)
     return total
 

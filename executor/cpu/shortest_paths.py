@@ -38,9 +38,9 @@ class Side:
         self.distances = placed(vids, np.uint32, MARKS, budget)
         self.queue = placed(vids, np.uint32, MARKS, budget)
         self.levels = [0, 0]
-        self.state = np.zeros(reach.R.N, np.int64)
-        self.state[reach.R.DISTANCE] = address(self.distances)
-        self.state[reach.R.QUEUE] = address(self.queue)
+        self.state = np.zeros(reach.SE.N, np.int64)
+        self.state[reach.SE.DISTANCE] = address(self.distances)
+        self.state[reach.SE.QUEUE] = address(self.queue)
 
     def begin(self, vid: int, row: int) -> None:
         """Begin at a vertex. row : whose used edges are left out."""
@@ -48,7 +48,7 @@ class Side:
         self.distances[vid] = paths.UNKNOWN
         self.queue[0] = vid
         self.levels = [0, 1]
-        self.state[[paths.W.ROW, reach.R.OTHER]] = row, 0
+        self.state[[paths.WK.ROW, reach.SE.OTHER]] = row, 0
 
     @property
     def frontier(self) -> int:
@@ -66,12 +66,12 @@ class Side:
     def spread(self, other: Side | None = None) -> bool:
         """One level more; whether it met what the other side knows."""
         state = self.state
-        state[reach.R.HEAD], state[reach.R.STOP] = self.levels[-2:]
-        state[reach.R.TAIL], state[reach.R.MET] = self.levels[-1], 0
-        state[reach.R.OTHER] = 0 if other is None else address(other.distances)
+        state[reach.SE.HEAD], state[reach.SE.STOP] = self.levels[-2:]
+        state[reach.SE.TAIL], state[reach.SE.MET] = self.levels[-1], 0
+        state[reach.SE.OTHER] = 0 if other is None else address(other.distances)
         self._run(reach.spread)
-        self.levels.append(int(state[reach.R.TAIL]))
-        return bool(state[reach.R.MET])
+        self.levels.append(int(state[reach.SE.TAIL]))
+        return bool(state[reach.SE.MET])
 
     def exhaust(self, most: int | None) -> None:
         """All levels, or that many."""
@@ -82,15 +82,15 @@ class Side:
         """After this side met the other: give the other the distances from this side's start of its vertices on a
         shortest path."""
         state = self.state
-        state[reach.R.OTHER] = address(other.distances)
-        state[reach.R.AGAIN] = address(other.queue)
-        state[reach.R.TAIL] = other.levels[-1]
+        state[reach.SE.OTHER] = address(other.distances)
+        state[reach.SE.AGAIN] = address(other.queue)
+        state[reach.SE.TAIL] = other.levels[-1]
         for level in reversed(range(self.depth)):
-            state[reach.R.HEAD], state[reach.R.STOP] = self.levels[level], self.levels[level + 1]
-            state[reach.R.MET] = other.depth + self.depth - level - 1
+            state[reach.SE.HEAD], state[reach.SE.STOP] = self.levels[level], self.levels[level + 1]
+            state[reach.SE.MET] = other.depth + self.depth - level - 1
             self._run(reach.settle)
-        other.levels[-1] = int(state[reach.R.TAIL])
-        state[reach.R.AGAIN] = 0
+        other.levels[-1] = int(state[reach.SE.TAIL])
+        state[reach.SE.AGAIN] = 0
 
     def _run(self, kernel: Callable[[int, int, int], int]) -> None:
         while True:

@@ -15,10 +15,10 @@ from gdb.records import dataclass
 
 from ..columns.model import Column
 from ..format.direction import Direction
-from ..format.formats import PART_SECTIONS, format_of
 from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
+from ..format.section_owners import PART_SECTIONS, format_of
 from ..format.sections import SectionKind
 from ..format.segment import SEGMENT_FORMAT, SegmentFile, Segments
 from ..graph import ids

@@ -28,8 +28,7 @@ from . import incidence, intervals
 from .adjacency import Adjacency, Shape
 from .delta import Delta
 from .edge_stream import EdgePiece
-from .edge_types import EdgeType
-from .partitions import Partitions
+from .partitions import EdgeType, Partitions
 from .value_index import Wanted
 from .vertex_pieces import VertexGroup
 from .vertices import I32, Vertices
