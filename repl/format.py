@@ -15,7 +15,7 @@ from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
-from gdb.answer.entities import Node, Path, Relationship, literal
+from gdb.answer.entities import Node, Path, Relationship, literal, quoted
 from gdb.answer.table import BOX, MARKDOWN, cell, places, printable, table
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
@@ -145,11 +145,11 @@ def pasted(value: object) -> str:
                 "Return properties: RETURN a.name, r.since, b.name; or use `.mode json`.",
             )
         case Node():
-            labels = "".join(f":{_named(label)}" for label in value.labels)
+            labels = "".join(f":{quoted(label)}" for label in value.labels)
             properties = pasted(dict(value.properties)) if value.properties else ""
             return f"({' '.join(filter(None, [labels, properties]))})"
         case Mapping():
-            return "{" + ", ".join(f"{_named(k)}: {pasted(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{quoted(k)}: {pasted(v)}" for k, v in value.items()) + "}"
         case list() | tuple():
             return f"[{', '.join(map(pasted, value))}]"
         case float() if not math.isfinite(value):
@@ -167,10 +167,6 @@ def _constructor(value: object) -> str:
         case date():
             return "date"
     return next((name for kinds, name in _CONSTRUCTORS if isinstance(value, kinds)), "")
-
-
-def _named(name: str) -> str:
-    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"
 
 
 # ---- CSV and JSON --------------------------------------------------------------------------------

@@ -121,9 +121,7 @@ class _GexfReader:
         is_node = held.start.name == "node"
         if is_node and not wanted:
             return
-        for needed in ("id",) if is_node else ("source", "target"):
-            if not given.get(needed):
-                raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
+        held.require(*(("id",) if is_node else ("source", "target")))
         values = self._values(held) if wanted else {}
         if is_node:
             labels = values.pop("labels", None)

@@ -109,9 +109,7 @@ class _GraphmlReader:
         name = given.get("id", "") if is_node else f"{given.get('source')} -> {given.get('target')}"
         named = f"{held.start.name} {name}".strip()
         try:
-            for needed in ("id",) if is_node else ("source", "target"):
-                if not given.get(needed):
-                    raise UnreadableText(f"has no {needed}", f"Every {held.start.name} needs one.")
+            held.require(*(("id",) if is_node else ("source", "target")))
             values = self._values(held) if is_node == self.one.nodes else {}
         except UnreadableText as error:
             if is_node == self.one.nodes:
