@@ -16,10 +16,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from gdb.answer import table as tables
-from gdb.records import replace
-
-_STYLE = replace(tables.MARKDOWN, escaped=str)  # cells may have marks of Markdown themselves
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 _TITLE = "# Results\n\nWritten by the programs in this folder (`make bench`); each section says where and when.\n"
 
@@ -27,8 +23,23 @@ _TITLE = "# Results\n\nWritten by the programs in this folder (`make bench`); ea
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table, its columns padded so that it reads well on a terminal too; numbers stand to the right."""
     cells = [[str(cell) for cell in row] for row in rows]
-    right = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
-    return "\n".join(tables.table(header, cells, style=_STYLE, right=right))
+    numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
+    widths = [
+        max(3, len(name), *(len(row[k]) for row in cells), 0) for k, name in enumerate(header)
+    ]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = (
+        f"{'-' * (width - 1)}:" if right else "-" * width
+        for width, right in zip(widths, numeric, strict=True)
+    )
+    return "\n".join([line(header), f"| {' | '.join(rule)} |", *map(line, cells)])
 
 
 def _is_number(text: str) -> bool:
