@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gdb
-from gdb.base.values import times
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
 from gdb.functions.library import AGGREGATES, sections
@@ -133,7 +132,7 @@ def rendered(value: object) -> str:
             return f"{{{', '.join(f'{key}: {rendered(item)}' for key, item in value.items())}}}"
         case int() | float() | gdb.Node() | gdb.Relationship() | gdb.Path():
             return str(value)
-    return times.text(from_python(value))
+    return str(from_python(value))
 
 
 def escaped(text: str) -> str:
