@@ -4,7 +4,7 @@
 
 The questions are those of `large_patterns.py` (rows with a LIMIT, and counts) and those of `pattern_counts.py`. Seconds
 are those of `db.execute`, on the CPU, on a GPU and with "auto": the *first* time, with planning, nothing of the graph
-lying on the device; and *again*, after the same was asked many times on that device (where it gets a kernel of its own,
+lying on the device; and *again*, after many runs of the same query on that device (where it gets a kernel of its own,
 once that is compiled). The regret is the time of "auto" over that of the better device in the same state. Questions
 that neither device ends within the limit are left out. --raw writes what the choice knows of each query beside the
 times, as JSON. The exit code is 1 if devices disagree about an answer, 2 if there is nothing to measure on.

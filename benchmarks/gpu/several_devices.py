@@ -95,7 +95,7 @@ def counts(arguments: argparse.Namespace, folder: Path) -> Iterator[Count]:
 def measure(once: Callable[[], Times], runs: int) -> Times:
     """Medians of warm runs."""
     begin = time.perf_counter()
-    for _ in range(1 + WARM_UPS):  # after the first a query may ask for its own kernel
+    for _ in range(1 + WARM_UPS):  # after the first a query may get its own kernel
         once()
     while time.perf_counter() - begin < WARM_UP:
         once()

@@ -15,7 +15,7 @@ PUBLISHED_NAMES = {"wiki-vote": "wiki-Vote", "email-enron": "email-Enron"}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A pattern, its published count (None: nobody finished) and milliseconds by system (None: stopped)."""
+    """A pattern, its published count (None: no system finished) and milliseconds by system (None: stopped)."""
 
     pattern: patterns.Pattern
     count: int | None

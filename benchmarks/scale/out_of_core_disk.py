@@ -1,6 +1,6 @@
 """The disk part of `out_of_core.py`: stores whose files are not in the page cache, plain and packed.
 
-A cell is two processes, each of which queries a small graph first and then opens the store: one with its files in the
+A cell is two processes that query a small graph first and then open the store: one with its files in the
 page cache, one after they were dropped from it. Both have `memory=` of a part of the store (`--host`, a fourth), and on
 a GPU the graph has a part of its view in device memory (`--gpu-part`, a sixteenth). The rate of the disk is measured
 before each cell, by four threads that read the store's files. The first answer from the disk may take the larger one of

@@ -428,8 +428,8 @@ class Arenas:
         return empty((size,), np.uint8), False
 
     def _fitting(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, int] | None:
-        """Take out the best block that is large enough. A function of its own, since whoever refers to the list keeps
-        the blocks that are let go of."""
+        """Take out the best block that is large enough. A function of its own, since a reference to the list keeps the
+        blocks that are let go of."""
         with self._lock:
             blocks = self._waiting.get(ordinal, [])
             large = [one for one in blocks if one[0].nbytes >= size]

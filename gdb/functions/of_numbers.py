@@ -125,13 +125,13 @@ ROWS = (
     function(
         "isNaN(number :: NUMBER) :: BOOLEAN",
         numbers.is_nan,
-        "whether it is no number at all",
+        "whether it is NaN",
         _of_number(_nan),
     ),
     function(
         "round(number :: NUMBER, digits? :: INTEGER, mode? :: STRING) :: FLOAT",
         numbers.rounded,
-        "to a whole number or so many digits, half up or as the mode says",
+        "rounded to an integer or a number of digits, half up or by the mode",
         _round,
     ),
     function(

@@ -113,34 +113,34 @@ def _part(name: str) -> ToSql:
 
 
 _CASES: tuple[tuple[str, str, Callable[[str], str], str], ...] = (
-    ("toUpper", "upper", str.upper, "in capitals"),
-    ("upper", "upper", str.upper, "in capitals"),
-    ("toLower", "lower", str.lower, "in small letters"),
-    ("lower", "lower", str.lower, "in small letters"),
+    ("toUpper", "upper", str.upper, "in upper case"),
+    ("upper", "upper", str.upper, "in upper case"),
+    ("toLower", "lower", str.lower, "in lower case"),
+    ("lower", "lower", str.lower, "in lower case"),
 )
 _ENDS = (
     ("trim", "trim", str.strip, "without white space, or these characters, at both ends"),
     ("btrim", "trim", str.strip, "without white space, or these characters, at both ends"),
-    ("ltrim", "ltrim", str.lstrip, "without white space, or these characters, at its begin"),
+    ("ltrim", "ltrim", str.lstrip, "without white space, or these characters, at its start"),
     ("rtrim", "rtrim", str.rstrip, "without white space, or these characters, at its end"),
 )
 ROWS = (
     function(
         "left(text :: STRING, length :: INTEGER) :: STRING",
         strings.left,
-        "so many of its first characters",
+        "its first characters",
         _left,
     ),
     function(
         "right(text :: STRING, length :: INTEGER) :: STRING",
         strings.right,
-        "so many of its last characters",
+        "its last characters",
         _right,
     ),
     function(
         "substring(text :: STRING, start :: INTEGER, length? :: INTEGER) :: STRING",
         strings.substring,
-        "its characters from one on, to the end or so many",
+        "its characters from a position, from 0, to the end or of a length",
         _substring,
     ),
     function(

@@ -179,7 +179,7 @@ ROWS = (
     function(
         "coalesce(value :: ANY, ...) :: ANY",
         lists.coalesce,
-        "the first value that is not null; those behind it are not evaluated",
+        "the first value that is not null; the arguments after it are not evaluated",
         _coalesce,
         strict=False,
     ),
@@ -203,15 +203,18 @@ ROWS = (
         "milliseconds since 1970, the same in the whole query",
     ),
     function(
-        "randomUUID() :: STRING", lists.random_uuid, "a string, another each time", varies=True
+        "randomUUID() :: STRING",
+        lists.random_uuid,
+        "a random UUID, different in each call",
+        varies=True,
     ),
     *_three(
         *("toInteger", "INTEGER", conversion.to_integer),
-        *("of a number without its fraction; null of a string that is no number", _to_integer),
+        *("of a number without its fraction; null of a string that is not a number", _to_integer),
     ),
     *_three(
         *("toFloat", "FLOAT", conversion.to_float),
-        *("a number as a float; null of a string that is no number", _to_float),
+        *("a number as a float; null of a string that is not a number", _to_float),
     ),
     *_three(
         *("toString", "STRING", conversion.to_string),
@@ -234,13 +237,17 @@ ROWS = (
         "whether nothing is in it",
         _is_empty,
     ),
-    function("head(values :: LIST) :: ANY", lists.head, "the first item, null of none", _end(1)),
-    function("last(values :: LIST) :: ANY", lists.last, "the last item, null of none", _end(-1)),
+    function(
+        "head(values :: LIST) :: ANY", lists.head, "the first item; null of an empty list", _end(1)
+    ),
+    function(
+        "last(values :: LIST) :: ANY", lists.last, "the last item; null of an empty list", _end(-1)
+    ),
     function("tail(values :: LIST) :: LIST", lists.tail, "all items but the first", _tail),
     function(
         "reverse(of :: STRING | LIST) :: ANY",
         lists.reversed_,
-        "from the end to the begin",
+        "in reverse order",
         _reverse,
     ),
     function(

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.cpu import nest_orders as orders
-from gdb.executor.cpu import nest_prices as prices
-from gdb.executor.cpu import populations
+from gdb.executor.cpu import nest_orders, nest_prices, populations
 from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ class Samples:
         for (u, v), share in statistics.fan.items():
             self._fan[u, v] = share
         self._near = np.array(statistics.near, np.int64)
-        self._sets = np.zeros((3, prices.SETS), np.int64)
+        self._sets = np.zeros((3, nest_prices.SETS), np.int64)
         self._work = np.empty(6 * n, np.int64)
         self._rooms: list[npt.NDArray[np.int64]] = []
         keys, work = int(self._sets.ctypes.data), int(self._work.ctypes.data)
@@ -48,7 +46,7 @@ class Samples:
             (
                 *(*statistics.tables, n, statistics.scratch, most),
                 *(self._fan.ctypes.data, self._near.ctypes.data, self._empty.address),
-                *(keys, keys + 8 * prices.SETS, keys + 16 * prices.SETS, 0, 0, 0, 0),
+                *(keys, keys + 8 * nest_prices.SETS, keys + 16 * nest_prices.SETS, 0, 0, 0, 0),
                 *(work, work + 32 * n),
             ),
             np.int64,
@@ -62,7 +60,7 @@ class Samples:
         room = np.empty(max(size, self._least) // 8 + 1, np.int64)
         self._rooms.append(room)
         at = int(room.ctypes.data)
-        self._state[[prices.ROOM, prices.ROOM_END]] = at, at + room.nbytes
+        self._state[[nest_prices.ROOM, nest_prices.ROOM_END]] = at, at + room.nbytes
 
 
 class Prices:
@@ -90,10 +88,10 @@ class Prices:
         self.priced += 1
         places = np.asarray(order, np.int64)
         arguments = self.samples.address, self._at, int(places.ctypes.data)
-        found = prices.price(*arguments)
+        found = nest_prices.price(*arguments)
         while found < 0.0:
             self.samples.grow()
-            found = prices.price(*arguments)
+            found = nest_prices.price(*arguments)
         return found
 
     def embeddings(self, order: Sequence[int]) -> tuple[float, ...]:
@@ -101,17 +99,17 @@ class Prices:
         found, mask = [], 0
         for v in order:
             mask |= 1 << v
-            number = prices.embeddings(self.samples.address, mask)
+            number = nest_prices.embeddings(self.samples.address, mask)
             while number < 0.0:
                 self.samples.grow()
-                number = prices.embeddings(self.samples.address, mask)
+                number = nest_prices.embeddings(self.samples.address, mask)
             found.append(number)
         return tuple(found)
 
     def tail(self, order: Sequence[int]) -> int:
         """How many vertices at the end of an order are counted without loops."""
         places = np.array(order, np.int64)
-        looped = prices.looped(self.samples.address, self._at, int(places.ctypes.data))
+        looped = nest_prices.looped(self.samples.address, self._at, int(places.ctypes.data))
         return self.n - looped
 
     def arranged(
@@ -121,9 +119,9 @@ class Prices:
         leaves a part of so many. noises : f64[n], how much more each vertex counts."""
         weights = int(falls.ctypes.data), int(noises.ctypes.data)
         arguments = self.samples.address, self._at, first, *weights, self._out_at
-        return self._out.copy() if orders.arranged(*arguments) else None
+        return self._out.copy() if nest_orders.arranged(*arguments) else None
 
     def moved(self, order: I64, at: int, to: int) -> I64 | None:
         """An order, i64[n], with the vertex at one place put at another; None where that is none, or the same."""
         arguments = self.samples.address, int(order.ctypes.data), at, to, self._out_at
-        return self._out.copy() if orders.moved(*arguments) else None
+        return self._out.copy() if nest_orders.moved(*arguments) else None

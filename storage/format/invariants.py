@@ -74,7 +74,7 @@ MANIFEST_TEXT = Invariant(
 )
 JOURNAL = Invariant(
     "journal",
-    "Every record behind the manifest is sealed and numbered, none is missing between others, and each follows what"
+    "Every record after the manifest is sealed and numbered, none is missing between others, and each follows what"
     " was before it.",
 )
 CHECKSUMS = Invariant(
@@ -89,14 +89,14 @@ SECTIONS = Invariant(
 )
 PACKED = Invariant(
     "packed sections",
-    "A packed section holds as many items as it should, its parts follow one another, and the bits behind each are 0.",
+    "A packed section holds as many items as it should, its parts follow one another, and the bits after each are 0.",
 )
 COLUMN_LENGTHS = Invariant(
     "column lengths",
     "A column has a value for each row, and its offsets begin with 0 and end with the last value.",
 )
 VALIDITY = Invariant(
-    "validity", "Validity has one bit for each row, and the bits behind the last row are 0."
+    "validity", "Validity has one bit for each row, and the bits after the last row are 0."
 )
 DELTA_LENGTHS = Invariant(
     "delta lengths", "The lists of the delta are as long as the manifest says."

@@ -189,7 +189,7 @@ def _room(manifest: Manifest) -> None:
         expect(fits, "a file is too short for what it should hold")
     # or many columns could be unpacked from the bytes of one
     found = list(sections(manifest))
-    expect(len(set(found)) == len(found), "a section is of two things")
+    expect(len(set(found)) == len(found), "a section has two owners")
 
 
 def _needs_of_base(manifest: Manifest) -> Iterator[tuple[int, int]]:
@@ -267,6 +267,6 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         _delta,
     ),
     Compared(
-        "room", "All that a file should hold needs no more bytes than it has, and no section is of two things.", _room
+        "room", "All that a file should hold needs no more bytes than it has, and no section has two owners.", _room
     ),
 )  # fmt: skip

@@ -167,7 +167,7 @@ def _one_kind(subject: DeltaIn) -> None:
 
 # O(the delta's size)
 DELTA: tuple[Compared[DeltaIn], ...] = (
-    Compared("dead vids", "The vids that are no more ascend, each once, and exist.", _dead),
+    Compared("dead vids", "The vids that were removed ascend, each once, and exist.", _dead),
     Compared("patched rows", "The rows of vertices with new values ascend, each once, and exist.", _patched_rows),
     Compared(
         "ranks", "The ranks of edges that were removed or have new values ascend, each once, and exist.", _ranks

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from gdb import limits
 from gdb.errors import SyntaxProblem
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.language.parser import CLAUSE_WORDS, parse
@@ -36,14 +37,14 @@ def test_update() -> None:
     text = TEXT
     for (start, end), shown in sorted(found, reverse=True):
         text = text[:start] + shown + text[end:]
-    text = language_doc.ALL_FUNCTIONS.sub(lambda _: language_doc.all_functions(), text)
+    text = language_doc.ALL_FUNCTIONS.sub(lambda _: language_doc.all_functions(TEXT), text)
     language_doc.LANGUAGE.write_text(text, encoding="utf-8")
 
 
 def test_the_functions_are_those_of_the_registry() -> None:
     found = language_doc.ALL_FUNCTIONS.search(TEXT)
     assert found is not None
-    assert found.group() == language_doc.all_functions()
+    assert found.group() == language_doc.all_functions(TEXT)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -93,3 +94,21 @@ def test_every_function_stands_there(name: str) -> None:
 @pytest.mark.parametrize("word", [*CLAUSE_WORDS, *MODES, "UNION", "EXPLAIN", "PROFILE"])
 def test_every_clause_and_mode_stands_there(word: str) -> None:
     assert word in TEXT.upper()
+
+
+def test_the_limits_are_those_of_the_module() -> None:
+    shown = dict(re.findall(r"^\| `(MAX_\w+)` \| ([\d,]+|none) \|", TEXT, re.MULTILINE))
+    defaults = {name: getattr(limits, name) for name in limits.NAMES}
+    assert shown == {n: "none" if size is None else f"{size:,}" for n, size in defaults.items()}
+
+
+def test_the_index_links_functions_to_the_section_that_shows_them() -> None:
+    index = TEXT.partition("### Index of functions\n")[2].partition("\n## ")[0]
+    links = dict(re.findall(r"\[`([^`]+)`\]\(#([\w-]+)\)", index))
+    assert set(links) == {row.name for row in (*FUNCTIONS.values(), *AGGREGATES.values())}
+    assert (links["head"], links["toFloat"], links["sum"]) == (
+        "of-lists",
+        "conversion",
+        "aggregates",
+    )
+    assert "all-functions" not in links.values()

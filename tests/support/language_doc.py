@@ -15,11 +15,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import gdb
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
+from gdb.functions.aggregate_functions import AggregateFunction
+from gdb.functions.function import Function
 from gdb.functions.library import AGGREGATES, sections
+
+Listed: TypeAlias = Function | AggregateFunction
 
 LANGUAGE = Path(__file__).parents[2] / "docs" / "LANGUAGE.md"
 _BLOCK = re.compile(r"(<!-- graph -->\n\n)?^```cypher\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -143,9 +148,13 @@ def unescaped(text: str) -> str:
     return text.replace("\\|", "|")
 
 
-def all_functions() -> str:
-    """The tables of all functions and aggregates, as the registry has them."""
-    tables = (("Aggregates", tuple(AGGREGATES.values())), *sections())
+def all_functions(text: str) -> str:
+    """The tables of all functions and aggregates, as the registry has them, and their index.
+
+    text : of the page, whose sections the index links to.
+    """
+    aggregates = ("Aggregates", tuple(AGGREGATES.values()))
+    tables: tuple[tuple[str, tuple[Listed, ...]], ...] = (aggregates, *sections())
     lines: list[str] = []
     for title, rows in tables:
         lines += [f"| {title[0].lower()}{title[1:]} | |", "|---|---|"]
@@ -153,7 +162,26 @@ def all_functions() -> str:
             signature = row.signature.text.replace("|", "\\|")
             lines.append(f"| `{signature}` | {row.doc} |")
         lines.append("")
-    return "\n".join(lines).rstrip()
+    return "\n".join([*lines, "### Index of functions", "", *_index(text)])
+
+
+def _index(text: str) -> list[str]:
+    """All functions by their first letter, each linked to the section of the page that shows it."""
+    functions = text.partition("\n## Functions\n")[2].partition("\n### All functions\n")[0]
+    shown = [part.partition("\n") for part in functions.split("\n### ")[1:]]
+    letters: dict[str, list[str]] = {}
+    for name in sorted((row.name for row in (*AGGREGATES.values(), *_all())), key=str.lower):
+        call = re.compile(rf"(?<![\w.]){re.escape(name)}\(")
+        headings = (heading for heading, _, body in shown if call.search(body))
+        heading = next(headings, "All functions")
+        anchor = heading.lower().replace(",", "").replace(" ", "-")
+        letters.setdefault(name[0].upper(), []).append(f"[`{name}`](#{anchor})")
+    rows = [f"| {letter} | {', '.join(links)} |" for letter, links in letters.items()]
+    return ["| | |", "|---|---|", *rows]
+
+
+def _all() -> Iterator[Function]:
+    return (row for _, rows in sections() for row in rows)
 
 
 ALL_FUNCTIONS = re.compile(r"(?<=### All functions\n\n).*?(?=\n\n## )", re.DOTALL)

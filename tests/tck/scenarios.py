@@ -2,7 +2,7 @@
 
     make tck                                     prints a table, and what differs from the list
     make tck WAY=rows                            the same, forced to go one way (`tests.support.ways`)
-    UPDATE_TCK=1 make tck                        writes the list anew; reasons that stand there are kept
+    UPDATE_TCK=1 make tck                        writes the list anew; its reasons are kept
 
 The TCK and its runner lie beside the repository (`../shared/tck`). A scenario's name is its folder and file, the number
 there (of outlines each example counts) and its title. `known.txt` has a line for each that does not pass, under the

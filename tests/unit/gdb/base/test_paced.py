@@ -38,7 +38,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """1,500 nodes, of which every third one has no relationship, and 6,000 relationships."""
+    """1,500 nodes, every third one without relationships, and 6,000 relationships."""
     folder = tmp_path_factory.mktemp("paced") / "store.gdb"
     rng = np.random.default_rng(3)
     with gdb.connect(folder) as db, db.transaction() as tx:

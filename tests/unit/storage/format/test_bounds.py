@@ -184,7 +184,7 @@ def test_a_section_is_not_of_two_columns(base: Path) -> None:
         columns.update({f"x{k}": columns["x"] for k in range(3)})
 
     _sealed(base, again)
-    with pytest.raises(CorruptStore, match="a section is of two things"):
+    with pytest.raises(CorruptStore, match="a section has two owners"):
         gdb.connect(base)
 
 
