@@ -15,24 +15,25 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.base.machine.cores import cores
 from gdb.records import dataclass, quick
+from gdb.storage.graph.adjacency import I64, U32
 
 from .device_names import AUTO, CPU, checked_device, ordinals
 from .nest.prepare import Prepared, stage
-from .work.scheduler import Guard
+from .plan.embeddings import Deliver, Wanted
+from .work.scheduler import Budget, Guard, Watch
 
 if TYPE_CHECKING:
     from .plan.plan import Plan
     from .plan.source import GraphSource
 
 STEP = 1.5e-8  # seconds of one step on one thread of a CPU
-CALL, CALL_THREAD = (
-    1e-4,
-    4e-5,
-)  # seconds that a run on the CPU takes besides, and for each further thread
+# seconds that a run on the CPU takes besides, and for each further thread
+CALL, CALL_THREAD = (1e-4, 4e-5)
 LAUNCH = (
     3e-4  # seconds of a run of one plan on a GPU besides its work: launches, and to wait for them
 )
@@ -278,3 +279,90 @@ def _words(seconds: float) -> str:
     if seconds < 1.0:
         return f"about {1e3 * seconds:.3g} ms"
     return f"about {seconds:.3g} s"
+
+
+# ---- the device at work ------------------------------------------------------------------------------
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Where stages run. Each backend is imported when it first runs something.
+
+    ordinals : of the GPUs; None for the CPU. threads : 0 for all cores. gpu_memory : bytes of each GPU, None for a
+    share of what is free. The errors are those of `gdb.executor.cpu.launch` and `gdb.executor.gpu.launch`.
+    """
+
+    ordinals: tuple[int, ...] | None
+    threads: int
+    gpu_memory: int | None
+
+    def counts(
+        self,
+        plans: Sequence[Plan],
+        staged: Callable[[Plan], Prepared],
+        watch: Watch,
+        budget: Budget,
+        *,
+        alone: bool,
+    ) -> list[int]:
+        """Numbers of embeddings that the nests of plans count, without the plans' multiplicities.
+
+        staged : prepares a plan, in the order of `plans` where they run alone. alone : on the CPU one plan runs at a
+            time.
+        """
+        if not plans:
+            return []
+        if self.ordinals is None:
+            from .cpu import plans as cpu  # here: a run needs one backend
+
+            return cpu.counts(plans, staged, watch, budget, self.threads, alone=alone)
+        from .gpu import launch as gpu
+
+        stages = [staged(plan) for plan in plans]
+        return gpu.counts(stages, watch, budget, self.ordinals, self.gpu_memory)
+
+    def tallies(self, prepared: Prepared, watch: Watch, budget: Budget) -> I64:
+        """The count for each data vertex that the first query vertex is bound to, i64[vids]."""
+        if self.ordinals is None:
+            from .cpu import launch as cpu
+
+            return cpu.tallies(prepared, watch, budget, self.threads)
+        from .gpu import launch as gpu
+
+        return gpu.tallies(prepared, watch, budget, self.ordinals, self.gpu_memory)
+
+    def distinct(self, prepared: Prepared, watch: Watch, budget: Budget, vertex: int) -> U32:
+        """The data vertices that a query vertex is bound to in any embedding, each once, u32[n]."""
+        if self.ordinals is None:
+            from .cpu import launch as cpu
+
+            return cpu.distinct(prepared, watch, budget, vertex, self.threads)
+        from .gpu import launch as gpu
+
+        return gpu.distinct(prepared, watch, budget, vertex, self.ordinals, self.gpu_memory)
+
+    def count_distinct(self, prepared: Prepared, watch: Watch, budget: Budget, vertex: int) -> int:
+        """How many `distinct` finds."""
+        if self.ordinals is None:
+            from .cpu import launch as cpu
+
+            return cpu.count_distinct(prepared, watch, budget, vertex, self.threads)
+        return len(self.distinct(prepared, watch, budget, vertex))
+
+    def deliver_rows(
+        self, prepared: Prepared, watch: Watch, budget: Budget, wanted: Wanted, deliver: Deliver
+    ) -> None:
+        """Hand the embeddings that the nest finds, without twins, to `deliver`, a buffer at a time, from several
+        threads. `deliver` counts them in `watch`."""
+        if self.ordinals is None:
+            from .cpu import launch as cpu
+
+            cpu.deliver_rows(prepared, watch, budget, wanted, deliver, self.threads)
+            return
+        from .gpu import launch as gpu
+
+        gpu.deliver_rows(
+            *(prepared, watch, budget, wanted, deliver, self.ordinals, self.threads),
+            gpu_memory=self.gpu_memory,
+        )

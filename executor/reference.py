@@ -13,7 +13,7 @@ import numpy as np
 
 from gdb.records import dataclass
 
-from .plan.embeddings import Embeddings
+from .plan.embeddings import Embeddings, expand
 from .plan.plan import (
     Apart,
     Between,
@@ -31,7 +31,6 @@ from .plan.plan import (
     verify,
 )
 from .plan.source import GraphSource
-from .plan.twins import expand
 
 
 @dataclass(frozen=True, slots=True)

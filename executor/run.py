@@ -1,16 +1,16 @@
 """Run a plan: choose the device, prepare the stage, launch it, write twins out.
 
-This is the one place that knows which backends there are; a backend renders and launches, it never
-re-plans.
+Of the rest of the executor only `choose_device` knows which backends there are; a backend renders and launches, it
+never re-plans.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -18,11 +18,11 @@ import numpy as np
 from gdb.base import usage
 from gdb.base.budget import ROWS
 from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
-from gdb.records import dataclass, field, replace
+from gdb.records import dataclass, field, quick, replace
 from gdb.storage.disk.arrays import Shelf
 from gdb.storage.graph.adjacency import I64, U32
 
-from .choose_device import Choice, choose
+from .choose_device import Backend, Choice, choose
 from .nest.bindings import Bindings
 from .nest.prepare import Prepared, stage
 from .options import Options as Options
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 LARGEST_COUNT = 2**63 - 1
-_log = logging.getLogger("gdb")
 
 
 @dataclass(slots=True)
@@ -50,6 +49,184 @@ class Found(Generic[Part]):
 
     parts: list[Part] = field(default_factory=list)
     rows: int = 0
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class _GraphRun:
+    """A plan that is to run over a graph. bindings : other candidates than the plan's."""
+
+    plan: Plan
+    graph: GraphSource
+    options: Options
+    bindings: Bindings | None
+
+    def backend(self, choice: Choice) -> Backend:
+        """The backend of the device that was chosen."""
+        ordinals = None if choice.device == "cpu" else choice.ordinals
+        return Backend(ordinals, self.options.threads, self.options.gpu_memory)
+
+    def staged(
+        self, choice: Choice, watch: Watch, plan: Plan | None = None, *, windows: bool | None = None
+    ) -> Prepared:
+        """A plan (None: that of the job) as a stage for the chosen device. Where the options demand it, the workers of
+        the CPU count how often each loop is bound."""
+        plan = plan or self.plan
+        by_value = choice.windows if windows is None else windows
+        prepared = stage(plan, self.graph, self.bindings, windows=by_value)
+        profile = self.options.profile
+        if profile is not None and profile.loops and choice.device == "cpu":
+            watch.bound = np.zeros(prepared.tables.loops, np.int64)
+            profile.bound[id(plan)] = watch.bound
+        return prepared
+
+    def elsewhere(
+        self, what: str, watch: Watch, wanted: Wanted = NO_COLUMNS
+    ) -> Generator[Answer, None, None] | None:
+        """The answers of other processes to the plan by itself; None where it is run here. To be closed."""
+        on = self.options.on
+        if on is None or watch.limit is not None:
+            return None
+        from .cluster import cluster  # here: only runs on a cluster need it
+
+        seconds = cluster.shares([self.plan], self.graph, on, self.bindings)
+        if seconds == [None]:
+            return None
+        self.options.ran = "cluster"
+        shared = [self.plan], self.graph, self.options, seconds
+        return cluster.ask(*shared, what, wanted, watch, self.bindings)
+
+    def begin(self, choice: Choice) -> None:
+        """Note the device on which a run begins."""
+        self.options.ran = choice.device
+        if self.options.profile is None and choice.device != "cpu":
+            self.options.profile = Profile()
+
+    def begun(self, budget: Budget) -> None:
+        """Note in the profile that the plan runs."""
+        if self.options.profile is not None:
+            self.options.profile.begun(self.plan, self.graph, budget)
+
+    def ended(self, watch: Watch) -> None:
+        """Note in the profile what the run did."""
+        if self.options.profile is not None:
+            self.options.profile.add(watch)
+
+    def on_device(self, run: Callable[[Choice, Watch, Budget], Part]) -> Part:
+        """What `run` makes on the device that is chosen; where that is the CPU, and it turns out that a GPU would be
+        done sooner, on the GPU."""
+        plan, graph, options = self.plan, self.graph, self.options
+        choice = choose(plan, options.device, graph, runs=True, gpu_memory=options.gpu_memory)
+        deadline = options.timeout
+        first = time.perf_counter()
+        while True:
+            begun = time.perf_counter()
+            left = None if deadline is None else max(deadline - (begun - first), 0.0)
+            watch = Watch(left, options.cancel, None)
+            watch.guard = choice.guard if options.on is None else None
+            self.begin(choice)
+            try:
+                with usage.budget(options.memory).part() as budget:
+                    self.begun(budget)
+                    made = run(choice, watch, budget)
+                break
+            except (DeviceError, LimitExceeded) as error:
+                if not options.gave_up(plan, error):
+                    raise
+                choice = choose(plan, options.device, graph)
+            except Elsewhere:
+                assert choice.guard is not None
+                plan.runs.add("cpu", choice.guard.whole)
+                choice = Choice("cuda:0", "the CPU would take longer")
+        plan.runs.add(options.ran, time.perf_counter() - begun)
+        self.ended(watch)
+        return made
+
+    def distinct(
+        self, choice: Choice, watch: Watch, budget: Budget, wanted: Wanted, *, number: bool
+    ) -> U32 | int:
+        """The data vertices of the vertex that `wanted` names, u32[n], or where nothing else is needed their number."""
+        assert wanted.once is not None
+        answers = self.without_twins().elsewhere("distinct", watch, wanted)
+        if answers is not None:
+            with closing(answers):
+                found = [answer.numbers for answer in answers if answer.numbers is not None]
+            return np.unique(np.concatenate([np.zeros(0, np.int64), *found])).astype(np.uint32)
+        prepared, backend = self.staged(choice, watch, windows=False), self.backend(choice)
+        if number:
+            return backend.count_distinct(prepared, watch, budget, wanted.once)
+        return backend.distinct(prepared, watch, budget, wanted.once)
+
+    def without_twins(self) -> _GraphRun:
+        """The job; rows that restrictions left out would hold values of their own."""
+        if self.plan.twins:
+            raise InternalError(
+                "Distinct values were requested from a plan with twins.", "Please report it."
+            )
+        return self
+
+    def hand_over(
+        self, wanted: Wanted, take: Callable[[Embeddings], None], limit: int | None, budget: Budget
+    ) -> int:
+        """See `handed_over`."""
+        watch = self._watch(limit)
+        wanted = wanted.under(self.plan.twins)
+        lock = threading.Lock()
+        rows = 0
+        self.begun(budget)
+
+        def deliver(some: Embeddings) -> None:
+            nonlocal rows
+            for twin in self.plan.twins or (None,):
+                part = some if twin is None else replace(some, turned=twin)
+                count = watch.grant(len(part))
+                if count:
+                    take(part.part(0, count))
+                    with lock:
+                        rows += count
+
+        if limit != 0:
+            try:
+                self._deliver(wanted, deliver, watch, budget)
+            except (DeviceError, LimitExceeded) as error:
+                if rows or not self.options.gave_up(self.plan, error):
+                    raise
+                watch = self._watch(limit)
+                self._deliver(wanted, deliver, watch, budget)
+        self.ended(watch)
+        return rows
+
+    def _watch(self, limit: int | None) -> Watch:
+        return Watch(self.options.timeout, self.options.cancel, limit)
+
+    def _deliver(
+        self,
+        wanted: Wanted,
+        deliver: Callable[[Embeddings], None],
+        watch: Watch,
+        budget: Budget,
+    ) -> None:
+        """Hand over what a device finds, a part at a time."""
+        plan, memory = self.plan, self.options.gpu_memory
+        how = plan, self.options.device, self.graph
+        choice = choose(*how, limit=watch.limit, runs=True, gpu_memory=memory)
+        self.begin(choice)
+        if wanted.once is not None:
+            vids = self.distinct(choice, watch, budget, wanted, number=False)
+            assert not isinstance(vids, int)
+            watch.found = 0  # rows are counted when they are delivered
+            columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
+            deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
+            return
+        elsewhere = self.elsewhere("rows", watch, wanted)
+        if elsewhere is None:
+            prepared = self.staged(choice, watch)
+            self.backend(choice).deliver_rows(prepared, watch, budget, wanted, deliver)
+            return
+        with closing(elsewhere):
+            for answer in elsewhere:
+                for part in answer.rows:
+                    deliver(part)
 
 
 def count(
@@ -65,8 +242,9 @@ def count(
     """
     if plan.notes.too_many and bindings is None:
         raise _too_many(plan)
+    job = _GraphRun(plan, graph, options, bindings)
     try:
-        return _counted(plan, graph, options, bindings)
+        return job.on_device(lambda *how: _counted(job, *how))
     except CountOverflow:
         raise _too_many(plan) from None
 
@@ -81,97 +259,25 @@ def _too_many(plan: Plan) -> CountOverflow:
     )
 
 
-def _counted(plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None) -> int:
-    def run(choice: Choice, watch: Watch, budget: Budget) -> int:
-        terms = ((1, plan), *plan.terms)
-        watch.parts = len(terms)
-        shared: dict[int, int] = {}
-        if options.on is not None:
-            from .cluster import cluster  # here: of two backends and a cluster, a run needs one
+def _counted(job: _GraphRun, choice: Choice, watch: Watch, budget: Budget) -> int:
+    terms = ((1, job.plan), *job.plan.terms)
+    watch.parts = len(terms)
+    shared: dict[int, int] = {}
+    options = job.options
+    if options.on is not None:
+        from .cluster import cluster  # here: only runs on a cluster need it
 
-            shared = cluster.counts([term for _, term in terms], graph, options, watch, bindings)
-        left = [(factor, term) for k, (factor, term) in enumerate(terms) if k not in shared]
-        plans, found = [term for _, term in left], list[int]()
-        if choice.device == "cpu":
-            from .cpu import plans as cpu
-
-            def staged(term: Plan) -> Prepared:
-                prepared = stage(term, graph, bindings, windows=choice.windows)
-                _profile(term, prepared, options, watch)
-                return prepared
-
-            alone = options.profile is not None and options.profile.loops
-            found = cpu.counts(plans, staged, watch, budget, options.threads, alone=alone)
-        elif plans:
-            from .gpu import launch as gpu
-
-            stages = [stage(term, graph, bindings, windows=choice.windows) for term in plans]
-            found = gpu.counts(stages, watch, budget, choice.ordinals, options.gpu_memory)
-        counted = zip(left, found, strict=True)
-        total = sum(terms[k][0] * terms[k][1].multiplicity * n for k, n in shared.items())
-        total += sum(factor * term.multiplicity * n for (factor, term), n in counted)
-        return total // plan.divisor
-
-    return _on_device(plan, graph, options, run)
-
-
-def _elsewhere(
-    plan: Plan,
-    graph: GraphSource,
-    options: Options,
-    bindings: Bindings | None,
-    what: str,
-    watch: Watch,
-    wanted: Wanted = NO_COLUMNS,
-) -> Generator[Answer, None, None] | None:
-    """The answers of other processes to a plan by itself; None where it is run here. To be closed."""
-    if options.on is None or watch.limit is not None:
-        return None
-    from .cluster import cluster  # here: only runs on a cluster need it
-
-    seconds = cluster.shares([plan], graph, options.on, bindings)
-    if seconds == [None]:
-        return None
-    options.ran = "cluster"
-    return cluster.ask([plan], graph, options, seconds, what, wanted, watch, bindings)
-
-
-def _on_device(
-    plan: Plan,
-    graph: GraphSource,
-    options: Options,
-    run: Callable[[Choice, Watch, Budget], Part],
-) -> Part:
-    """What `run` makes on the device that is chosen; where that is the CPU, and it turns out that a GPU would be done
-    sooner, on the GPU."""
-    choice = choose(plan, options.device, graph, runs=True, gpu_memory=options.gpu_memory)
-    deadline = options.timeout
-    first = time.perf_counter()
-    while True:
-        begun = time.perf_counter()
-        left = None if deadline is None else max(deadline - (begun - first), 0.0)
-        watch = Watch(left, options.cancel, None)
-        watch.guard = choice.guard if options.on is None else None
-        options.ran = choice.device
-        if options.profile is None and choice.device != "cpu":
-            options.profile = Profile()
-        try:
-            with usage.budget(options.memory).part() as budget:
-                _begun(plan, graph, options, budget)
-                made = run(choice, watch, budget)
-            break
-        except (DeviceError, LimitExceeded) as error:
-            if not options.gave_up(plan, error):
-                raise
-            choice = choose(plan, options.device, graph)
-        except Elsewhere:
-            assert choice.guard is not None
-            plan.runs.add("cpu", choice.guard.whole)
-            choice = Choice("cuda:0", "the CPU would take longer")
-    plan.runs.add(options.ran, time.perf_counter() - begun)
-    if options.profile is not None:
-        options.profile.add(watch)
-    return made
+        plans = [term for _, term in terms]
+        shared = cluster.counts(plans, job.graph, options, watch, job.bindings)
+    left = [(factor, term) for k, (factor, term) in enumerate(terms) if k not in shared]
+    alone = options.profile is not None and options.profile.loops
+    found = job.backend(choice).counts(
+        [term for _, term in left], partial(job.staged, choice, watch), watch, budget, alone=alone
+    )
+    counted = zip(left, found, strict=True)
+    total = sum(terms[k][0] * terms[k][1].multiplicity * n for k, n in shared.items())
+    total += sum(factor * term.multiplicity * n for (factor, term), n in counted)
+    return total // job.plan.divisor
 
 
 def tallies(
@@ -182,26 +288,19 @@ def tallies(
 
     Raises as `count`.
     """
+    job = _GraphRun(plan, graph, options, bindings)
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
-        elsewhere = _elsewhere(plan, graph, options, bindings, "tallies", watch)
-        if elsewhere is not None:
-            total = np.zeros(graph.vertex_count, np.int64)
-            with closing(elsewhere):
-                for answer in elsewhere:
-                    total += 0 if answer.numbers is None else answer.numbers
-            return total
-        prepared = stage(plan, graph, bindings, windows=choice.windows)
-        if choice.device == "cpu":
-            from .cpu import launch as cpu  # here: a run needs one backend
+        elsewhere = job.elsewhere("tallies", watch)
+        if elsewhere is None:
+            return job.backend(choice).tallies(job.staged(choice, watch), watch, budget)
+        total = np.zeros(graph.vertex_count, np.int64)
+        with closing(elsewhere):
+            for answer in elsewhere:
+                total += 0 if answer.numbers is None else answer.numbers
+        return total
 
-            _profile(plan, prepared, options, watch)
-            return cpu.tallies(prepared, watch, budget, options.threads)
-        from .gpu import launch as gpu
-
-        return gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
-
-    found = _on_device(plan, graph, options, run)
+    found = job.on_device(run)
     vids = np.flatnonzero(found).astype(np.uint32)
     numbers = found[vids]
     if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
@@ -210,18 +309,6 @@ def tallies(
         )
     columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
     return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
-
-
-def _begun(plan: Plan, graph: GraphSource, options: Options, budget: Budget) -> None:
-    if options.profile is not None:
-        options.profile.begun(plan, graph, budget)
-
-
-def _profile(plan: Plan, prepared: Prepared, options: Options, watch: Watch) -> None:
-    """Have the workers count how often each loop is bound, where the options demand it."""
-    if options.profile is not None and options.profile.loops:
-        watch.bound = np.zeros(prepared.tables.loops, np.int64)
-        options.profile.bound[id(plan)] = watch.bound
 
 
 def kept_bytes(plan: Plan) -> int:
@@ -262,11 +349,12 @@ def rows(
         with lock:
             found.parts.append(made if spill is None or fits else spill(made, shelf))
 
+    job = _GraphRun(plan, graph, options, bindings)
     begun = time.perf_counter()
     try:
         with usage.budget(options.memory).part() as budget:
             shelf = Shelf(budget, ROWS)
-            found.rows = _handed_over(plan, graph, options, wanted, keep, limit, bindings, budget)
+            found.rows = job.hand_over(wanted, keep, limit, budget)
     except (DeviceError, LimitExceeded) as error:
         if not options.gave_up(plan, error):
             raise
@@ -298,104 +386,7 @@ def handed_over(
     Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
     """
     with usage.budget(options.memory).part() as budget:
-        return _handed_over(plan, graph, options, wanted, take, limit, bindings, budget)
-
-
-def _handed_over(
-    plan: Plan,
-    graph: GraphSource,
-    options: Options,
-    wanted: Wanted,
-    take: Callable[[Embeddings], None],
-    limit: int | None,
-    bindings: Bindings | None,
-    budget: Budget,
-) -> int:
-    watch = Watch(options.timeout, options.cancel, limit)
-    lock = threading.Lock()
-    wanted = wanted.under(plan.twins)
-    rows = 0
-    _begun(plan, graph, options, budget)
-
-    def deliver(some: Embeddings) -> None:
-        nonlocal rows
-        for twin in plan.twins or (None,):
-            part = some if twin is None else replace(some, turned=twin)
-            count = watch.grant(len(part))
-            if count:
-                take(part.part(0, count))
-                with lock:
-                    rows += count
-
-    if limit != 0:
-        try:
-            _deliver(plan, graph, options, wanted, deliver, watch, budget, bindings)
-        except (DeviceError, LimitExceeded) as error:
-            if rows or not options.gave_up(plan, error):
-                raise
-            watch = Watch(options.timeout, options.cancel, limit)
-            _deliver(plan, graph, options, wanted, deliver, watch, budget, bindings)
-    if options.profile is not None:
-        options.profile.add(watch)
-    return rows
-
-
-def _deliver(
-    plan: Plan,
-    graph: GraphSource,
-    options: Options,
-    wanted: Wanted,
-    deliver: Callable[[Embeddings], None],
-    watch: Watch,
-    budget: Budget,
-    bindings: Bindings | None,
-) -> None:
-    """Hand over what a device finds, a part at a time."""
-    choice = choose(
-        plan, options.device, graph, limit=watch.limit, runs=True, gpu_memory=options.gpu_memory
-    )
-    options.ran = choice.device
-    if options.profile is None and choice.device != "cpu":
-        options.profile = Profile()
-    if wanted.once is not None:
-        elsewhere = _elsewhere(
-            _without_twins(plan), graph, options, bindings, "distinct", watch, wanted
-        )
-        if elsewhere is not None:
-            vids = _vids(elsewhere)
-        else:
-            prepared = stage(plan, graph, bindings)
-            vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
-        watch.found = 0  # rows are counted when they are delivered
-        columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
-        deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
-        return
-    elsewhere = _elsewhere(plan, graph, options, bindings, "rows", watch, wanted)
-    if elsewhere is not None:
-        with closing(elsewhere):
-            for answer in elsewhere:
-                for part in answer.rows:
-                    deliver(part)
-        return
-    prepared = stage(plan, graph, bindings, windows=choice.windows)
-    if choice.device == "cpu":
-        from .cpu import launch as cpu  # here: a run needs one backend
-
-        _profile(plan, prepared, options, watch)
-        cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
-        return
-    from .gpu import launch as gpu
-
-    gpu.deliver_rows(
-        prepared,
-        watch,
-        budget,
-        wanted,
-        deliver,
-        choice.ordinals,
-        options.threads,
-        gpu_memory=options.gpu_memory,
-    )
+        return _GraphRun(plan, graph, options, bindings).hand_over(wanted, take, limit, budget)
 
 
 def columns_on_gpu(
@@ -440,59 +431,10 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
 
+    job, wanted = _GraphRun(plan, graph, options, bindings), Wanted((vertex,), once=vertex)
+
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
-        elsewhere = _elsewhere(
-            _without_twins(plan),
-            graph,
-            options,
-            bindings,
-            "distinct",
-            watch,
-            Wanted((vertex,), once=vertex),
-        )
-        if elsewhere is not None:
-            return len(_vids(elsewhere))
-        prepared = stage(plan, graph, bindings)
-        if choice.device != "cpu":
-            return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
-        from .cpu import launch as cpu  # here: it loads the kernel
+        found = job.distinct(choice, watch, budget, wanted, number=True)
+        return found if isinstance(found, int) else len(found)
 
-        _profile(plan, prepared, options, watch)
-        return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
-
-    return _on_device(plan, graph, options, run)
-
-
-def _vids(answers: Generator[Answer, None, None]) -> U32:
-    """All vids of some answers, each once, ascending."""
-    with closing(answers):
-        found = [answer.numbers for answer in answers if answer.numbers is not None]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *found])).astype(np.uint32)
-
-
-def _distinct(
-    choice: Choice,
-    prepared: Prepared,
-    plan: Plan,
-    options: Options,
-    vertex: int,
-    watch: Watch,
-    budget: Budget,
-) -> U32:
-    if choice.device == "cpu":
-        from .cpu import launch as cpu  # here: a run needs one backend
-
-        _profile(plan, prepared, options, watch)
-        return cpu.distinct(prepared, watch, budget, vertex, options.threads)
-    from .gpu import launch as gpu
-
-    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals, options.gpu_memory)
-
-
-def _without_twins(plan: Plan) -> Plan:
-    """The plan; rows that restrictions left out would hold values of their own."""
-    if plan.twins:
-        raise InternalError(
-            "Distinct values were requested from a plan with twins.", "Please report it."
-        )
-    return plan
+    return job.on_device(run)

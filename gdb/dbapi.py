@@ -24,17 +24,11 @@ InternalError      InternalError
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gdb import errors
+from gdb.api import database
+from gdb.api.dbapi_cursor import Cursor as Cursor
 from gdb.base.closing import Closing
-
-if TYPE_CHECKING:
-    from gdb.answer.result import Result
-    from gdb.answer.row import Row
-    from gdb.api.database import Database
 
 apilevel = "2.0"
 threadsafety = 2
@@ -49,109 +43,6 @@ NotSupportedError = errors.NotSupported
 IntegrityError = errors.ChangeRefused
 InternalError = errors.InternalError
 
-Description: TypeAlias = "tuple[str, None, None, None, None, None, None]"
-Parameters: TypeAlias = "Mapping[str, object] | None"
-
-
-class Executor(Protocol):
-    """What runs the statements of a cursor: a Database, or a Transaction."""
-
-    def execute(self, text: str, parameters: Parameters = None, /) -> Result:
-        """Run one statement; all its errors are `gdb.errors.GdbError`."""
-        ...
-
-
-class Cursor(Closing):
-    """Runs statements, and gives the rows of the last one; made by `Database.cursor` and `Connection.cursor`.
-
-    arraysize : the number of rows that `fetchmany` gives by default.
-    """
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor: Executor | None = executor
-        self._result: Result | None = None
-        self._rowcount = -1
-        self.arraysize = 1
-
-    @property
-    def description(self) -> list[Description] | None:
-        """For each column its name and six times None; None where the last statement has no columns."""
-        if self._result is None or not self._result.columns:
-            return None
-        return [(name, None, None, None, None, None, None) for name in self._result.columns]
-
-    @property
-    def rowcount(self) -> int:
-        """Rows of the last statement; -1 where it has no columns (see `result.summary.effects`), or none was run."""
-        return self._rowcount
-
-    @property
-    def result(self) -> Result:
-        """The Result of the last statement, which has its warnings and its summary.
-
-        Raises
-        ------
-        ClosedError : nothing was executed, or the cursor is closed.
-        """
-        self._open()
-        if self._result is None:
-            raise errors.ClosedError("there are no rows.", "Call execute() with a query first.")
-        return self._result
-
-    def execute(self, text: str, parameters: Parameters = None) -> Cursor:
-        """Run a statement; see `Database.execute` for the parameters and what is raised."""
-        executor = self._open()
-        self._result, self._rowcount = None, -1
-        self._result = executor.execute(text, parameters)
-        self._rowcount = len(self._result) if self._result.columns else -1
-        return self
-
-    def executemany(self, text: str, parameters: Iterable[Mapping[str, object]]) -> Cursor:
-        """Run a statement once with each mapping of parameters, all in one transaction; its rows are dropped."""
-        executor = self._open()
-        self._result, self._rowcount = None, -1
-        begin: Callable[[], AbstractContextManager[Executor]] | None
-        begin = getattr(executor, "transaction", None)  # a transaction has none, it is one
-        if begin is None:
-            for values in parameters:
-                executor.execute(text, values)
-        else:
-            with begin() as transaction:
-                for values in parameters:
-                    transaction.execute(text, values)
-        return self
-
-    def fetchone(self) -> Row | None:
-        """The next row, or None after the last; as the others, it raises ClosedError where nothing was executed."""
-        return self.result.fetchone()
-
-    def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next rows, `arraysize` where no size is given; fewer at the end."""
-        return self.result.fetchmany(self.arraysize if size is None else size)
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left, as tuples without names."""
-        return self.result.fetchall()
-
-    def __iter__(self) -> Iterator[Row]:
-        while (row := self.fetchone()) is not None:
-            yield row
-
-    def setinputsizes(self, sizes: object) -> None:
-        """Nothing, as PEP 249 allows."""
-
-    def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing, as PEP 249 allows."""
-
-    def close(self) -> None:
-        """Forget the rows; the cursor runs nothing more."""
-        self._executor = self._result = None
-
-    def _open(self) -> Executor:
-        if self._executor is None:
-            raise errors.ClosedError("the cursor is closed.", "Make another: cursor().")
-        return self._executor
-
 
 class Connection(Closing):
     """A Database under PEP 249's names; made by `connect`. `database` has all the rest."""
@@ -161,7 +52,7 @@ class Connection(Closing):
     InterfaceError, InternalError, IntegrityError = InterfaceError, InternalError, IntegrityError
     ProgrammingError, DataError, NotSupportedError = ProgrammingError, DataError, NotSupportedError
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: database.Database) -> None:
         self.database = database
 
     def cursor(self) -> Cursor:
@@ -187,6 +78,4 @@ class Connection(Closing):
 
 def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
     """Open a store, or a graph in memory, as `gdb.connect` does."""
-    from gdb.api.database import Database
-
-    return Connection(Database(path, read_only=read_only))
+    return Connection(database.connect(path, read_only=read_only))

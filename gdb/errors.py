@@ -162,7 +162,8 @@ class QueryWarning(UserWarning):
 class PlacedError(GdbError):
     """An error that a query's text may have caused; then it knows its place there, and shows it.
 
-    `line` and `column` are 1-based, None where there is no text; `length` characters are underlined.
+    `line` and `column` are 1-based, None where there is no text; `length` characters are underlined. `detail` is the
+    standard's name of the error, where it has one ("UndefinedVariable" of the openCypher TCK), else empty.
     """
 
     def __init__(
@@ -174,8 +175,10 @@ class PlacedError(GdbError):
         line: int | None = None,
         column: int | None = None,
         length: int = 1,
+        detail: str = "",
     ) -> None:
         self.line, self.column, self.length = line, column, length
+        self.detail = detail
         if line is not None and column is not None:
             message = f"line {line}, column {column}: {message}"
         super().__init__(message, cure)
@@ -220,27 +223,9 @@ class ChangeRefused(PlacedError, ValueError):
 
 
 class QueryError(PlacedError, ValueError):
-    """A query cannot be understood, or a value that it meets cannot be used; knows its place.
-
-    `detail` is the standard's name of the error, where it has one ("UndefinedVariable" of the
-    openCypher TCK), else empty.
-    """
+    """A query cannot be understood, or a value that it meets cannot be used; knows its place."""
 
     code = "QUERY"
-
-    def __init__(
-        self,
-        message: str,
-        cure: str = "",
-        *,
-        text: str = "",
-        line: int | None = None,
-        column: int | None = None,
-        length: int = 1,
-        detail: str = "",
-    ) -> None:
-        self.detail = detail
-        super().__init__(message, cure, text=text, line=line, column=column, length=length)
 
 
 class SyntaxProblem(QueryError):

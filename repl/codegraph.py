@@ -2,7 +2,8 @@
 inherit and call where that can be seen without running it.
 
 Found with `ast`, written as CSV files with neo4j-admin headers, so that the demo imports it like any
-user's data.
+user's data. By hand, because griffe, which finds definitions, bases and aliases, has neither calls nor the imports
+inside functions: two thirds of the code would stay, and the standard library would take longer to read.
 """
 
 from __future__ import annotations

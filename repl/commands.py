@@ -1,18 +1,21 @@
-"""The dot-commands: a decorator registers a handler with its help.
+"""Statements are run here: queries, scripts of -c and -f, and the dot-commands, whose decorator registers a handler
+with its help.
 
 `.help`, completion and a test read the registry.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TypeAlias
 
 from gdb.answer.drawing.drawing import checked_path
 from gdb.answer.table import table
-from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, QueryWarning
+from gdb.errors import ArgumentProblem, Cancelled, CorruptStore, GdbError, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
 
@@ -20,7 +23,7 @@ from . import saved_queries
 from .format import pasted
 from .session import Session
 from .settings import SETTINGS, Setting
-from .statements import Statement, all_of
+from .statements import Statement, all_of, streamed, where
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -117,6 +120,56 @@ def perform(session: Session, statement: Statement) -> None:
     if argument and not found.argument:
         raise NameProblem(f"{word} takes no argument.", f"Write just `{word}`.")
     found.handler(session, argument)
+
+
+# ---- scripts -------------------------------------------------------------------------------------
+
+
+def run(session: Session, statements: Iterable[Statement], source: str = "") -> None:
+    """Run statements up to the first that fails, whose line is printed, or up to `.exit`.
+
+    Raises
+    ------
+    GdbError : what the statement that fails raises; it is printed, but for Cancelled.
+    """
+    waiting = iter(statements)
+    for number, statement in enumerate(waiting):
+        try:
+            perform(session, statement)
+        except GdbError as error:
+            if session.interactive or not isinstance(error, Cancelled):  # main reports it otherwise
+                session.fail(error)
+            if source or number or next(waiting, None) is not None:
+                session.err.write(f"({where(statement, error, source)}; stopped there)\n")
+            raise
+        if session.leaving:
+            break
+
+
+def read(session: Session, path: str) -> None:
+    """Run the statements of a file.
+
+    Raises
+    ------
+    ArgumentProblem : it cannot be read, or is being read. GdbError : as `run`.
+    """
+    whole = os.path.realpath(path)
+    if whole in session.reading:
+        raise ArgumentProblem(f"{path} reads itself.", "Take the `.read` of it out of the file.")
+    session.reading.append(whole)
+    try:
+        run(session, streamed(_lines(path)), path)
+    finally:
+        session.reading.pop()
+
+
+def _lines(path: str) -> Iterator[str]:
+    try:
+        with Path(path).expanduser().open(encoding="utf-8") as file:
+            yield from file
+    except (OSError, RuntimeError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ArgumentProblem(f"{path} cannot be read: {why}.", "Name a UTF-8 text file.") from None
 
 
 # ---- the commands --------------------------------------------------------------------------------
@@ -300,9 +353,7 @@ def _one_file(argument: str, word: str) -> str:
 
 @command(".read", "Run the statements of a file.", argument="FILE", takes_files=True)
 def _read(session: Session, argument: str) -> None:
-    from . import scripts  # here: a circle: scripts run commands
-
-    scripts.read(session, _one_file(argument, ".read"))
+    read(session, _one_file(argument, ".read"))
 
 
 @command(
@@ -338,16 +389,12 @@ def _queries(session: Session, argument: str) -> None:
 
 @command(".run", "Run a saved query.", argument="NAME")
 def _run(session: Session, argument: str) -> None:
-    from . import scripts  # here: a circle, as above
-
-    scripts.read(session, str(saved_queries.file_of(argument)))
+    read(session, str(saved_queries.file_of(argument)))
 
 
 @command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
 def _edit(session: Session, argument: str) -> None:
-    from . import scripts  # here: a circle, as above
-
-    scripts.run(session, all_of(saved_queries.edit_text(session.typed)))
+    run(session, all_of(saved_queries.edit_text(session.typed)))
 
 
 # ---- transactions --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 
+from gdb.answer.entities import quoted
 from gdb.records import dataclass, field
 
 from .statements import split
@@ -79,7 +80,6 @@ _ARGUMENT = re.compile(r"""(?:'.*|".*|[^\s'"]*)\Z""")
 _WORD = re.compile(r"`?\w*\Z")
 _VARIABLE = re.compile(r"[(\[,]\s*([^\W\d]\w*)\s*(?=[:)\]{])|\bAS\s+([^\W\d]\w*)", re.IGNORECASE)
 _CALLED = re.compile(r"\bCALL\s+((?:\w+\.)*)\Z", re.IGNORECASE)
-_PLAIN = re.compile(r"[^\W\d]\w*")
 
 
 def complete(text: str, names: Names) -> list[Candidate]:
@@ -206,10 +206,3 @@ def _innermost(text: str) -> str:
         elif character in ")]}" and opened:
             opened.pop()
     return opened[-1] if opened else ""
-
-
-def quoted(name: str) -> str:
-    """The name as Cypher needs it: in backticks unless it is a plain word."""
-    if _PLAIN.fullmatch(name):
-        return name
-    return "`" + name.replace("`", "``") + "`"

@@ -12,8 +12,7 @@ from gdb.api.database import Database
 from gdb.errors import ArgumentProblem, GdbError, ImportFailed
 from gdb.storage.importer.detect import CYPHER, head, open_input, other_kind
 
-from .scripts import where
-from .statements import streamed
+from .statements import streamed, where
 
 
 def is_cypher(path: Path) -> bool:

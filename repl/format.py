@@ -13,11 +13,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
-from itertools import islice
 from typing import TypeAlias
 
-from gdb.answer.entities import Node, Path, Relationship, literal
-from gdb.answer.table import cell, cut, fitted, is_numeric, places, printable, table
+from gdb.answer.entities import Node, Path, Relationship, literal, quoted
+from gdb.answer.table import BOX, MARKDOWN, cell, places, printable, table
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import NotSupported
@@ -74,54 +73,6 @@ def lines(
 
 
 # ---- tables --------------------------------------------------------------------------------------
-
-_BLOCK = 1000  # rows in a box, which is as wide as they need; the next ones are in another box
-
-
-def box_lines(columns: Sequence[str], rows: Rows, width: int | None) -> Iterator[str]:
-    """As `table`, with lines around the cells."""
-    source, names, first = iter(rows), [printable(name) for name in columns], True
-    while (block := [*islice(source, _BLOCK)]) or first:
-        cells = [[cell(value) for value in row] for row in block]
-        natural = [max(map(places, texts)) for texts in zip(names, *cells, strict=True)]
-        room = None if width is None else width - len(names) - 3
-        widths = natural if room is None else fitted(natural, room)
-        right = [is_numeric([row[place] for row in block]) for place in range(len(names))]
-        yield cut(_rule(widths, "┌┬┐"), width)
-        yield cut(_boxed(names, widths, right), width)
-        yield cut(_rule(widths, "├┼┤"), width)
-        yield from (cut(_boxed(row, widths, right), width) for row in cells)
-        yield cut(_rule(widths, "└┴┘"), width)
-        first = False
-
-
-def _rule(widths: Sequence[int], corners: str) -> str:
-    return corners[0] + corners[1].join("─" * (most + 2) for most in widths) + corners[2]
-
-
-def _boxed(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    held = []
-    for text, most, to_right in zip(texts, widths, right, strict=True):
-        shown = cut(text, most)
-        fill = " " * (most - places(shown))
-        held.append(f" {fill}{shown} " if to_right else f" {shown}{fill} ")
-    return f"│{'│'.join(held)}│"
-
-
-def markdown_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
-    """A table of GitHub Flavored Markdown."""
-    yield _markdown([printable(name) for name in columns])
-    yield _markdown(["---"] * len(columns), escape=False)
-    for row in rows:
-        yield _markdown([cell(value) for value in row])
-
-
-def _markdown(texts: Sequence[str], *, escape: bool = True) -> str:
-    if escape:
-        texts = [
-            html.escape(text.replace("\\", "\\\\").replace("|", "\\|"), False) for text in texts
-        ]
-    return f"| {' | '.join(texts)} |"
 
 
 def value_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
@@ -194,11 +145,11 @@ def pasted(value: object) -> str:
                 "Return properties: RETURN a.name, r.since, b.name; or use `.mode json`.",
             )
         case Node():
-            labels = "".join(f":{_named(label)}" for label in value.labels)
+            labels = "".join(f":{quoted(label)}" for label in value.labels)
             properties = pasted(dict(value.properties)) if value.properties else ""
             return f"({' '.join(filter(None, [labels, properties]))})"
         case Mapping():
-            return "{" + ", ".join(f"{_named(k)}: {pasted(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{quoted(k)}: {pasted(v)}" for k, v in value.items()) + "}"
         case list() | tuple():
             return f"[{', '.join(map(pasted, value))}]"
         case float() if not math.isfinite(value):
@@ -216,10 +167,6 @@ def _constructor(value: object) -> str:
         case date():
             return "date"
     return next((name for kinds, name in _CONSTRUCTORS if isinstance(value, kinds)), "")
-
-
-def _named(name: str) -> str:
-    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"
 
 
 # ---- CSV and JSON --------------------------------------------------------------------------------
@@ -305,8 +252,8 @@ def _object(values: Mapping[str, object]) -> dict[str, Json]:
 
 _WRITERS: dict[Format, Callable[[Sequence[str], Rows, Look], Iterator[str]]] = {
     Format.TABLE: lambda columns, rows, look: table(columns, rows, look.width),
-    Format.BOX: lambda columns, rows, look: box_lines(columns, rows, look.width),
-    Format.MARKDOWN: lambda columns, rows, look: markdown_lines(columns, rows),
+    Format.BOX: lambda columns, rows, look: table(columns, rows, look.width, style=BOX),
+    Format.MARKDOWN: lambda columns, rows, look: table(columns, rows, style=MARKDOWN),
     Format.LINE: lambda columns, rows, look: value_lines(columns, rows),
     Format.CSV: lambda columns, rows, look: csv_lines(columns, rows, guard=look.guard),
     Format.JSON: lambda columns, rows, look: json_lines(columns, rows),

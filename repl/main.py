@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _shell(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh", "Run Cypher queries on a graph database.", _EPILOG)
+    parser = _parser("gdbsh", "Run Cypher queries on a graph database.", _EPILOG, "")
     parser.add_argument(
         "store",
         metavar="STORE",
@@ -142,24 +142,23 @@ def _shell(words: Sequence[str]) -> int:
 
 def _use(session: Session, arguments: argparse.Namespace) -> int:
     """Run what the options say, or what a person types."""
-    from . import scripts
-    from .commands import give
+    from . import commands, folders
     from .statements import streamed
 
     people = arguments.sources is None and sys.stdin.isatty()
     session.interactive = people
     if people and not arguments.no_rc:
-        start = scripts.start_file()
+        start = folders.start_file()
         if start is not None:
-            _run(session, lambda: scripts.read(session, str(start)))
+            _run(session, lambda: commands.read(session, str(start)))
     for name, text in arguments.settings:
         SETTINGS[name].set(session, text)
     for name, text in arguments.params:
-        give(session, name, text)
+        commands.give(session, name, text)
     if arguments.sources is not None:
         return _run(session, lambda: _run_sources(session, arguments.sources))
     if not people:
-        return _run(session, lambda: scripts.run(session, streamed(sys.stdin)))
+        return _run(session, lambda: commands.run(session, streamed(sys.stdin)))
     from . import shell
 
     shell.run(
@@ -172,7 +171,7 @@ def _use(session: Session, arguments: argparse.Namespace) -> int:
 
 def _run_sources(session: Session, sources: Sequence[tuple[str, str]]) -> None:
     """Run texts of -c, which count as one, and files of -f, in their order."""
-    from . import scripts
+    from . import commands
     from .statements import all_of
 
     for is_file, group in groupby(sources, lambda source: source[0] == "-f"):
@@ -180,9 +179,9 @@ def _run_sources(session: Session, sources: Sequence[tuple[str, str]]) -> None:
         if is_file:
             for path in held:
                 if not session.leaving:
-                    scripts.read(session, path)
+                    commands.read(session, path)
         elif not session.leaving:
-            scripts.run(session, [one for text in held for one in all_of(text)])
+            commands.run(session, [one for text in held for one in all_of(text)])
 
 
 def _run(session: Session, work: Callable[[], None]) -> int:
@@ -278,8 +277,8 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def _create(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh create", "Make an empty store; gdbsh STORE opens it.")
-    parser.add_argument("store", metavar="STORE", help="a new folder, or an empty one")
+    what = "a new folder, or an empty one"
+    parser = _parser("gdbsh create", "Make an empty store; gdbsh STORE opens it.", store=what)
     arguments = parser.parse_args(words)
     path, opens = Path(arguments.store), f"gdbsh {shlex.quote(arguments.store)}"
     if not _is_free(path):
@@ -311,7 +310,6 @@ def _load(words: Sequence[str]) -> int:
     from . import loading
 
     parser = _parser("gdbsh load", "Import files into a store, which is made where there is none.")
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
     loading.add_options(parser)
     _add_import_root(parser)
     files = [word for word in words if Path(word).is_file()]
@@ -334,7 +332,6 @@ def _check(words: Sequence[str]) -> int:
         "gdbsh check",
         "Read every file of a store and compare every invariant; exit code 1 where one does not hold.",
     )
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
     arguments = parser.parse_args(words)
     report = checking.check(arguments.store)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -348,7 +345,6 @@ def _compact(words: Sequence[str]) -> int:
     parser = _parser(
         "gdbsh compact", "Write a store anew with all that was changed since it was written whole."
     )
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("--memory", metavar="SIZE", help="that it may take (half of what there is)")
     loading.add_packed(parser)
     arguments = parser.parse_args(words)
@@ -360,7 +356,6 @@ def _compact(words: Sequence[str]) -> int:
 
 def _backup(words: Sequence[str]) -> int:
     parser = _parser("gdbsh backup", "Copy a store to a new folder, verified, all or nothing.")
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("folder", metavar="FOLDER", help="the copy; must not exist, or be empty")
     arguments = parser.parse_args(words)
     with gdb.connect(arguments.store, read_only=True) as db:
@@ -376,7 +371,6 @@ def _export(words: Sequence[str]) -> int:
         "gdbsh export",
         "Write the graph into a new folder, all of it or nothing; gdbsh load STORE FOLDER reads it.",
     )
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("folder", metavar="FOLDER", help="must not exist, or be empty")
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv", help="default: csv")
     parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
@@ -390,7 +384,7 @@ def _export(words: Sequence[str]) -> int:
 
 
 def _demo(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.")
+    parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.", store="")
     parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
     arguments = parser.parse_args(words)
     from . import demo
@@ -416,14 +410,20 @@ def _add_import_root(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+def _parser(
+    name: str, description: str, epilog: str | None = None, store: str = "folder of the store"
+) -> argparse.ArgumentParser:
+    """A parser of words; `store` is the help of its first argument, "" for none."""
+    parser = argparse.ArgumentParser(
         name,
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    if store:
+        parser.add_argument("store", metavar="STORE", help=store)
+    return parser
 
 
 if __name__ == "__main__":

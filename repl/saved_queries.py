@@ -14,14 +14,9 @@ from gdb.base import waiting
 from gdb.errors import ArgumentProblem, NameProblem
 from gdb.language.suggest import did_you_mean
 
+from .folders import queries_folder
+
 _NAME = re.compile(r"\w[\w-]*")
-
-
-def folder() -> Path:
-    """Where they lie, by the XDG Base Directory Specification."""
-    stated = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(stated) if os.path.isabs(stated) else Path.home() / ".local" / "share"
-    return base / "gdb" / "queries"
 
 
 def save(name: str, text: str) -> Path:
@@ -45,7 +40,7 @@ def save(name: str, text: str) -> Path:
 
 def list_queries() -> Iterator[tuple[str, str]]:
     """The names and the texts."""
-    for path in sorted(folder().glob("*.cypher")):
+    for path in sorted(queries_folder().glob("*.cypher")):
         yield path.stem, path.read_text(encoding="utf-8")
 
 
@@ -66,7 +61,7 @@ def file_of(name: str) -> Path:
 def _path(name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise NameProblem(f"{name!r} is no name of a query.", "Take letters, digits, _ and -.")
-    return folder() / f"{name}.cypher"
+    return queries_folder() / f"{name}.cypher"
 
 
 def edit_text(text: str) -> str:

@@ -1,12 +1,13 @@
 """The interactive front: prompt_toolkit's line editor with history, completion and highlighting.
 
-The only module that imports prompt_toolkit, and `main` loads it only when a person types.
+The only module that imports prompt_toolkit, and `main` loads it only when a person types. The colours are found by
+hand, by one regular expression: the lexer for Cypher of Pygments knows neither the keywords beyond openCypher nor
+labels, and completion needs the list of keywords anyway.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,6 +28,7 @@ from gdb.errors import GdbError
 
 from . import commands
 from .complete import KEYWORDS, Names, complete
+from .folders import history_file
 from .loading import option_names
 from .session import Session
 from .statements import all_of, is_complete
@@ -92,13 +94,6 @@ def perform_all(session: Session, text: str) -> None:
 
 
 # ---- history -------------------------------------------------------------------------------------
-
-
-def history_file() -> Path:
-    """Where statements are remembered, by the XDG Base Directory Specification."""
-    stated = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(stated) if os.path.isabs(stated) else Path.home() / ".local" / "state"
-    return base / "gdb" / "history"
 
 
 def _history() -> History:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from gdb.errors import GdbError, PlacedError
 from gdb.records import dataclass
 
 # The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
@@ -79,11 +80,8 @@ def _cut(text: str, line: int = 1) -> tuple[list[Statement], int]:
 def streamed(lines: Iterable[str]) -> Iterator[Statement]:
     """As `all_of` of the text that some lines are, each statement soon after the line that closes it."""
     waiting: list[str] = []
-    first, size, in_vain = (
-        1,
-        0,
-        0,
-    )  # line where what waits begins; its characters, and how many were cut in vain
+    # line where what waits begins; its characters, and how many were cut in vain
+    first, size, in_vain = (1, 0, 0)
     for text in lines:
         waiting.append(text)
         size += len(text)
@@ -117,6 +115,14 @@ def all_of(text: str) -> list[Statement]:
 def is_complete(text: str) -> bool:
     """Whether Enter should run the text: all is closed, a dot-command, or nothing."""
     return not split(text)[1]
+
+
+def where(statement: Statement, error: GdbError, source: str) -> str:
+    """The line of a statement, and that of its error where it is another one."""
+    where = f"in the statement at line {statement.line}"
+    if isinstance(error, PlacedError) and error.line is not None and error.line > 1:
+        where += f", the error at line {statement.line + error.line - 1}"
+    return f"{where} of {source}" if source else where
 
 
 def _after_blank(text: str, begin: int) -> int:

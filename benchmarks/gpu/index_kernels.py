@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.gpu.index_layouts import I64, SEED, csr, hash_pcsr
 from gdb.executor.gpu import memory, render
 from gdb.executor.gpu.memory import DeviceArray, HostArray
-from gdb.executor.nest.tables import ViewField
+from gdb.executor.table_fields import ViewField
 from gdb.storage.graph.adjacency import Adjacency
 
 SOURCE = Path(__file__).with_name("index_lookups.cu")

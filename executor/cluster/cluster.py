@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 
 LEAST = 1.0  # seconds that a query is expected to take on one thread from which on it is sent
 TASK = 1.0  # seconds of expected work that a task has, where that makes 8 to 32 of them for each worker
-FEW, MANY = (
-    8,
-    32,
-)  # tasks for each worker: those which balance it, and those after which more do not
+# tasks for each worker: those which balance it, and those after which more do not
+FEW, MANY = (8, 32)
 SMALLEST = (
     0.25  # seconds that a task of the first 8 has at least: to send one takes some milliseconds
 )

@@ -23,7 +23,7 @@ from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, open_state
 
-from ..choose_device import choose
+from ..choose_device import Backend, choose
 from ..nest.bindings import Bindings
 from ..nest.prepare import Prepared, between, stage
 from ..plan.embeddings import Embeddings, Wanted
@@ -183,71 +183,40 @@ def _run(
 ) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     bindings = None if task.bindings is None else Bindings(*task.bindings)
-    device = (
-        task.device if task.place is None else "cpu"
-    )  # only there a search can continue from a place
+    # only there a search can continue from a place
+    device = task.device if task.place is None else "cpu"
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, bindings, windows=choice.windows)
     prepared = between(whole, *task.roots)
     watch, budget = Watch(None, stopped, None), Budget(task.memory)
     watch.start, watch.until = task.place, time.monotonic() + task.patience
-    answer = _done(
-        task, prepared, choice.ordinals if choice.device != "cpu" else None, watch, budget
-    )
-    return answer, tuple(watch.rest)
+    ordinals = None if choice.device == "cpu" else choice.ordinals
+    backend = Backend(ordinals, task.threads, task.gpu_memory)
+    return _done(task, prepared, backend, watch, budget), tuple(watch.rest)
 
 
-def _done(
-    task: Task, prepared: Prepared, ordinals: tuple[int, ...] | None, watch: Watch, budget: Budget
-) -> Answer:
-    """What the device finds: a GPU, or the CPU where `ordinals` is None."""
-    rows: list[Embeddings] = []
+def _done(task: Task, prepared: Prepared, backend: Backend, watch: Watch, budget: Budget) -> Answer:
+    """What the device finds."""
+    found: I64 | None = None
+    number, rows = 0, list[Embeddings]()
 
     def keep(part: Embeddings) -> None:
         watch.add_rows(len(part))
         rows.append(replace(part, vids=part.vids.copy(), eids=np.array(part.eids)))
 
-    if ordinals is None:
-        from ..cpu import launch as cpu  # here: one of the backends
-
-        match task.what:
-            case "count":
-                return Answer(
-                    task.part, task.roots, cpu.count(prepared, watch, budget, task.threads)
-                )
-            case "tallies":
-                return Answer(
-                    task.part,
-                    task.roots,
-                    numbers=cpu.tallies(prepared, watch, budget, task.threads),
-                )
-            case "distinct":
-                assert task.wanted.once is not None
-                found = cpu.distinct(prepared, watch, budget, task.wanted.once, task.threads)
-                return Answer(task.part, task.roots, numbers=found.astype(np.int64))
-        watch.most_rows = MOST_ROWS
-        cpu.deliver_rows(prepared, watch, budget, task.wanted, keep, task.threads)
-        return Answer(task.part, task.roots, rows=tuple(rows))
-    from ..gpu import launch as gpu
-
     match task.what:
         case "count":
-            (number,) = gpu.counts([prepared], watch, budget, ordinals, task.gpu_memory)
-            return Answer(task.part, task.roots, number)
-        case "tallies":
-            return Answer(
-                task.part,
-                task.roots,
-                numbers=gpu.tallies(prepared, watch, budget, ordinals, task.gpu_memory),
+            (number,) = backend.counts(
+                [prepared.plan], lambda _: prepared, watch, budget, alone=True
             )
+        case "tallies":
+            found = backend.tallies(prepared, watch, budget)
         case "distinct":
             assert task.wanted.once is not None
-            vids = gpu.distinct(
-                prepared, watch, budget, task.wanted.once, ordinals, task.gpu_memory
-            )
-            return Answer(task.part, task.roots, numbers=vids.astype(np.int64))
-    gpu.deliver_rows(
-        *(prepared, watch, budget, task.wanted, keep, ordinals, task.threads),
-        gpu_memory=task.gpu_memory,
-    )
-    return Answer(task.part, task.roots, rows=tuple(rows))
+            vids = backend.distinct(prepared, watch, budget, task.wanted.once)
+            found = vids.astype(np.int64)
+        case _:
+            if backend.ordinals is None:  # only there a search can end at a place
+                watch.most_rows = MOST_ROWS
+            backend.deliver_rows(prepared, watch, budget, task.wanted, keep)
+    return Answer(task.part, task.roots, number, found, tuple(rows))

@@ -1,10 +1,13 @@
-"""The kernel's memory: the tables' columns as constants, and loads and stores at addresses."""
+"""The kernel's memory: the columns of its tables, a class of constants for each table, and the other constants.
+
+What the nest's tables hold is declared in `gdb.executor.table_fields`; the rest are tables of a worker's own.
+"""
 
 from __future__ import annotations
 
 from ..nest.interface_caches import MOST_KEYS
 from ..nest.nest import Formula, Kind, Order
-from ..nest.tables import (
+from ..table_fields import (
     CheckField,
     LevelField,
     LevelFlag,
@@ -16,118 +19,124 @@ from ..nest.tables import (
     ViewField,
 )
 
-Pointers = int  # the address of one worker's table of addresses P_LEVELS, P_SETS, ...
+Pointers = int  # the address of one worker's table of addresses P.LEVELS, P.SETS, ...
 
 # control array of a worker
 DEPTH, ENTERING, TOTAL, ROWS, STATUS, STAMP, SPENT, JOINED = range(8)
 CONTROL = 8
 DONE, YIELDED, FULL, OVERFLOW = 0, 1, 2, 3
 
-L_EDGE, L_BASE, L_A, L_B, L_LO, L_HI, L_BITS = (int(LevelField(i)) for i in range(7))
-L_BELOW, L_BELOW_END, L_ABOVE, L_ABOVE_END, L_DIFFERS, L_DIFFERS_END = (
-    int(LevelField(i)) for i in range(7, 13)
+L, S, C, T, V, W, F = (
+    *(LevelField, SetField, CheckField, NodeField, ViewField, ValueField),
+    LevelFlag,
 )
-L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_COLUMN, L_FLAGS = (
-    int(LevelField(i)) for i in range(13, 19)
-)
-L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS = (
-    int(LevelField(i)) for i in range(19, 25)
-)
-L_CACHE, L_TREES_CACHE, L_TREES_CACHE_END, L_LEAST = (int(LevelField(i)) for i in range(25, 29))
-S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
-    int(SetField(i)) for i in range(7)
-)
-(
-    S_LO,
-    S_HI,
-    S_BITS,
-    S_BELOW,
-    S_BELOW_END,
-    S_ABOVE,
-    S_ABOVE_END,
-    S_OFFSET,
-    S_MARK,
-    S_HELD,
-    S_DEPTH,
-    S_OPTIONAL,
-) = (int(SetField(i)) for i in range(7, 19))
-C_TEST, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
-V_FIRST, V_LENGTH, V_ROW, V_INTERVALS, V_OFFSETS, V_NEIGHBOURS, V_EIDS = (
-    int(ViewField(i)) for i in range(7)
-)
+AHEAD = 64  # a flag beside those of F: rows are looked ahead at; in a worker's own table of levels
 PAIRS, WITHIN, OUTSIDE = int(Test.PAIRS), int(Test.WITHIN), int(Test.OUTSIDE)
-W_LEFT, W_RIGHT, W_LEAST, W_MOST = (int(ValueField(i)) for i in range(4))
-N_VALUE = len(ValueField)
-V_FIRST0, V_LENGTH0, V_ROW0, V_SPLIT = (int(ViewField(i)) for i in range(7, 11))
-N_LEVEL, N_SET, N_CHECK, N_VIEW = (
-    len(LevelField),
-    len(SetField),
-    len(CheckField),
-    len(ViewField),
-)
-T_LEVEL, T_SIZE, T_FORMULA, T_ROLE, T_PARENT, T_VIEW = (int(NodeField(i)) for i in range(6))
-T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS, T_OPTIONAL, T_PAIRED = (
-    int(NodeField(i)) for i in range(6, 14)
-)
-N_NODE = len(NodeField)
 LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)
 POWER, FALLING, BINOMIAL, PAIR = (int(f) for f in Formula)
 BELOW, ABOVE = int(Order.BELOW), int(Order.ABOVE)
-F_EDGE, F_DIFFERS, F_BITS, F_CHECKS, F_REPEATS, F_SETS = (int(f) for f in LevelFlag)
-F_AHEAD = 64  # rows are looked ahead at; in a worker's own table of levels
-# a node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK,
-# an i64 for the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has
-# added at each vid, and whether it did
-Q_LIST, Q_START, Q_END, Q_USED, Q_SCRATCH, Q_TOUCHED, Q_SUMS, Q_SPREAD = range(8)
-N_STATE = 8
-# a mark's state: its bytes; the stamp of the level whose operand it holds (0: none); that list
-M_BYTES, M_STAMP, M_LIST, M_START, M_END = range(5)
-N_MARK = 5
-# the table of addresses whose own address every function gets
-P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
-P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
-P_SUMS, P_PRODUCTS, P_AHEAD, P_CACHES, P_STRANGERS, P_LOCAL = range(18, 24)
-# a cache's state: what its row in the table says; its slots, a power of 2, less one, and where they are; how many it
-# may have, less one, and where more than the first few are; the run whose counts hold; its look-ups and its hits,
-# the steps that the misses took; 1 where that does not pay; the slot that is being counted (0: none), and the total and
-# the steps before; the key. A slot: run, count, key
-K_KEY, K_KEY_END, K_STRANGER, K_STRANGER_END, K_UNTIL = range(5)
-K_MASK, K_SLOTS, K_MOST_MASK, K_MORE = range(5, 9)
-K_RUN, K_ASKED, K_KNOWN, K_STEPS, K_OFF, K_SLOT, K_TOTAL, K_SPENT, K_VALUE = range(9, 18)
-N_CACHE = K_VALUE + MOST_KEYS
-# a stranger's state: what its row says; the newest stamp of what its tests read when they were made; whether one held
-X_LEVEL, X_CHECK, X_CHECK_END, X_STAMP, X_MATTERS = range(5)
-N_STRANGER = 5
 ROW, END, WINDOW = int(Kind.ROW), int(Kind.END), int(Kind.WINDOW)
-O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
-    0,
-    1,
-    2,
-    3,
-)  # the table of orders: addresses of `Ordered`'s arrays
-# what a worker counts in bits (`neighbourhood.Neighbourhood`, whose tables these are): its frame, the view and order of
-# the positions, first and last loop over bits, loops of the nest
-G_FRAME, G_VIEW, G_ORDER, G_FIRST, G_LAST, G_LOOPS = range(6)
-G_RELATIONS, G_RELATION_COUNT, G_OPERATIONS, G_LEVELS, G_ENDS, G_END_COUNT = range(6, 12)
-G_STARTS, G_START_COUNT, G_SETS, G_COUNTS, G_SKIP = range(12, 17)
-# under the bound frame: whether it is counted in bits; the row that gives the positions, how many, and the words of a
-# set; the level that comes next; places in use, and how many there can be
-G_ON, G_LIST, G_SIZE, G_WORDS, G_DEPTH, G_USED, G_PLACES = range(17, 24)
-# rows of bits, for each place one of each relation; whether each is made; the place of each vid, + 1; the vid of each
-# place: the positions, then others whose rows are needed; words of all rows, most places, and words of a row that an
-# element of a list is worth
-G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST, G_WORTH = range(24, 31)
-N_GRAPH = 31
-# R_WHOLE: the relation whose rows contain this one's rows, -1 for none
-R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, R_WHOLE, N_RELATION = range(6)
-K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
-# of a loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position
-B_SET, B_K, B_K_END, B_WORD, B_LEFT, B_AT, N_LOCAL = range(7)
-E_SET, E_RELATION, E_DIFFERS, E_MINUS, E_SIZE, E_FORMULA, E_PAIR, N_END = range(8)
-I_SET, I_LO, I_HI, I_BITS, N_START = range(5)
+
+N_LEVEL, N_SET, N_CHECK, N_NODE = map(len, (LevelField, SetField, CheckField, NodeField))
+N_VIEW, N_VALUE = len(ViewField), len(ValueField)
 MISSING = -(1 << 63)  # `gdb.executor.plan.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may represent counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
 MOST = 1 << 62
 TOO_MANY = -1  # a product that does not fit; a later factor may be zero
+
+# Of each of the following tables N is the number of columns.
+
+
+class P:
+    """The table of addresses whose own address every function gets."""
+
+    LEVELS, SETS, REFS, CHECKS, NODES, VIEWS, SIMPLE, LISTS, BITS = range(9)
+    V, SET_LENGTH, BUFFER, STAMPS, MARKS, STATES, BOUND, VALUES, ORDERS = range(9, 18)
+    SUMS, PRODUCTS, AHEAD, CACHES, STRANGERS, LOCAL = range(18, 24)
+
+
+class Q:
+    """A node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK, an i64 for
+    the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has added at each vid, and
+    whether it did."""
+
+    LIST, START, END, USED, SCRATCH, TOUCHED, SUMS, SPREAD, N = range(9)
+
+
+class M:
+    """A mark's state: its bytes; the stamp of the level whose operand it holds (0: none); that list."""
+
+    BYTES, STAMP, LIST, START, END, N = range(6)
+
+
+class K:
+    """A cache's state: what its row in the table says; its slots, a power of 2, less one, and where they are; how many
+    it may have, less one, and where more than the first few are; the run whose counts hold; its look-ups and its hits,
+    the steps that the misses took; 1 where that does not pay; the slot that is being counted (0: none), and the total
+    and the steps before; the key. A slot: run, count, key."""
+
+    KEY, KEY_END, STRANGER, STRANGER_END, UNTIL = range(5)
+    MASK, SLOTS, MOST_MASK, MORE = range(5, 9)
+    RUN, ASKED, KNOWN, STEPS, OFF, SLOT, TOTAL, SPENT, VALUE = range(9, 18)
+    N = VALUE + MOST_KEYS
+
+
+class X:
+    """A stranger's state: what its row says; the newest stamp of what its tests read when they were made; whether one
+    held."""
+
+    LEVEL, CHECK, CHECK_END, STAMP, MATTERS, N = range(6)
+
+
+class OR:
+    """The table of orders: addresses of the arrays of `Ordered`."""
+
+    VALUES, EIDS, SOURCE, N = range(4)
+
+
+class G:
+    """What a worker counts in bits (`neighbourhood_tables.Neighbourhood`, whose tables these are)."""
+
+    # its frame, the view and order of the positions, first and last loop over bits, loops of the nest
+    FRAME, VIEW, ORDER, FIRST, LAST, LOOPS = range(6)
+    RELATIONS, RELATION_COUNT, OPERATIONS, LEVELS, ENDS, END_COUNT = range(6, 12)
+    STARTS, START_COUNT, SETS, COUNTS, SKIP = range(12, 17)
+    # under the bound frame: whether it is counted in bits; the row that gives the positions, how many, and the words of
+    # a set; the level that comes next; places in use, and how many there can be
+    ON, LIST, SIZE, WORDS, DEPTH, USED, PLACES = range(17, 24)
+    # rows of bits, for each place one of each relation; whether each is made; the place of each vid, + 1; the vid of
+    # each place: the positions, then others whose rows are needed; words of all rows, most places, and words of a row
+    # that an element of a list is worth
+    ROWS, MADE, PLACE, VIDS, ROOM, MOST, WORTH, N = range(24, 32)
+
+
+class R:
+    """Relations. WHOLE : the relation whose rows contain this one's rows, -1 for none."""
+
+    VIEW, ANTI, ORDER, DIFFERS, WHOLE, N = range(6)
+
+
+class OP:
+    """Operations."""
+
+    OUT, LEFT, RELATION, LEVEL, N = range(5)
+
+
+class B:
+    """A loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position."""
+
+    SET, K, K_END, WORD, LEFT, AT, N = range(7)
+
+
+class E:
+    """Ends of a part that is counted in bits."""
+
+    SET, RELATION, DIFFERS, MINUS, SIZE, FORMULA, PAIR, N = range(8)
+
+
+class ST:
+    """Sets with which a part that is counted in bits begins."""
+
+    SET, LO, HI, BITS, N = range(5)

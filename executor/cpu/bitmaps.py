@@ -10,62 +10,10 @@ from gdb.base.machine.bits import ones
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
-from .address import (
-    ABOVE,
-    B_AT,
-    B_K,
-    B_K_END,
-    BELOW,
-    G_COUNTS,
-    G_FIRST,
-    G_LEVELS,
-    G_LIST,
-    G_MADE,
-    G_MOST,
-    G_ON,
-    G_OPERATIONS,
-    G_ORDER,
-    G_PLACE,
-    G_PLACES,
-    G_RELATION_COUNT,
-    G_RELATIONS,
-    G_ROOM,
-    G_ROWS,
-    G_SETS,
-    G_SIZE,
-    G_START_COUNT,
-    G_STARTS,
-    G_USED,
-    G_VIDS,
-    G_VIEW,
-    G_WORDS,
-    G_WORTH,
-    GALLOP,
-    I_BITS,
-    I_HI,
-    I_LO,
-    I_SET,
-    K_LEFT,
-    K_LEVEL,
-    K_OUT,
-    K_RELATION,
-    MOST,
-    N_LOCAL,
-    N_OPERATION,
-    N_RELATION,
-    N_START,
-    P_BITS,
-    P_V,
-    R_ANTI,
-    R_DIFFERS,
-    R_ORDER,
-    R_VIEW,
-    R_WHOLE,
-    Pointers,
-)
+from .address import ABOVE, BELOW, GALLOP, MOST, OP, ST, B, G, P, Pointers, R
 from .sets import find_row, has_bit, lower_bound, neighbours, row_slice
 
-Graph = int  # the address of a worker's table G_FRAME, G_VIEW, ...
+Graph = int  # the address of a worker's table G.FRAME, G.VIEW, ...
 
 
 @compiled
@@ -104,14 +52,14 @@ def keep_range(out: int, words: int, start: int, end: int) -> None:
 @compiled
 def forget_places(g: Graph, first: int) -> None:
     """Take the places from `first` on from their vids."""
-    place, vids = load_i64(g, G_PLACE), load_i64(g, G_VIDS)
-    relations, made = load_i64(g, G_RELATION_COUNT), load_i64(g, G_MADE)
-    used = load_i64(g, G_USED)
+    place, vids = load_i64(g, G.PLACE), load_i64(g, G.VIDS)
+    relations, made = load_i64(g, G.RELATION_COUNT), load_i64(g, G.MADE)
+    used = load_i64(g, G.USED)
     for slot in range(first, used):
         store_u32(place, load_u32(vids, slot), 0)
     for at in range(first * relations, used * relations):
         store_u8(made, at, 0)
-    store_i64(g, G_USED, first)
+    store_i64(g, G.USED, first)
 
 
 @compiled
@@ -132,7 +80,7 @@ def open_frame(p: Pointers, g: Graph, x: int) -> int:
     """Give the neighbours of the frame's vertex their positions, where they are to be counted in bits; the elements
     looked at."""
     forget_places(g, 0)
-    view, order = load_i64(g, G_VIEW), load_i64(g, G_ORDER)
+    view, order = load_i64(g, G.VIEW), load_i64(g, G.ORDER)
     low, high = 0, MOST
     if order == BELOW:
         high = x
@@ -141,57 +89,57 @@ def open_frame(p: Pointers, g: Graph, x: int) -> int:
     start, end = row_slice(p, view, x, low, high)
     near, size = neighbours(p, view), end - start
     words = (size + 63) >> 6
-    places = load_i64(g, G_MOST)
+    places = load_i64(g, G.MOST)
     if words > 0:
-        places = min(places, load_i64(g, G_ROOM) // (words * load_i64(g, G_RELATION_COUNT)))
+        places = min(places, load_i64(g, G.ROOM) // (words * load_i64(g, G.RELATION_COUNT)))
     # one more place than positions: an outer vertex whose row is needed takes it
-    if places <= size or not pays(p, view, near, start, end, words, load_i64(g, G_WORTH)):
-        store_i64(g, G_ON, 0)
+    if places <= size or not pays(p, view, near, start, end, words, load_i64(g, G.WORTH)):
+        store_i64(g, G.ON, 0)
         return 8
-    place, vids = load_i64(g, G_PLACE), load_i64(g, G_VIDS)
+    place, vids = load_i64(g, G.PLACE), load_i64(g, G.VIDS)
     for at in range(size):
         y = load_u32(near, start + at)
         store_u32(place, y, at + 1)
         store_u32(vids, at, y)
-    store_i64(g, G_ON, 1)
-    store_i64(g, G_LIST, near + 4 * start)
-    store_i64(g, G_SIZE, size)
-    store_i64(g, G_WORDS, words)
-    store_i64(g, G_USED, size)
-    store_i64(g, G_PLACES, places)
-    for i in range(load_i64(g, G_START_COUNT)):
-        start_set(p, g, load_i64(g, G_STARTS) + i * N_START * 8)
+    store_i64(g, G.ON, 1)
+    store_i64(g, G.LIST, near + 4 * start)
+    store_i64(g, G.SIZE, size)
+    store_i64(g, G.WORDS, words)
+    store_i64(g, G.USED, size)
+    store_i64(g, G.PLACES, places)
+    for i in range(load_i64(g, G.START_COUNT)):
+        start_set(p, g, load_i64(g, G.STARTS) + i * ST.N * 8)
     return 8 + 2 * size
 
 
 @compiled
 def set_of(g: Graph, number: int) -> int:
     """The address of a set."""
-    return load_i64(g, G_SETS) + number * load_i64(g, G_WORDS) * 8
+    return load_i64(g, G.SETS) + number * load_i64(g, G.WORDS) * 8
 
 
 @compiled
 def start_set(p: Pointers, g: Graph, row: int) -> None:
     """Make a set of all positions whose vids meet the conditions of its table row."""
-    words, size, near = load_i64(g, G_WORDS), load_i64(g, G_SIZE), load_i64(g, G_LIST)
-    out = set_of(g, load_i64(row, I_SET))
+    words, size, near = load_i64(g, G.WORDS), load_i64(g, G.SIZE), load_i64(g, G.LIST)
+    out = set_of(g, load_i64(row, ST.SET))
     fill_words(out, words, -1)
     keep_range(
         out,
         words,
-        lower_bound(near, 0, size, load_i64(row, I_LO)),
-        lower_bound(near, 0, size, load_i64(row, I_HI)),
+        lower_bound(near, 0, size, load_i64(row, ST.LO)),
+        lower_bound(near, 0, size, load_i64(row, ST.HI)),
     )
-    bits = load_i64(row, I_BITS)
+    bits = load_i64(row, ST.BITS)
     if bits >= 0:
-        held = load_i64(load_i64(p, P_BITS), bits)
+        held = load_i64(load_i64(p, P.BITS), bits)
         for at in range(size):
             if has_bit(held, load_u32(near, at)) == 0:
                 clear_position(out, at)
     n = 0
     for w in range(words):
         n += ones(load_i64(out, w))
-    store_i64(load_i64(g, G_COUNTS), load_i64(row, I_SET), n)
+    store_i64(load_i64(g, G.COUNTS), load_i64(row, ST.SET), n)
 
 
 # ---- rows ------------------------------------------------------------------------------------------
@@ -201,15 +149,15 @@ def start_set(p: Pointers, g: Graph, row: int) -> None:
 def place_of(g: Graph, x: int) -> int:
     """The place of a vid; one that has none gets one, and where there is none left the others lose theirs, but for
     the positions."""
-    found = load_u32(load_i64(g, G_PLACE), x)
+    found = load_u32(load_i64(g, G.PLACE), x)
     if found != 0:
         return found - 1
-    if load_i64(g, G_USED) == load_i64(g, G_PLACES):
-        forget_places(g, load_i64(g, G_SIZE))
-    slot = load_i64(g, G_USED)
-    store_u32(load_i64(g, G_PLACE), x, slot + 1)
-    store_u32(load_i64(g, G_VIDS), slot, x)
-    store_i64(g, G_USED, slot + 1)
+    if load_i64(g, G.USED) == load_i64(g, G.PLACES):
+        forget_places(g, load_i64(g, G.SIZE))
+    slot = load_i64(g, G.USED)
+    store_u32(load_i64(g, G.PLACE), x, slot + 1)
+    store_u32(load_i64(g, G.VIDS), slot, x)
+    store_i64(g, G.USED, slot + 1)
     return slot
 
 
@@ -217,7 +165,7 @@ def place_of(g: Graph, x: int) -> int:
 def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: int) -> None:
     """Set the positions of a vid's neighbours that are in this order to it in a row of zeros. A hub has few neighbours
     of a lower number; where it has very many for so few positions, these are searched among them."""
-    place, size, near = load_i64(g, G_PLACE), load_i64(g, G_SIZE), load_i64(g, G_LIST)
+    place, size, near = load_i64(g, G.PLACE), load_i64(g, G.SIZE), load_i64(g, G.LIST)
     low, high = load_u32(near, 0), load_u32(near, size - 1) + 1
     if order == BELOW:
         high = min(high, x)
@@ -241,10 +189,10 @@ def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: i
 @compiled
 def keep_order(g: Graph, out: int, slot: int, x: int, order: int) -> None:
     """Leave of a row the positions that are in this order to a vid, which is at a place."""
-    words, size = load_i64(g, G_WORDS), load_i64(g, G_SIZE)
+    words, size = load_i64(g, G.WORDS), load_i64(g, G.SIZE)
     below, above = slot, slot + 1
     if slot >= size:
-        below = lower_bound(load_i64(g, G_LIST), 0, size, x)
+        below = lower_bound(load_i64(g, G.LIST), 0, size, x)
         above = below
     if order == BELOW:
         keep_range(out, words, 0, below)
@@ -257,28 +205,28 @@ def keep_order(g: Graph, out: int, slot: int, x: int, order: int) -> None:
 @compiled
 def make_row(p: Pointers, g: Graph, relation: int, slot: int, out: int) -> None:
     """Make the row that a place has in a relation; there is at least one position."""
-    row = load_i64(g, G_RELATIONS) + relation * N_RELATION * 8
-    words, x = load_i64(g, G_WORDS), load_u32(load_i64(g, G_VIDS), slot)
-    view, order = load_i64(row, R_VIEW), load_i64(row, R_ORDER)
+    row = load_i64(g, G.RELATIONS) + relation * R.N * 8
+    words, x = load_i64(g, G.WORDS), load_u32(load_i64(g, G.VIDS), slot)
+    view, order = load_i64(row, R.VIEW), load_i64(row, R.ORDER)
     if view < 0:
         fill_words(out, words, -1)
         keep_order(g, out, slot, x, order)
     else:
         fill_words(out, words, 0)
         mark_neighbours(p, g, view, x, out, order)
-        if load_i64(row, R_ANTI) != 0:
+        if load_i64(row, R.ANTI) != 0:
             for w in range(words):
                 store_i64(out, w, ~load_i64(out, w))
             keep_order(g, out, slot, x, order)
-    if load_i64(row, R_DIFFERS) != 0 and slot < load_i64(g, G_SIZE):
+    if load_i64(row, R.DIFFERS) != 0 and slot < load_i64(g, G.SIZE):
         clear_position(out, slot)
 
 
 @compiled
 def place_of_row(g: Graph, relation: int, slot: int) -> tuple[int, int]:
     """(address of the flag whether it is made, address) of the row that a place has in a relation."""
-    at = slot * load_i64(g, G_RELATION_COUNT) + relation
-    return load_i64(g, G_MADE) + at, load_i64(g, G_ROWS) + at * load_i64(g, G_WORDS) * 8
+    at = slot * load_i64(g, G.RELATION_COUNT) + relation
+    return load_i64(g, G.MADE) + at, load_i64(g, G.ROWS) + at * load_i64(g, G.WORDS) * 8
 
 
 @compiled
@@ -288,9 +236,9 @@ def take_part(p: Pointers, g: Graph, whole: int, slot: int, order: int, out: int
     if load_u8(made, 0) == 0:
         store_u8(made, 0, 1)
         make_row(p, g, whole, slot, row)
-    for w in range(load_i64(g, G_WORDS)):
+    for w in range(load_i64(g, G.WORDS)):
         store_i64(out, w, load_i64(row, w))
-    keep_order(g, out, slot, load_u32(load_i64(g, G_VIDS), slot), order)
+    keep_order(g, out, slot, load_u32(load_i64(g, G.VIDS), slot), order)
 
 
 @compiled
@@ -299,9 +247,9 @@ def row_of(p: Pointers, g: Graph, relation: int, slot: int) -> int:
     made, out = place_of_row(g, relation, slot)
     if load_u8(made, 0) == 0:
         store_u8(made, 0, 1)
-        row = load_i64(g, G_RELATIONS) + relation * N_RELATION * 8
-        if load_i64(row, R_WHOLE) >= 0:
-            take_part(p, g, load_i64(row, R_WHOLE), slot, load_i64(row, R_ORDER), out)
+        row = load_i64(g, G.RELATIONS) + relation * R.N * 8
+        if load_i64(row, R.WHOLE) >= 0:
+            take_part(p, g, load_i64(row, R.WHOLE), slot, load_i64(row, R.ORDER), out)
         else:
             make_row(p, g, relation, slot, out)
     return out
@@ -333,21 +281,21 @@ def count_meet(left: int, row: int, words: int) -> int:
 @compiled
 def compute_bits(p: Pointers, g: Graph, d: int) -> int:
     """Run the operations that depend on level d; -1 if a set came out empty, else about the elements looked at."""
-    here = load_i64(g, G_LEVELS) + d * N_LOCAL * 8
-    words, counts = load_i64(g, G_WORDS), load_i64(g, G_COUNTS)
+    here = load_i64(g, G.LEVELS) + d * B.N * 8
+    words, counts = load_i64(g, G.WORDS), load_i64(g, G.COUNTS)
     if words == 0:
         return -1
-    first, last = load_i64(here, B_K), load_i64(here, B_K_END)
+    first, last = load_i64(here, B.K), load_i64(here, B.K_END)
     for k in range(first, last):
-        op = load_i64(g, G_OPERATIONS) + k * N_OPERATION * 8
-        own = load_i64(op, K_LEVEL)
-        if own >= load_i64(g, G_FIRST):
-            slot = load_i64(load_i64(g, G_LEVELS) + own * N_LOCAL * 8, B_AT)
+        op = load_i64(g, G.OPERATIONS) + k * OP.N * 8
+        own = load_i64(op, OP.LEVEL)
+        if own >= load_i64(g, G.FIRST):
+            slot = load_i64(load_i64(g, G.LEVELS) + own * B.N * 8, B.AT)
         else:
-            slot = place_of(g, load_i64(load_i64(p, P_V), own))
-        row = row_of(p, g, load_i64(op, K_RELATION), slot)
-        out = load_i64(op, K_OUT)
-        n = meet(set_of(g, load_i64(op, K_LEFT)), row, words, set_of(g, out))
+            slot = place_of(g, load_i64(load_i64(p, P.V), own))
+        row = row_of(p, g, load_i64(op, OP.RELATION), slot)
+        out = load_i64(op, OP.OUT)
+        n = meet(set_of(g, load_i64(op, OP.LEFT)), row, words, set_of(g, out))
         store_i64(counts, out, n)
         if n == 0:
             return -1

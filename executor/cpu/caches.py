@@ -5,42 +5,7 @@ from __future__ import annotations
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
 
-from .address import (
-    C_A,
-    C_B,
-    K_ASKED,
-    K_KEY,
-    K_KEY_END,
-    K_KNOWN,
-    K_MASK,
-    K_MORE,
-    K_MOST_MASK,
-    K_OFF,
-    K_RUN,
-    K_SLOT,
-    K_SLOTS,
-    K_SPENT,
-    K_STEPS,
-    K_STRANGER,
-    K_STRANGER_END,
-    K_TOTAL,
-    K_VALUE,
-    N_CACHE,
-    N_CHECK,
-    N_STRANGER,
-    P_CACHES,
-    P_CHECKS,
-    P_REFS,
-    P_STAMPS,
-    P_STRANGERS,
-    P_V,
-    X_CHECK,
-    X_CHECK_END,
-    X_LEVEL,
-    X_MATTERS,
-    X_STAMP,
-    Pointers,
-)
+from .address import N_CHECK, C, K, P, Pointers, X
 from .sets import find_row, lower_bound, neighbours
 
 NOBODY = -1  # in a key: a vertex that does not matter
@@ -52,64 +17,63 @@ TRIAL = 256  # look-ups between two judgements; after four times as many as it h
 # have more, where its look-ups take less than one part in so many of the work, or is switched off
 CHEAP = 4.0
 STEPS = 6  # of the kernel, that one look-up takes
-WORTH_MEMORY = (
-    1 << 16
-)  # steps counted anew, from which on a cache may grow: memory takes time to be there
+# steps counted anew, from which on a cache may grow: memory takes time to be there
+WORTH_MEMORY = 1 << 16
 SMALL = 64.0  # questions that take less than one part in so many of the work need not pay
 
 
 @compiled
 def cache_of(p: Pointers, c: int) -> int:
     """Address of the table of cache c, i64[N_CACHE]."""
-    return load_i64(p, P_CACHES) + c * N_CACHE * 8
+    return load_i64(p, P.CACHES) + c * K.N * 8
 
 
 @compiled
 def matters(p: Pointers, x: int) -> bool:
     """Whether a stranger (its row) may be a candidate of a level that has to differ from it; found out anew when what
     its tests read is bound anew."""
-    v, stamps = load_i64(p, P_V), load_i64(p, P_STAMPS)
-    checks = load_i64(p, P_CHECKS)
-    own = load_i64(x, X_LEVEL)
+    v, stamps = load_i64(p, P.V), load_i64(p, P.STAMPS)
+    checks = load_i64(p, P.CHECKS)
+    own = load_i64(x, X.LEVEL)
     newest = load_i64(stamps, own)
-    for c in range(load_i64(x, X_CHECK), load_i64(x, X_CHECK_END)):
-        newest = max(newest, load_i64(stamps, load_i64(checks + c * N_CHECK * 8, C_B)))
-    if load_i64(x, X_STAMP) == newest:
-        return load_i64(x, X_MATTERS) == 1
+    for c in range(load_i64(x, X.CHECK), load_i64(x, X.CHECK_END)):
+        newest = max(newest, load_i64(stamps, load_i64(checks + c * N_CHECK * 8, C.B)))
+    if load_i64(x, X.STAMP) == newest:
+        return load_i64(x, X.MATTERS) == 1
     vid = load_i64(v, own)
     found = 0
-    for c in range(load_i64(x, X_CHECK), load_i64(x, X_CHECK_END)):
+    for c in range(load_i64(x, X.CHECK), load_i64(x, X.CHECK_END)):
         row = checks + c * N_CHECK * 8
-        view = load_i64(row, C_A)
-        start, end = find_row(p, view, load_i64(v, load_i64(row, C_B)))
+        view = load_i64(row, C.A)
+        start, end = find_row(p, view, load_i64(v, load_i64(row, C.B)))
         near = neighbours(p, view)
         at = lower_bound(near, start, end, vid)
         if at < end and load_u32(near, at) == vid:
             found = 1
             break
-    store_i64(x, X_STAMP, newest)
-    store_i64(x, X_MATTERS, found)
+    store_i64(x, X.STAMP, newest)
+    store_i64(x, X.MATTERS, found)
     return found == 1
 
 
 @compiled
 def look_up_steps(k: int) -> float:
     """Steps that a look-up takes."""
-    width = load_i64(k, K_KEY_END) - load_i64(k, K_KEY)
-    width += 4 * (load_i64(k, K_STRANGER_END) - load_i64(k, K_STRANGER))
+    width = load_i64(k, K.KEY_END) - load_i64(k, K.KEY)
+    width += 4 * (load_i64(k, K.STRANGER_END) - load_i64(k, K.STRANGER))
     return float(STEPS + width)
 
 
 @compiled
 def counted_steps(k: int) -> float:
     """Mean steps of what a cache did not know."""
-    return float(load_i64(k, K_STEPS)) / float(load_i64(k, K_ASKED) - load_i64(k, K_KNOWN) + 1)
+    return float(load_i64(k, K.STEPS)) / float(load_i64(k, K.ASKED) - load_i64(k, K.KNOWN) + 1)
 
 
 @compiled
 def pays(k: int) -> bool:
     """Whether a cache has saved more steps than its look-ups took, or these are negligible beside the work."""
-    asked, known = float(load_i64(k, K_ASKED)), float(load_i64(k, K_KNOWN))
+    asked, known = float(load_i64(k, K.ASKED)), float(load_i64(k, K.KNOWN))
     return (known + asked / SMALL) * counted_steps(k) > asked * look_up_steps(k)
 
 
@@ -117,18 +81,18 @@ def pays(k: int) -> bool:
 def grows(k: int, paid: bool) -> bool:
     """Whether a cache is to have more slots: with those that it has it pays, or look-ups are cheap beside the work, so
     that more may pay."""
-    if load_i64(k, K_MASK) == load_i64(k, K_MOST_MASK):
+    if load_i64(k, K.MASK) == load_i64(k, K.MOST_MASK):
         return False
     if paid:
-        return load_i64(k, K_STEPS) > WORTH_MEMORY
+        return load_i64(k, K.STEPS) > WORTH_MEMORY
     return counted_steps(k) > CHEAP * look_up_steps(k)
 
 
 @compiled
 def grow(k: int) -> None:
     """Let a cache have four times as many slots, if it may; what it knew is mostly forgotten."""
-    store_i64(k, K_MASK, min(4 * load_i64(k, K_MASK) + 3, load_i64(k, K_MOST_MASK)))
-    store_i64(k, K_SLOTS, load_i64(k, K_MORE))
+    store_i64(k, K.MASK, min(4 * load_i64(k, K.MASK) + 3, load_i64(k, K.MOST_MASK)))
+    store_i64(k, K.SLOTS, load_i64(k, K.MORE))
 
 
 @compiled
@@ -136,44 +100,44 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
     """The address of the slot that has the count of cache c for what is bound now; 0 on a miss, after which
     `keep` stores the count. total, spent : before it is counted."""
     k = cache_of(p, c)
-    store_i64(k, K_SLOT, 0)
-    if load_i64(k, K_OFF) == 1:
+    store_i64(k, K.SLOT, 0)
+    if load_i64(k, K.OFF) == 1:
         return 0
-    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
     width = 2
     mixed = 0
-    for r in range(load_i64(k, K_KEY), load_i64(k, K_KEY_END)):
+    for r in range(load_i64(k, K.KEY), load_i64(k, K.KEY_END)):
         value = load_i64(v, load_i64(refs, r))
-        store_i64(k, K_VALUE + width - 2, value)
+        store_i64(k, K.VALUE + width - 2, value)
         mixed = (mixed ^ value) * MIX
         width += 1
-    for s in range(load_i64(k, K_STRANGER), load_i64(k, K_STRANGER_END)):
-        x = load_i64(p, P_STRANGERS) + s * N_STRANGER * 8
-        value = load_i64(v, load_i64(x, X_LEVEL)) if matters(p, x) else NOBODY
-        store_i64(k, K_VALUE + width - 2, value)
+    for s in range(load_i64(k, K.STRANGER), load_i64(k, K.STRANGER_END)):
+        x = load_i64(p, P.STRANGERS) + s * X.N * 8
+        value = load_i64(v, load_i64(x, X.LEVEL)) if matters(p, x) else NOBODY
+        store_i64(k, K.VALUE + width - 2, value)
         mixed = (mixed ^ value) * MIX
         width += 1
-    slot = load_i64(k, K_SLOTS) + ((mixed >> 24) & load_i64(k, K_MASK)) * width * 8
-    queries = load_i64(k, K_ASKED) + 1
-    store_i64(k, K_ASKED, queries)
-    same = load_i64(slot, 0) == load_i64(k, K_RUN)
+    slot = load_i64(k, K.SLOTS) + ((mixed >> 24) & load_i64(k, K.MASK)) * width * 8
+    queries = load_i64(k, K.ASKED) + 1
+    store_i64(k, K.ASKED, queries)
+    same = load_i64(slot, 0) == load_i64(k, K.RUN)
     i = 2
     while same and i < width:
-        same = load_i64(slot, i) == load_i64(k, K_VALUE + i - 2)
+        same = load_i64(slot, i) == load_i64(k, K.VALUE + i - 2)
         i += 1
     if same:
-        store_i64(k, K_KNOWN, load_i64(k, K_KNOWN) + 1)
+        store_i64(k, K.KNOWN, load_i64(k, K.KNOWN) + 1)
         return slot
     if queries % TRIAL == 0:
-        paid, tried = pays(k), queries >= 4 * (load_i64(k, K_MASK) + 1)
+        paid, tried = pays(k), queries >= 4 * (load_i64(k, K.MASK) + 1)
         if (paid or tried) and grows(k, paid):
             grow(k)
         elif tried and not paid:
-            store_i64(k, K_OFF, 1)
+            store_i64(k, K.OFF, 1)
             return 0
-    store_i64(k, K_SLOT, slot)
-    store_i64(k, K_TOTAL, total)
-    store_i64(k, K_SPENT, spent)
+    store_i64(k, K.SLOT, slot)
+    store_i64(k, K.TOTAL, total)
+    store_i64(k, K.SPENT, spent)
     return 0
 
 
@@ -181,14 +145,14 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
 def keep(p: Pointers, c: int, total: int, spent: int) -> None:
     """Put what cache c did not know into its slot. total, spent : after it was counted."""
     k = cache_of(p, c)
-    slot = load_i64(k, K_SLOT)
+    slot = load_i64(k, K.SLOT)
     if slot == 0:
         return
-    store_i64(slot, 0, load_i64(k, K_RUN))
-    store_i64(slot, 1, total - load_i64(k, K_TOTAL))
-    width = load_i64(k, K_KEY_END) - load_i64(k, K_KEY)
-    width += load_i64(k, K_STRANGER_END) - load_i64(k, K_STRANGER)
+    store_i64(slot, 0, load_i64(k, K.RUN))
+    store_i64(slot, 1, total - load_i64(k, K.TOTAL))
+    width = load_i64(k, K.KEY_END) - load_i64(k, K.KEY)
+    width += load_i64(k, K.STRANGER_END) - load_i64(k, K.STRANGER)
     for i in range(width):
-        store_i64(slot, 2 + i, load_i64(k, K_VALUE + i))
-    store_i64(k, K_STEPS, load_i64(k, K_STEPS) + max(spent - load_i64(k, K_SPENT), 0))
-    store_i64(k, K_SLOT, 0)
+        store_i64(slot, 2 + i, load_i64(k, K.VALUE + i))
+    store_i64(k, K.STEPS, load_i64(k, K.STEPS) + max(spent - load_i64(k, K.SPENT), 0))
+    store_i64(k, K.SLOT, 0)

@@ -24,48 +24,42 @@ from gdb.base.machine.memory import (
     store_u32,
 )
 
-from .address import V_NEIGHBOURS, V_OFFSETS
+from .address import V
 from .sets import clip, row_number
 
-# columns of the table of query vertices, i64[n, N_VERTEX]: the span; ALIVE, u8[span]: 1 for a candidate; LIST,
-# u32[COUNT] ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask;
-# WEIGHT, f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent
-# in the tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
-# CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1
-(
-    LOW,
-    HIGH,
-    ALIVE,
-    LIST,
-    COUNT,
-    ARC,
-    ARC_END,
-    DIFFERS,
-    WEIGHT,
-    UP,
-    BELOW,
-    CHILD,
-    SIBLING,
-) = range(13)
-N_VERTEX = 13
-# columns of the table of arcs, i64[2 * edges, N_ARC]: the query vertex at the other end; rows of the table of views,
-# as addresses, read from this end and from the other; how many neighbours there a candidate has to have at least
-TARGET, VIEW, BACK, NEED = range(4)
-N_ARC = 4
+
+class CV:
+    """Columns of the table of query vertices, i64[n, N]: the span; ALIVE, u8[span]: 1 for a candidate; LIST, u32[COUNT]
+    ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
+    f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
+    tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
+    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1."""
+
+    LOW, HIGH, ALIVE, LIST, COUNT, ARC, ARC_END, DIFFERS = range(8)
+    WEIGHT, UP, BELOW, CHILD, SIBLING, N = range(8, 14)
+
+
+class CA:
+    """Columns of the table of arcs, i64[2 * edges, N]: the query vertex at the other end; rows of the table of views,
+    as addresses, read from this end and from the other; how many neighbours there a candidate must have at least."""
+
+    TARGET, VIEW, BACK, NEED, N = range(5)
+
+
 SAMPLED = 1024  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 
 @compiled
 def vertex_field(vertices: int, v: int, field: int) -> int:
-    """A field of query vertex v, from the table at address `vertices`, i64[n, N_VERTEX]."""
-    return load_i64(vertices, v * N_VERTEX + field)
+    """A field of query vertex v, from the table at address `vertices`, i64[n, CV.N]."""
+    return load_i64(vertices, v * CV.N + field)
 
 
 @compiled
 def arc_field(arcs: int, a: int, field: int) -> int:
-    """A field of arc a, from the table at address `arcs`, i64[m, N_ARC]."""
-    return load_i64(arcs, a * N_ARC + field)
+    """A field of arc a, from the table at address `arcs`, i64[m, CA.N]."""
+    return load_i64(arcs, a * CA.N + field)
 
 
 @compiled
@@ -74,24 +68,24 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
     row = row_number(view, vid)
     if row < 0:
         return 0, 0
-    offsets = load_i64(view, V_OFFSETS)
+    offsets = load_i64(view, V.OFFSETS)
     start, end = load_i64(offsets, row), load_i64(offsets, row + 1)
-    return clip(load_i64(view, V_NEIGHBOURS), start, end, low, high)
+    return clip(load_i64(view, V.NEIGHBOURS), start, end, low, high)
 
 
 @compiled
 def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
     """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
     spent = 1
-    for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
-        other = arc_field(arcs, a, TARGET)
-        low = vertex_field(vertices, other, LOW)
-        view = arc_field(arcs, a, VIEW)
-        start, end = row_within(view, vid, low, vertex_field(vertices, other, HIGH))
-        if end - start < arc_field(arcs, a, NEED):
+    for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        other = arc_field(arcs, a, CA.TARGET)
+        low = vertex_field(vertices, other, CV.LOW)
+        view = arc_field(arcs, a, CA.VIEW)
+        start, end = row_within(view, vid, low, vertex_field(vertices, other, CV.HIGH))
+        if end - start < arc_field(arcs, a, CA.NEED):
             return -spent
-        near = load_i64(view, V_NEIGHBOURS)
-        alive = vertex_field(vertices, other, ALIVE) - low
+        near = load_i64(view, V.NEIGHBOURS)
+        alive = vertex_field(vertices, other, CV.ALIVE) - low
         k = start
         while k < end and load_u8(alive, load_u32(near, k)) == 0:
             k += 1
@@ -104,9 +98,9 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
     """Drop the candidates of a query vertex that an edge does not lead on from: (how many, elements looked at)."""
-    count = vertex_field(vertices, v, COUNT)
-    members = vertex_field(vertices, v, LIST)
-    alive = vertex_field(vertices, v, ALIVE) - vertex_field(vertices, v, LOW)
+    count = vertex_field(vertices, v, CV.COUNT)
+    members = vertex_field(vertices, v, CV.LIST)
+    alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
     spent = 0
     for k in range(count):
@@ -119,7 +113,7 @@ def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
         else:
             store_u8(alive, vid, 0)
             spent -= looked
-    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    store_i64(vertices, v * CV.N + CV.COUNT, kept)
     return count - kept, spent
 
 
@@ -134,27 +128,29 @@ def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
             if (waiting >> v) & 1 == 0 or spent > most:
                 continue
             waiting &= ~(1 << v)
-            before = vertex_field(vertices, v, COUNT)
+            before = vertex_field(vertices, v, CV.COUNT)
             gone, looked = _revise(vertices, arcs, v)
             spent += looked
             if gone == before:
                 return spent  # nothing matches
             if gone * WORTH > before:
-                for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
-                    waiting |= 1 << arc_field(arcs, a, TARGET)
+                for a in range(
+                    vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
+                ):
+                    waiting |= 1 << arc_field(arcs, a, CA.TARGET)
     return spent
 
 
 def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
-    count = vertex_field(vertices, v, COUNT)
-    members = vertex_field(vertices, v, LIST)
-    other = arc_field(arcs, a, TARGET)
-    low = vertex_field(vertices, other, LOW)
-    high = vertex_field(vertices, other, HIGH)
-    alive = vertex_field(vertices, other, ALIVE) - low
-    view = arc_field(arcs, a, VIEW)
-    near = load_i64(view, V_NEIGHBOURS)
+    count = vertex_field(vertices, v, CV.COUNT)
+    members = vertex_field(vertices, v, CV.LIST)
+    other = arc_field(arcs, a, CA.TARGET)
+    low = vertex_field(vertices, other, CV.LOW)
+    high = vertex_field(vertices, other, CV.HIGH)
+    alive = vertex_field(vertices, other, CV.ALIVE) - low
+    view = arc_field(arcs, a, CA.VIEW)
+    near = load_i64(view, V.NEIGHBOURS)
     found = 0
     rows = min(count, SAMPLED)
     for k in range(rows):
@@ -169,16 +165,16 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
 @compiled
 def _sum_below(vertices: int, arcs: int, v: int) -> None:
     """Fill BELOW of v from its WEIGHT."""
-    up = vertex_field(vertices, v, UP)
-    parent = arc_field(arcs, up, TARGET)
-    view = arc_field(arcs, up, BACK)
-    near = load_i64(view, V_NEIGHBOURS)
-    low = vertex_field(vertices, v, LOW)
-    high = vertex_field(vertices, v, HIGH)
-    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
-    below = vertex_field(vertices, v, BELOW) - 8 * vertex_field(vertices, parent, LOW)
-    members = vertex_field(vertices, parent, LIST)
-    for k in range(vertex_field(vertices, parent, COUNT)):
+    up = vertex_field(vertices, v, CV.UP)
+    parent = arc_field(arcs, up, CA.TARGET)
+    view = arc_field(arcs, up, CA.BACK)
+    near = load_i64(view, V.NEIGHBOURS)
+    low = vertex_field(vertices, v, CV.LOW)
+    high = vertex_field(vertices, v, CV.HIGH)
+    weight = vertex_field(vertices, v, CV.WEIGHT) - 8 * low
+    below = vertex_field(vertices, v, CV.BELOW) - 8 * vertex_field(vertices, parent, CV.LOW)
+    members = vertex_field(vertices, parent, CV.LIST)
+    for k in range(vertex_field(vertices, parent, CV.COUNT)):
         vid = load_u32(members, k)
         start, end = row_within(view, vid, low, high)
         total = 0.0
@@ -194,19 +190,19 @@ def _sum_below(vertices: int, arcs: int, v: int) -> None:
 @compiled
 def _weigh_all(vertices: int, v: int) -> float:
     """Fill WEIGHT of v from BELOW of its children, and drop the candidates that have no tree; the sum."""
-    low = vertex_field(vertices, v, LOW)
-    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
-    alive = vertex_field(vertices, v, ALIVE) - low
-    members = vertex_field(vertices, v, LIST)
+    low = vertex_field(vertices, v, CV.LOW)
+    weight = vertex_field(vertices, v, CV.WEIGHT) - 8 * low
+    alive = vertex_field(vertices, v, CV.ALIVE) - low
+    members = vertex_field(vertices, v, CV.LIST)
     total = 0.0
     kept = 0
-    for k in range(vertex_field(vertices, v, COUNT)):
+    for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
         product = 1.0
-        child = vertex_field(vertices, v, CHILD)
+        child = vertex_field(vertices, v, CV.CHILD)
         while child >= 0:
-            product *= load_f64(vertex_field(vertices, child, BELOW) - 8 * low, vid)
-            child = vertex_field(vertices, child, SIBLING)
+            product *= load_f64(vertex_field(vertices, child, CV.BELOW) - 8 * low, vid)
+            child = vertex_field(vertices, child, CV.SIBLING)
         store_f64(weight, vid, product)
         total += product
         if product > 0.0:
@@ -214,7 +210,7 @@ def _weigh_all(vertices: int, v: int) -> float:
             kept += 1
         else:
             store_u8(alive, vid, 0)
-    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    store_i64(vertices, v * CV.N + CV.COUNT, kept)
     return total
 
 
@@ -226,7 +222,7 @@ def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
     for k in range(n):
         v = load_i64(order, n - 1 - k)
         total = _weigh_all(vertices, v)
-        if vertex_field(vertices, v, UP) >= 0:
+        if vertex_field(vertices, v, CV.UP) >= 0:
             _sum_below(vertices, arcs, v)
     return total
 

@@ -15,44 +15,14 @@ from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 from .address import (
+    AHEAD,
     DEPTH,
     DONE,
     ENTERING,
-    F_AHEAD,
-    F_BITS,
-    F_CHECKS,
-    F_DIFFERS,
-    F_EDGE,
-    F_REPEATS,
-    F_SETS,
     FULL,
-    G_FIRST,
-    G_FRAME,
-    G_ON,
-    G_SKIP,
     JOINED,
-    K_UNTIL,
-    L_AROUND,
-    L_BESIDE,
-    L_CACHE,
-    L_COLUMN,
-    L_EDGE,
-    L_FLAGS,
-    L_INNER,
-    L_JOINS,
-    L_LEAST,
-    L_NODE,
-    L_NODE_END,
-    L_TREES_CACHE,
-    L_TREES_CACHE_END,
     LARGEST,
     OVERFLOW,
-    P_BOUND,
-    P_LOCAL,
-    P_PRODUCTS,
-    P_STAMPS,
-    P_SUMS,
-    P_V,
     ROWS,
     SPENT,
     STAMP,
@@ -60,6 +30,11 @@ from .address import (
     TOO_MANY,
     TOTAL,
     YIELDED,
+    F,
+    G,
+    K,
+    L,
+    P,
     Pointers,
 )
 from .bitmaps import compute_bits, open_frame
@@ -77,11 +52,11 @@ def write_prefix(
 ) -> None:
     """Write what the first levels are bound to into rows [r, r + n) of their columns (-1: not wanted)."""
     for k in range(levels):
-        if level(p, k, L_COLUMN) < 0:
+        if level(p, k, L.COLUMN) < 0:
             continue
-        x = load_i64(load_i64(p, P_V), k)
-        at = level(p, k, L_COLUMN) * capacity + r
-        if level(p, k, L_EDGE) == 1:
+        x = load_i64(load_i64(p, P.V), k)
+        at = level(p, k, L.COLUMN) * capacity + r
+        if level(p, k, L.IS_EDGE) == 1:
             for i in range(at, at + n):
                 store_i64(out_eids, i, x)
         else:
@@ -94,9 +69,9 @@ def write_run(
     p: Pointers, d: int, address: int, at: int, n: int, r: int, out_vids: int, capacity: int
 ) -> None:
     """Write n elements of a vertex level's list, from position `at`, into rows [r, r + n)."""
-    if level(p, d, L_COLUMN) < 0:
+    if level(p, d, L.COLUMN) < 0:
         return
-    to = level(p, d, L_COLUMN) * capacity + r
+    to = level(p, d, L.COLUMN) * capacity + r
     for i in range(n):
         store_u32(out_vids, to + i, load_u32(address, at + i))
 
@@ -113,7 +88,7 @@ def write_unseen(
 ) -> int:
     """Of n elements of a vertex level's list, from position `at`, write those that pass and are not in
     bitset `seen` into the only column, from row r on, and put them there; the number written."""
-    tested = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS) != 0
+    tested = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS) != 0
     rows = r
     for i in range(at, at + n):
         x = load_u32(address, i)
@@ -127,14 +102,14 @@ def write_unseen(
 @compiled
 def count_bound(p: Pointers, d: int, n: int) -> None:
     """Level d was bound n times more (what PROFILE shows)."""
-    bound = load_i64(p, P_BOUND)
+    bound = load_i64(p, P.BOUND)
     store_i64(bound, d, load_i64(bound, d) + n)
 
 
 @compiled
 def count_for(p: Pointers, d: int, n: int, tallies: int) -> None:
     """There are n more embeddings with the vertex of level d."""
-    x = load_i64(load_i64(p, P_V), d)
+    x = load_i64(load_i64(p, P.V), d)
     store_i64(tallies, x, load_i64(tallies, x) + n)
 
 
@@ -153,12 +128,12 @@ def count_trees(p: Pointers, d: int, spent: int) -> tuple[int, float, int]:
     """As `count_tail`, of the nodes of the tail in loop d, those first that caches may know; the last number is the
     steps, `spent` before."""
     total, shadow = 1, 1.0
-    first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
-    c, caches = level(p, d, L_TREES_CACHE), level(p, d, L_TREES_CACHE_END)
+    first, after = level(p, d, L.NODE), level(p, d, L.NODE_END)
+    c, caches = level(p, d, L.TREES_CACHE), level(p, d, L.TREES_CACHE_END)
     while first < after and total != 0 and shadow <= LARGEST:
         known, until = 0, after
         if c < caches:
-            until = load_i64(cache_of(p, c), K_UNTIL)
+            until = load_i64(cache_of(p, c), K.UNTIL)
             known = recall(p, c, 0, spent)
             spent += 1
         if known != 0:
@@ -206,10 +181,10 @@ def _run(
     if counting:
         tally, once = once, -1
     joined = load_i64(control, JOINED)
-    g, frame, local = load_i64(p, P_LOCAL), -1, -1
+    g, frame, local = load_i64(p, P.LOCAL), -1, -1
     if g != 0:
-        frame, local = load_i64(g, G_FRAME), load_i64(g, G_FIRST)
-    sums, products = load_i64(p, P_SUMS), load_i64(p, P_PRODUCTS)
+        frame, local = load_i64(g, G.FRAME), load_i64(g, G.FIRST)
+    sums, products = load_i64(p, P.SUMS), load_i64(p, P.PRODUCTS)
     d = load_i64(control, DEPTH)
     entering = load_i64(control, ENTERING) == 1
     total, rows = load_i64(control, TOTAL), load_i64(control, ROWS)
@@ -221,7 +196,7 @@ def _run(
         if spent > budget:
             status = YIELDED
             break
-        if d == local and load_i64(g, G_ON) == 1:
+        if d == local and load_i64(g, G.ON) == 1:
             if entering:
                 entering = False
                 enter_loop(g, d)
@@ -250,8 +225,8 @@ def _run(
                 continue
             if d > 0:
                 known = 0
-                if counting and level(p, d, L_CACHE) >= 0:
-                    known = recall(p, level(p, d, L_CACHE), total, spent)
+                if counting and level(p, d, L.CACHE) >= 0:
+                    known = recall(p, level(p, d, L.CACHE), total, spent)
                     spent += 1
                 if known != 0:
                     store_i64(position, d, 0)
@@ -272,15 +247,15 @@ def _run(
         at = load_i64(position, d)
         final = load_i64(end, d)
         if at >= final:
-            if counting and d > 0 and level(p, d, L_CACHE) >= 0:
-                keep(p, level(p, d, L_CACHE), total, spent)
+            if counting and d > 0 and level(p, d, L.CACHE) >= 0:
+                keep(p, level(p, d, L.CACHE), total, spent)
             around = d - 1
             if joined > 0:
-                around = level(p, d, L_AROUND)
-                if level(p, around, L_JOINS) == 1:
-                    total = max(total, level(p, d, L_LEAST))
+                around = level(p, d, L.AROUND)
+                if level(p, around, L.JOINS) == 1:
+                    total = max(total, level(p, d, L.LEAST))
                     product = times(load_i64(products, around), total)
-                    beside = level(p, d, L_BESIDE)
+                    beside = level(p, d, L.BESIDE)
                     if product != 0 and beside >= 0:
                         store_i64(products, around, product)
                         total = 0
@@ -299,8 +274,8 @@ def _run(
             continue
         list_at = load_i64(address, d)
         spent += 1
-        flags = level(p, d, L_FLAGS)
-        if d == once and d == last and flags & (F_CHECKS | F_EDGE) == 0:
+        flags = level(p, d, L.FLAGS)
+        if d == once and d == last and flags & (F.CHECKS | F.EDGE) == 0:
             if rows == capacity:
                 status = FULL
                 break
@@ -324,24 +299,24 @@ def _run(
             store_i64(position, d, at + n)
             continue
         store_i64(position, d, at + 1)
-        if flags & F_EDGE != 0:
+        if flags & F.EDGE != 0:
             x = element(p, d, list_at, at)
         else:
             x = load_u32(list_at, at)
         if d == once and has_bit(seen, x) != 0:
             continue
-        if flags & ~(F_SETS | F_AHEAD) != 0:
-            if flags & F_REPEATS != 0 and is_repeat(p, d, list_at, load_i64(start, d), at):
+        if flags & ~(F.SETS | AHEAD) != 0:
+            if flags & F.REPEATS != 0 and is_repeat(p, d, list_at, load_i64(start, d), at):
                 continue
             if not accepts(p, d, x):
                 continue
-            if flags & F_CHECKS != 0 and not passes(p, d, x):
+            if flags & F.CHECKS != 0 and not passes(p, d, x):
                 continue
-        store_i64(load_i64(p, P_V), d, x)
+        store_i64(load_i64(p, P.V), d, x)
         stamp += 1
-        store_i64(load_i64(p, P_STAMPS), d, stamp)
+        store_i64(load_i64(p, P.STAMPS), d, stamp)
         count_bound(p, d, 1)
-        if flags & F_AHEAD != 0:
+        if flags & AHEAD != 0:
             spent += 1
             if not leads_on(p, loops, d, x):
                 continue
@@ -349,27 +324,27 @@ def _run(
         if frame >= 0 and d >= frame:
             if d == frame:
                 spent += open_frame(p, g, x)
-            if load_i64(g, G_ON) == 1:
-                skip = load_i64(g, G_SKIP)
+            if load_i64(g, G.ON) == 1:
+                skip = load_i64(g, G.SKIP)
                 work = compute_bits(p, g, d)
                 if work < 0:
                     spent += 8
                     continue
                 spent += work
-        if flags & F_SETS != 0:
+        if flags & F.SETS != 0:
             work = compute_sets(p, d, skip)
             if work < 0:
                 spent += 8
                 continue
             spent += 4 + (work >> 2)
-        if d + 1 == local and load_i64(g, G_ON) == 1:
+        if d + 1 == local and load_i64(g, G.ON) == 1:
             d += 1
             entering = True
         elif counting:
             n, shadow = 1, 1.0
-            if level(p, d, L_NODE) < level(p, d, L_NODE_END):
+            if level(p, d, L.NODE) < level(p, d, L.NODE_END):
                 n, shadow, spent = count_trees(p, d, spent)
-            inner = level(p, d, L_INNER)
+            inner = level(p, d, L.INNER)
             if inner < 0:
                 if shadow > LARGEST or total > 9223372036854775807 - n:
                     status = OVERFLOW
@@ -378,7 +353,7 @@ def _run(
                 if tally >= 0 and joined == 0:
                     count_for(p, tally, n, seen)
             elif n != 0 or shadow > LARGEST:
-                if level(p, d, L_JOINS) == 1:
+                if level(p, d, L.JOINS) == 1:
                     store_i64(sums, d, total)
                     store_i64(products, d, TOO_MANY if shadow > LARGEST else n)
                     total = 0
@@ -397,7 +372,7 @@ def _run(
             write_prefix(p, loops, rows, 1, out_vids, out_eids, capacity)
             rows += 1
         else:
-            value = load_i64(load_i64(p, P_V), once)
+            value = load_i64(load_i64(p, P.V), once)
             if has_bit(seen, value) == 0:  # not found elsewhere while this state was put aside
                 write_prefix(p, loops, rows, 1, out_vids, out_eids, capacity)
                 rows += 1
@@ -421,26 +396,26 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
     Of what is counted in bits it makes anew what depends on loops around DEPTH, which is none of those over bits.
     """
     d = load_i64(control, DEPTH)
-    g, frame = load_i64(p, P_LOCAL), -1
+    g, frame = load_i64(p, P.LOCAL), -1
     if g != 0:
-        frame = load_i64(g, G_FRAME)
+        frame = load_i64(g, G.FRAME)
     stamp = load_i64(control, STAMP)
     k = 0
     while k < d:
         stamp += 1
-        store_i64(load_i64(p, P_STAMPS), k, stamp)
+        store_i64(load_i64(p, P.STAMPS), k, stamp)
         skip = 0
         if frame >= 0 and k >= frame:
             if k == frame:
-                open_frame(p, g, load_i64(load_i64(p, P_V), k))
-            if load_i64(g, G_ON) == 1:
-                skip = load_i64(g, G_SKIP)
+                open_frame(p, g, load_i64(load_i64(p, P.V), k))
+            if load_i64(g, G.ON) == 1:
+                skip = load_i64(g, G.SKIP)
                 compute_bits(p, g, k)
-        if level(p, k, L_FLAGS) & F_SETS != 0:
+        if level(p, k, L.FLAGS) & F.SETS != 0:
             compute_sets(p, k, skip)
         inner = d
-        while level(p, inner, L_AROUND) != k:
-            inner = level(p, inner, L_AROUND)
+        while level(p, inner, L.AROUND) != k:
+            inner = level(p, inner, L.AROUND)
         k = inner
         if k < d or load_i64(control, ENTERING) == 0:
             list_at, first, _ = enter(p, k)

@@ -46,6 +46,7 @@ WORTH_A_THREAD = 20_000
 class _Run:
     """One run of a stage: what its workers share.
 
+    threads : there may be, 0 for one on each core. capacity : rows of a worker's output buffer.
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
     size : of its workers. units : that it began with. active : how many are at work or called. helpers : calls of those
@@ -57,15 +58,16 @@ class _Run:
     prepared: Prepared
     watch: Watch
     budget: Budget
-    turns: Turns
-    size: Size
-    wanted: Wanted
+    threads: int
+    capacity: int = 1
+    wanted: Wanted = NO_COLUMNS
     deliver: Deliver | None = None
     counts: bool = False
     tallies: I64 | None = None
+    size: Size = field(init=False)
+    turns: Turns = field(init=False)
     total: int = 0
     once: list[U32] = field(default_factory=list)
-    threads: int = 1
     units: int = 1
     active: int = 1
     helpers: list[Future[None]] = field(default_factory=list)
@@ -100,9 +102,8 @@ class _Run:
         """Rows that a worker gathers before it hands them over: a buffer, or its share of what is missing."""
         if self.watch.limit is None:
             return self.size.capacity
-        shares = self.threads * max(
-            len(self.prepared.plan.twins), 1
-        )  # a row is handed on once for each twin
+        # a row is handed on once for each twin
+        shares = self.threads * max(len(self.prepared.plan.twins), 1)
         return min(self.size.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
 
 
@@ -113,13 +114,13 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
     ------
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
-    return _run(prepared, watch, budget, threads, 1, NO_COLUMNS).total
+    return _run(_Run(prepared, watch, budget, threads)).total
 
 
 def tallies(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> I64:
     """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]."""
     found = placed(prepared.vids, np.int64, "a number for each vertex", budget)
-    _run(prepared, watch, budget, threads, 1, NO_COLUMNS, tallies=found)
+    _run(_Run(prepared, watch, budget, threads, tallies=found))
     return found
 
 
@@ -137,7 +138,7 @@ def deliver_rows(
 
     `deliver` counts them in `watch`.
     """
-    _run(prepared, watch, budget, threads, capacity, wanted, deliver)
+    _run(_Run(prepared, watch, budget, threads, capacity, wanted, deliver))
 
 
 def distinct(
@@ -152,7 +153,7 @@ def distinct(
     if watch.limit is not None:
         threads = 1  # several would find, and count, the same ones
     wanted = Wanted((vertex,), once=vertex)
-    found = _run(prepared, watch, budget, threads, capacity, wanted).once
+    found = _run(_Run(prepared, watch, budget, threads, capacity, wanted)).once
     if len(found) == 1:
         return found[0]
     flags = np.zeros(prepared.vids, np.bool_)
@@ -174,7 +175,7 @@ def count_distinct(
     wanted = Wanted((vertex,), once=vertex)
     if prepared.work >= WORTH_A_THREAD and threads != 1:
         return len(distinct(prepared, watch, budget, vertex, threads, capacity))
-    return _run(prepared, watch, budget, 1, capacity, wanted, counts=True).total
+    return _run(_Run(prepared, watch, budget, 1, capacity, wanted, counts=True)).total
 
 
 def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
@@ -184,53 +185,29 @@ def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
     return max(1, min(threads, int(steps) // STEPS))
 
 
-def _run(
-    prepared: Prepared,
-    watch: Watch,
-    budget: Budget,
-    threads: int,
-    capacity: int,
-    wanted: Wanted,
-    deliver: Deliver | None = None,
-    *,
-    counts: bool = False,
-    tallies: I64 | None = None,
-) -> _Run:
-    if not _accounts(watch, budget):
-        return _ran(prepared, watch, budget, threads, capacity, wanted, deliver, counts, tallies)
-    with budget.part() as own:
-        return _ran(prepared, watch, own, threads, capacity, wanted, deliver, counts, tallies)
+def _run(run: _Run) -> _Run:
+    """The run, done."""
+    if not _accounts(run.watch, run.budget):
+        return _ran(run)
+    with run.budget.part() as run.budget:
+        return _ran(run)
 
 
-def _ran(
-    prepared: Prepared,
-    watch: Watch,
-    budget: Budget,
-    threads: int,
-    capacity: int,
-    wanted: Wanted,
-    deliver: Deliver | None,
-    counts: bool,
-    tallies: I64 | None,
-) -> _Run:
-    early = watch.limit is not None
+def _ran(run: _Run) -> _Run:
+    prepared, watch, early = run.prepared, run.watch, run.early
+    capacity, threads = run.capacity, run.threads or cores()
+    ranges: list[tuple[int, int]] = []
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
     if watch.start is None:
         ranges, threads = _ranges(prepared, threads, early=early)
-    else:
-        ranges, threads = [], threads or cores()
-    size = fit_workers(prepared, wanted, threads, capacity, budget)
-    budget.workers = size.threads, threads
-    turns = Turns.of(ranges, TURN if early else NEVER, budget)
+    run.size = fit_workers(prepared, run.wanted, threads, capacity, run.budget)
+    run.budget.workers = run.size.threads, threads
+    run.turns = turns = Turns.of(ranges, TURN if early else NEVER, run.budget)
     if watch.start is not None:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads)
-    run = _Run(
-        *(prepared, watch, budget, turns, size, wanted, deliver, counts, tallies),
-        threads=size.threads,
-        units=len(ranges),
-    )
+    run.threads, run.units = run.size.threads, len(ranges)
     if not early and watch.start is None:
         run.call_helpers(len(ranges) - 1)
     try:

@@ -15,7 +15,7 @@ from gdb.storage.graph.adjacency import I64
 from ..nest.nest import Kind, LoopNest, Op, Operand, Slice, VertexLevel
 from ..nest.optional_parts import is_optional
 from ..nest.prepare import Prepared
-from .address import P_AHEAD, Pointers
+from .address import P, Pointers
 from .sets import row_slice
 
 Row = tuple[int, int, int]  # a view, and the vids [lo, hi) that count
@@ -73,7 +73,7 @@ def table_of(rows: list[list[Row]]) -> I64:
 @compiled
 def leads_on(p: Pointers, loops: int, d: int, x: int) -> bool:
     """Whether x, to which loop d is bound, has all rows that are read later."""
-    table = load_i64(p, P_AHEAD)
+    table = load_i64(p, P.AHEAD)
     for r in range(load_i64(table, N_LIMIT * d), load_i64(table, N_LIMIT * d + 1)):
         row = table + 8 * (N_LIMIT * loops + N_ROW * r)
         start, end = row_slice(p, load_i64(row, 0), x, load_i64(row, 1), load_i64(row, 2))

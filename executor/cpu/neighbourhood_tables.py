@@ -11,11 +11,10 @@ import numpy as np
 from gdb.records import dataclass
 from gdb.storage.graph.adjacency import I64
 
-from ..nest.demands import chain
-from ..nest.neighbourhood import LocalPart, Relation, build, common, first_inside
+from ..nest.neighbourhood import LocalPart, Relation, build, common, counted_chain, first_inside
 from ..nest.nest import Order
 from ..nest.prepare import Prepared
-from .address import N_END, N_LOCAL, N_OPERATION, N_RELATION, N_START
+from .address import OP, ST, B, E, R
 
 COMMON = 4.0  # neighbours that two adjacent vertices have in common, in the mean: with fewer, rows are read too seldom
 LEAST = 2  # loops below the frame: with fewer a row of bits would be made to be read once
@@ -46,11 +45,8 @@ class Neighbourhood:
 
 def find(prepared: Prepared) -> Neighbourhood | None:
     """The neighbourhood in which the end of a nest can be counted; None where there is none, or too little in it."""
-    nest = prepared.nest
-    if "local" in prepared.plan.notes.switched_off:
-        return None
-    known = chain(nest) if nest.tail else None
-    if known is None or len(known.path) > 1:  # a longer tree is counted level by level
+    known = counted_chain(prepared)
+    if known is None:
         return None
     levels = len(known.loops) + len(known.path)
     for frame in range(max(levels - LEAST, 0)):
@@ -76,11 +72,11 @@ def _tables(part: LocalPart) -> Neighbourhood:
     levels = [(at, *span, 0, 0, 0) for at, span in zip(sets, spans, strict=True)]
     return Neighbourhood(
         *(part.frame, part.view, part.order, part.first, part.loops),
-        _table((_with_whole(part, relation) for relation in part.relations), N_RELATION),
-        _table(part.operations, N_OPERATION),
-        _table(levels, N_LOCAL),
-        _table(part.ends, N_END),
-        _table(part.starts, N_START),
+        _table((_with_whole(part, relation) for relation in part.relations), R.N),
+        _table(part.operations, OP.N),
+        _table(levels, B.N),
+        _table(part.ends, E.N),
+        _table(part.starts, ST.N),
         part.sets,
         np.array([*part.skip, False], np.int64),
     )

@@ -12,7 +12,7 @@ from gdb.base.machine.bits import ones, trailing_zeros
 from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_f64, load_i64, store_f64, store_i64
 
-from .candidate_space import COUNT, vertex_field
+from .candidate_space import CV, vertex_field
 from .populations import (
     GOLDEN,
     IMAGES,
@@ -82,7 +82,7 @@ def fan_of(s: int, u: int, v: int) -> float:
 @compiled
 def candidates_of(s: int, v: int) -> float:
     """The number of candidates of a query vertex."""
-    return float(vertex_field(load_i64(s, VERTICES), v, COUNT))
+    return float(vertex_field(load_i64(s, VERTICES), v, CV.COUNT))
 
 
 @compiled

@@ -7,43 +7,20 @@ from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
 
 from .address import (
     BINOMIAL,
-    F_BITS,
-    F_CHECKS,
-    F_DIFFERS,
-    F_EDGE,
-    F_REPEATS,
     GALLOP,
-    L_ABOVE,
-    L_ABOVE_END,
-    L_BASE,
-    L_DIFFERS,
-    L_DIFFERS_END,
-    L_FLAGS,
-    L_LO,
     LARGEST,
     MARK,
     N_LEVEL,
     N_NODE,
-    N_ORDER,
-    N_STATE,
-    O_SOURCE,
-    O_VALUES,
-    P_LEVELS,
-    P_NODES,
-    P_ORDERS,
-    P_REFS,
-    P_STATES,
-    P_V,
+    OR,
     POWER,
-    Q_END,
-    Q_LIST,
-    Q_SCRATCH,
-    Q_START,
-    Q_USED,
-    T_LEVEL,
-    T_ROLE,
     WINDOW,
+    F,
+    L,
+    P,
     Pointers,
+    Q,
+    T,
 )
 from .levels import accepts, element, first_from, is_repeat, passes
 from .sets import level, lower_bound
@@ -54,13 +31,13 @@ INFINITE = 1.0e300
 @compiled
 def node(p: Pointers, c: int, field: int) -> int:
     """A field of node c of the tail."""
-    return load_i64(load_i64(p, P_NODES), c * N_NODE + field)
+    return load_i64(load_i64(p, P.NODES), c * N_NODE + field)
 
 
 @compiled
 def state(p: Pointers, c: int) -> int:
-    """Address of the state of node c of the tail, i64[N_STATE]."""
-    return load_i64(p, P_STATES) + c * N_STATE * 8
+    """Address of the state of node c of the tail, i64[Q.N]."""
+    return load_i64(p, P.STATES) + c * Q.N * 8
 
 
 @compiled
@@ -88,12 +65,12 @@ def ways(n: int, approx: float, size: int, formula: int) -> tuple[int, float]:
 def repeated(p: Pointers, d: int, address: int, start: int, end: int) -> int:
     """How many of the edges at [start, end) of a window, which level d loops over, are those that it is to differ
     from."""
-    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
-    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
-    values = load_i64(load_i64(p, P_ORDERS) + load_i64(row, L_LO) * N_ORDER * 8, O_VALUES)
-    own = load_i64(load_i64(p, P_ORDERS) + load_i64(row, L_LO) * N_ORDER * 8, O_SOURCE)
+    row = load_i64(p, P.LEVELS) + d * N_LEVEL * 8
+    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
+    values = load_i64(load_i64(p, P.ORDERS) + load_i64(row, L.LO) * OR.N * 8, OR.VALUES)
+    own = load_i64(load_i64(p, P.ORDERS) + load_i64(row, L.LO) * OR.N * 8, OR.SOURCE)
     n = 0
-    first, last = load_i64(row, L_DIFFERS), load_i64(row, L_DIFFERS_END)
+    first, last = load_i64(row, L.DIFFERS), load_i64(row, L.DIFFERS_END)
     for r in range(first, last):
         x = load_i64(v, load_i64(refs, r))
         again = False  # edges of different MATCH may coincide: take each off once
@@ -113,18 +90,18 @@ def repeated(p: Pointers, d: int, address: int, start: int, end: int) -> int:
 @compiled
 def counted(p: Pointers, d: int, address: int, start: int, end: int) -> tuple[int, int]:
     """(number of elements of a level's list that it would bind, elements looked at)."""
-    flags = level(p, d, L_FLAGS)
+    flags = level(p, d, L.FLAGS)
     n = end - start
-    if flags == F_EDGE and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
+    if flags == F.EDGE and level(p, d, L.ABOVE) == level(p, d, L.ABOVE_END):
         return n, 4
-    plain = flags == F_EDGE | F_DIFFERS and level(p, d, L_BASE) == WINDOW and level(p, d, L_LO) >= 0
-    if plain and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
+    plain = flags == F.EDGE | F.DIFFERS and level(p, d, L.BASE) == WINDOW and level(p, d, L.LO) >= 0
+    if plain and level(p, d, L.ABOVE) == level(p, d, L.ABOVE_END):
         return n - repeated(p, d, address, start, end), 8
-    if flags & (F_EDGE | F_BITS | F_REPEATS | F_CHECKS) == 0 or n == 0:
-        if flags & F_DIFFERS == 0:
+    if flags & (F.EDGE | F.BITS | F.REPEATS | F.CHECKS) == 0 or n == 0:
+        if flags & F.DIFFERS == 0:
             return n, 4
-        first, last = level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)
-        v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+        first, last = level(p, d, L.DIFFERS), level(p, d, L.DIFFERS_END)
+        v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
         for r in range(first, last):
             x = load_i64(v, load_i64(refs, r))
             again = False  # homomorphic vertices may coincide: take each off once
@@ -139,7 +116,7 @@ def counted(p: Pointers, d: int, address: int, start: int, end: int) -> tuple[in
     for at in range(start, end):
         x = element(p, d, address, at)
         fits = not is_repeat(p, d, address, start, at) and accepts(p, d, x)
-        if fits and (flags & F_CHECKS == 0 or passes(p, d, x)):
+        if fits and (flags & F.CHECKS == 0 or passes(p, d, x)):
             n += 1
     return n, 4 + end - start
 
@@ -172,13 +149,13 @@ def count_equal(a: int, i: int, ie: int, b: int, j: int, je: int) -> int:
 def use(p: Pointers, c: int) -> None:
     """Mark the accepted elements of a MARK node in its scratch."""
     q = state(p, c)
-    if load_i64(q, Q_USED) != 0:
+    if load_i64(q, Q.USED) != 0:
         return
-    store_i64(q, Q_USED, 1)
-    d = node(p, c, T_LEVEL)
-    plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS) == 0
-    address, scratch = load_i64(q, Q_LIST), load_i64(q, Q_SCRATCH)
-    for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+    store_i64(q, Q.USED, 1)
+    d = node(p, c, T.LEVEL)
+    plain = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS) == 0
+    address, scratch = load_i64(q, Q.LIST), load_i64(q, Q.SCRATCH)
+    for at in range(load_i64(q, Q.START), load_i64(q, Q.END)):
         x = load_u32(address, at)
         if plain or accepts(p, d, x):
             store_u8(scratch, x, 1)
@@ -189,12 +166,12 @@ def clear(p: Pointers, first: int, nodes: int) -> None:
     """Leave the scratch of nodes [first, nodes) as it was: zero."""
     for c in range(first, nodes):
         q = state(p, c)
-        if load_i64(q, Q_USED) != 0:
-            store_i64(q, Q_USED, 0)
-            address, scratch = load_i64(q, Q_LIST), load_i64(q, Q_SCRATCH)
-            if node(p, c, T_ROLE) == MARK:
-                for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+        if load_i64(q, Q.USED) != 0:
+            store_i64(q, Q.USED, 0)
+            address, scratch = load_i64(q, Q.LIST), load_i64(q, Q.SCRATCH)
+            if node(p, c, T.ROLE) == MARK:
+                for at in range(load_i64(q, Q.START), load_i64(q, Q.END)):
                     store_u8(scratch, load_u32(address, at), 0)
             else:
-                for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+                for at in range(load_i64(q, Q.START), load_i64(q, Q.END)):
                     store_i64(scratch, load_u32(address, at), 0)

@@ -22,25 +22,8 @@ from gdb.base.machine.memory import (
     store_u32,
 )
 
-from .address import V_NEIGHBOURS
-from .candidate_space import (
-    ALIVE,
-    ARC,
-    ARC_END,
-    BACK,
-    BELOW,
-    COUNT,
-    DIFFERS,
-    HIGH,
-    LIST,
-    LOW,
-    TARGET,
-    UP,
-    WEIGHT,
-    arc_field,
-    row_within,
-    vertex_field,
-)
+from .address import V
+from .candidate_space import CA, CV, arc_field, row_within, vertex_field
 from .sets import lower_bound
 
 # one population, i64[N_POPULATION]: addresses of IMAGES, u32[members, n], what each query vertex is bound to; SHARES,
@@ -76,16 +59,16 @@ def _set(scratch: int) -> int:
 @compiled
 def _candidates(vertices: int, images: int, bound: int, v: int, scratch: int) -> int:
     """Put all candidates of a vertex that no edge joins to a bound one into SETS."""
-    differs = vertex_field(vertices, v, DIFFERS) & bound
-    members = vertex_field(vertices, v, LIST)
+    differs = vertex_field(vertices, v, CV.DIFFERS) & bound
+    members = vertex_field(vertices, v, CV.LIST)
     out = _set(scratch)
     found = 0
-    for k in range(vertex_field(vertices, v, COUNT)):
+    for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
         if not _taken(images, differs, vid):
             store_u32(out, found, vid)
             found += 1
-    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + vertex_field(vertices, v, COUNT))
+    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + vertex_field(vertices, v, CV.COUNT))
     return found
 
 
@@ -93,19 +76,19 @@ def _candidates(vertices: int, images: int, bound: int, v: int, scratch: int) ->
 def _rows(vertices: int, arcs: int, images: int, bound: int, v: int, rows: int) -> int:
     """Put address, start and end of the row of each bound neighbour into `rows`, the shortest one first; how many, or
     -1 where one is empty."""
-    low = vertex_field(vertices, v, LOW)
-    high = vertex_field(vertices, v, HIGH)
+    low = vertex_field(vertices, v, CV.LOW)
+    high = vertex_field(vertices, v, CV.HIGH)
     found = 0
     shortest = 0
-    for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
-        other = arc_field(arcs, a, TARGET)
+    for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        other = arc_field(arcs, a, CA.TARGET)
         if (bound >> other) & 1 == 0:
             continue
-        view = arc_field(arcs, a, BACK)
+        view = arc_field(arcs, a, CA.BACK)
         start, end = row_within(view, load_u32(images, other), low, high)
         if start == end:
             return -1
-        near = load_i64(view, V_NEIGHBOURS)
+        near = load_i64(view, V.NEIGHBOURS)
         if found > 0 and end - start < shortest:
             store_i64(rows, 3 * found, load_i64(rows, 0))
             store_i64(rows, 3 * found + 1, load_i64(rows, 1))
@@ -152,8 +135,8 @@ def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scrat
         return 0
     if count == 0:
         return _candidates(vertices, images, bound, v, scratch)
-    alive = vertex_field(vertices, v, ALIVE) - vertex_field(vertices, v, LOW)
-    differs = vertex_field(vertices, v, DIFFERS) & bound
+    alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
+    differs = vertex_field(vertices, v, CV.DIFFERS) & bound
     near = load_i64(rows, 0)
     start = load_i64(rows, 1)
     end = load_i64(rows, 2)
@@ -187,22 +170,22 @@ def _extended(vertices: int, arcs: int, n: int, population: int, v: int, scratch
 @compiled
 def _chance(vertices: int, v: int, vid: int) -> float:
     """Trees below a candidate; 1 where none were counted."""
-    weight = vertex_field(vertices, v, WEIGHT)
+    weight = vertex_field(vertices, v, CV.WEIGHT)
     if weight == 0:
         return 1.0
-    return load_f64(weight - 8 * vertex_field(vertices, v, LOW), vid)
+    return load_f64(weight - 8 * vertex_field(vertices, v, CV.LOW), vid)
 
 
 @compiled
 def _left(vertices: int, arcs: int, images: int, bound: int, v: int) -> float:
     """Trees below the tree's edge to a vertex, as counted before it was bound; 1 where its parent is not bound yet."""
-    up = vertex_field(vertices, v, UP)
-    if vertex_field(vertices, v, WEIGHT) == 0 or up < 0:
+    up = vertex_field(vertices, v, CV.UP)
+    if vertex_field(vertices, v, CV.WEIGHT) == 0 or up < 0:
         return 1.0
-    parent = arc_field(arcs, up, TARGET)
+    parent = arc_field(arcs, up, CA.TARGET)
     if (bound >> parent) & 1 == 0:
         return 1.0
-    below = vertex_field(vertices, v, BELOW) - 8 * vertex_field(vertices, parent, LOW)
+    below = vertex_field(vertices, v, CV.BELOW) - 8 * vertex_field(vertices, parent, CV.LOW)
     return load_f64(below, load_u32(images, parent))
 
 
@@ -339,20 +322,6 @@ def grown(
     return total
 
 
-def _grow(
-    vertices: int,
-    arcs: int,
-    n: int,
-    of: int,
-    v: int,
-    target: int,
-    scratch: int,
-    most: int,
-    first: float,
-) -> float:
-    return grown(vertices, arcs, n, of, v, target, scratch, most, first)
-
-
 def _along(
     vertices: int,
     arcs: int,
@@ -383,5 +352,5 @@ def _along(
 
 
 extended = compiled(_extended, entry=True)
-grow = compiled(_grow, entry=True)
+grow = compiled(grown, entry=True)
 along = compiled(_along, entry=True)

@@ -17,7 +17,7 @@ from gdb.records import dataclass
 from gdb.storage.graph.adjacency import I64
 
 from ..nest.prepare import Prepared
-from ..nest.tables import LevelField
+from ..table_fields import LevelField
 from . import address
 from .workers import Worker
 

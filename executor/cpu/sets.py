@@ -10,64 +10,13 @@ from __future__ import annotations
 from gdb.base.machine.compile import compiled, inlined
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
-from .address import (
-    END,
-    GALLOP,
-    L_SET,
-    L_SET_END,
-    LOOK_UP,
-    M_BYTES,
-    M_END,
-    M_LIST,
-    M_STAMP,
-    M_START,
-    MOST,
-    N_LEVEL,
-    N_MARK,
-    N_SET,
-    N_VIEW,
-    P_BITS,
-    P_BUFFER,
-    P_LEVELS,
-    P_LISTS,
-    P_MARKS,
-    P_REFS,
-    P_SET_LENGTH,
-    P_SETS,
-    P_SIMPLE,
-    P_STAMPS,
-    P_V,
-    P_VIEWS,
-    S_ABOVE,
-    S_BELOW,
-    S_BITS,
-    S_DEPTH,
-    S_HELD,
-    S_LEFT,
-    S_LO,
-    S_MARK,
-    S_OFFSET,
-    S_OP,
-    S_OPTIONAL,
-    S_RIGHT,
-    V_FIRST,
-    V_FIRST0,
-    V_INTERVALS,
-    V_LENGTH,
-    V_LENGTH0,
-    V_NEIGHBOURS,
-    V_OFFSETS,
-    V_ROW,
-    V_ROW0,
-    V_SPLIT,
-    Pointers,
-)
+from .address import END, GALLOP, LOOK_UP, MOST, N_LEVEL, N_SET, N_VIEW, L, M, P, Pointers, S, V
 
 
 @compiled
 def level(p: Pointers, d: int, field: int) -> int:
     """A field of a level."""
-    return load_i64(load_i64(p, P_LEVELS), d * N_LEVEL + field)
+    return load_i64(load_i64(p, P.LEVELS), d * N_LEVEL + field)
 
 
 @compiled
@@ -92,34 +41,34 @@ def has_bit(address: int, x: int) -> int:
 def row_number(view: int, vid: int) -> int:
     """A vid's row in a view (the address of its table row), by the interval index; -1 where it has
     none."""
-    step = vid - load_i64(view, V_FIRST0)
-    if step >= 0 and step < load_i64(view, V_LENGTH0):
-        return load_i64(view, V_ROW0) + step
-    first = load_i64(view, V_FIRST)
-    k = lower_bound(first, 0, load_i64(view, V_INTERVALS), vid + 1) - 1
+    step = vid - load_i64(view, V.FIRST0)
+    if step >= 0 and step < load_i64(view, V.LENGTH0):
+        return load_i64(view, V.ROW0) + step
+    first = load_i64(view, V.FIRST)
+    k = lower_bound(first, 0, load_i64(view, V.INTERVALS), vid + 1) - 1
     if k < 0:
         return -1
     step = vid - load_u32(first, k)
-    if step >= load_u32(load_i64(view, V_LENGTH), k):
+    if step >= load_u32(load_i64(view, V.LENGTH), k):
         return -1
-    return load_u32(load_i64(view, V_ROW), k) + step
+    return load_u32(load_i64(view, V.ROW), k) + step
 
 
 @compiled
 def find_row(p: Pointers, view: int, vid: int) -> tuple[int, int]:
     """(start, end) of a vid's neighbours; (0, 0) where it has none."""
-    at = load_i64(p, P_VIEWS) + view * N_VIEW * 8
+    at = load_i64(p, P.VIEWS) + view * N_VIEW * 8
     row = row_number(at, vid)
     if row < 0:
         return 0, 0
-    offsets = load_i64(at, V_OFFSETS)
+    offsets = load_i64(at, V.OFFSETS)
     return load_i64(offsets, row), load_i64(offsets, row + 1)
 
 
 @compiled
 def neighbours(p: Pointers, view: int) -> int:
     """The address of the neighbours of a view, u32."""
-    return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_NEIGHBOURS)
+    return load_i64(load_i64(p, P.VIEWS) + view * N_VIEW * 8, V.NEIGHBOURS)
 
 
 @compiled
@@ -136,19 +85,19 @@ def clip(address: int, start: int, end: int, low: int, high: int) -> tuple[int, 
 def row_slice(p: Pointers, view: int, vid: int, low: int, high: int) -> tuple[int, int]:
     """The part of a vid's row whose values lie in [low, high). A bound at the vid itself, which is
     what restrictions give, is looked up and not searched. Where rows are short it is half the work."""
-    at = load_i64(p, P_VIEWS) + view * N_VIEW * 8
+    at = load_i64(p, P.VIEWS) + view * N_VIEW * 8
     row = row_number(at, vid)
     if row < 0:
         return 0, 0
-    offsets = load_i64(at, V_OFFSETS)
+    offsets = load_i64(at, V.OFFSETS)
     start, end = load_i64(offsets, row), load_i64(offsets, row + 1)
-    split = load_i64(at, V_SPLIT)
+    split = load_i64(at, V.SPLIT)
     if split != 0:
         if high <= vid:
             end = load_i64(split, row)
         elif low > vid:
             start = load_i64(split, row)
-    return clip(load_i64(at, V_NEIGHBOURS), start, end, low, high)
+    return clip(load_i64(at, V.NEIGHBOURS), start, end, low, high)
 
 
 @compiled
@@ -157,9 +106,9 @@ def bounds(p: Pointers, row: int, lo: int, below: int, above: int) -> tuple[int,
     bound so far."""
     low, high = load_i64(row, lo), load_i64(row, lo + 1)
     for r in range(load_i64(row, below), load_i64(row, below + 1)):
-        high = min(high, load_i64(load_i64(p, P_V), load_i64(load_i64(p, P_REFS), r)))
+        high = min(high, load_i64(load_i64(p, P.V), load_i64(load_i64(p, P.REFS), r)))
     for r in range(load_i64(row, above), load_i64(row, above + 1)):
-        low = max(low, load_i64(load_i64(p, P_V), load_i64(load_i64(p, P_REFS), r)) + 1)
+        low = max(low, load_i64(load_i64(p, P.V), load_i64(load_i64(p, P.REFS), r)) + 1)
     return low, high
 
 
@@ -170,20 +119,20 @@ def operand(p: Pointers, row: int, field: int, low: int, high: int) -> tuple[int
     kind, a = load_i64(row, field), load_i64(row, field + 1)
     if kind == 1:
         start, end = row_slice(
-            p, a, load_i64(load_i64(p, P_V), load_i64(row, field + 2)), low, high
+            p, a, load_i64(load_i64(p, P.V), load_i64(row, field + 2)), low, high
         )
         return neighbours(p, a), start, end
     if kind == 2:
-        address = load_i64(p, P_BUFFER)
-        start = load_i64(load_i64(p, P_SETS), a * N_SET + S_OFFSET)
-        end = start + load_i64(load_i64(p, P_SET_LENGTH), a)
+        address = load_i64(p, P.BUFFER)
+        start = load_i64(load_i64(p, P.SETS), a * N_SET + S.OFFSET)
+        end = start + load_i64(load_i64(p, P.SET_LENGTH), a)
     elif kind == END:
-        address = load_i64(load_i64(p, P_LISTS), 2 * a)
-        start = load_i64(load_i64(p, P_V), load_i64(row, field + 2))
+        address = load_i64(load_i64(p, P.LISTS), 2 * a)
+        start = load_i64(load_i64(p, P.V), load_i64(row, field + 2))
         end = start + 1
     else:
-        address = load_i64(load_i64(p, P_LISTS), 2 * a)
-        start, end = 0, load_i64(load_i64(p, P_LISTS), 2 * a + 1)
+        address = load_i64(load_i64(p, P.LISTS), 2 * a)
+        start, end = 0, load_i64(load_i64(p, P.LISTS), 2 * a + 1)
     start, end = clip(address, start, end, low, high)
     return address, start, end
 
@@ -192,7 +141,7 @@ def operand(p: Pointers, row: int, field: int, low: int, high: int) -> tuple[int
 def repeats(p: Pointers, row: int, field: int) -> bool:
     """Whether an operand may hold a value twice: a row of a view with parallel edges."""
     return (
-        load_i64(row, field) == 1 and load_i64(load_i64(p, P_SIMPLE), load_i64(row, field + 1)) == 0
+        load_i64(row, field) == 1 and load_i64(load_i64(p, P.SIMPLE), load_i64(row, field + 1)) == 0
     )
 
 
@@ -209,30 +158,30 @@ def fill(bytes_at: int, address: int, start: int, end: int, value: int) -> None:
 @compiled
 def unmark(mark: int) -> None:
     """Forget what a mark (its state's address) holds."""
-    if load_i64(mark, M_STAMP) != 0:
+    if load_i64(mark, M.STAMP) != 0:
         fill(
-            load_i64(mark, M_BYTES),
-            load_i64(mark, M_LIST),
-            load_i64(mark, M_START),
-            load_i64(mark, M_END),
+            load_i64(mark, M.BYTES),
+            load_i64(mark, M.LIST),
+            load_i64(mark, M.START),
+            load_i64(mark, M.END),
             0,
         )
-        store_i64(mark, M_STAMP, 0)
+        store_i64(mark, M.STAMP, 0)
 
 
 @compiled
 def marked(p: Pointers, mark: int, depth: int, row: int) -> int:
     """The bytes of a mark that holds the left operand of a set, which level `depth` gave."""
-    stamp = load_i64(load_i64(p, P_STAMPS), depth)
-    if load_i64(mark, M_STAMP) != stamp:
+    stamp = load_i64(load_i64(p, P.STAMPS), depth)
+    if load_i64(mark, M.STAMP) != stamp:
         unmark(mark)
-        address, start, end = operand(p, row, S_LEFT, 0, MOST)
-        fill(load_i64(mark, M_BYTES), address, start, end, 1)
-        store_i64(mark, M_STAMP, stamp)
-        store_i64(mark, M_LIST, address)
-        store_i64(mark, M_START, start)
-        store_i64(mark, M_END, end)
-    return load_i64(mark, M_BYTES)
+        address, start, end = operand(p, row, S.LEFT, 0, MOST)
+        fill(load_i64(mark, M.BYTES), address, start, end, 1)
+        store_i64(mark, M.STAMP, stamp)
+        store_i64(mark, M.LIST, address)
+        store_i64(mark, M.START, start)
+        store_i64(mark, M.END, end)
+    return load_i64(mark, M.BYTES)
 
 
 @compiled
@@ -314,61 +263,61 @@ def thin_out(out: int, at: int, n: int, test: int) -> int:
 @compiled
 def depth_of(p: Pointers, row: int) -> int:
     """The level that gave the left operand of a set: a row's own, or the one the set depends on."""
-    if load_i64(row, S_LEFT) == 1:
-        return load_i64(row, S_LEFT + 2)
-    return load_i64(load_i64(p, P_SETS) + load_i64(row, S_LEFT + 1) * N_SET * 8, S_DEPTH)
+    if load_i64(row, S.LEFT) == 1:
+        return load_i64(row, S.LEFT + 2)
+    return load_i64(load_i64(p, P.SETS) + load_i64(row, S.LEFT + 1) * N_SET * 8, S.DEPTH)
 
 
 @compiled
 def compute_set(p: Pointers, d: int, s: int) -> int:
     """Run one set operation that depends on level d; the elements looked at."""
-    row = load_i64(p, P_SETS) + s * N_SET * 8
-    held = load_i64(row, S_HELD)
+    row = load_i64(p, P.SETS) + s * N_SET * 8
+    held = load_i64(row, S.HELD)
     if held >= 0:  # the list that it was marked from is overwritten now
-        unmark(load_i64(p, P_MARKS) + held * N_MARK * 8)
-    low, high = bounds(p, row, S_LO, S_BELOW, S_ABOVE)
-    b, j, je = operand(p, row, S_RIGHT, low, high)
-    offset = load_i64(row, S_OFFSET)
+        unmark(load_i64(p, P.MARKS) + held * M.N * 8)
+    low, high = bounds(p, row, S.LO, S.BELOW, S.ABOVE)
+    b, j, je = operand(p, row, S.RIGHT, low, high)
+    offset = load_i64(row, S.OFFSET)
     work = 1
     n = 0
     doubled = False
-    if load_i64(row, S_OP) == 0:
+    if load_i64(row, S.OP) == 0:
         # what lies from `high` on is not in the right list either: not worth a search for its place
-        a, i, ie = operand(p, row, S_LEFT, low, MOST)
+        a, i, ie = operand(p, row, S.LEFT, low, MOST)
         few, many = min(ie - i, je - j), max(ie - i, je - j)
-        mark = load_i64(row, S_MARK)
+        mark = load_i64(row, S.MARK)
         if mark >= 0 and few > 0 and (je - j) < LOOK_UP * (ie - i):
-            state = load_i64(p, P_MARKS) + mark * N_MARK * 8
+            state = load_i64(p, P.MARKS) + mark * M.N * 8
             depth = depth_of(p, row)
-            if many < GALLOP * few or load_i64(state, M_STAMP) == load_i64(
-                load_i64(p, P_STAMPS), depth
+            if many < GALLOP * few or load_i64(state, M.STAMP) == load_i64(
+                load_i64(p, P.STAMPS), depth
             ):
                 bytes_at = marked(p, state, depth, row)
-                n = look_up(bytes_at, b, j, je, load_i64(p, P_BUFFER), offset)
-                doubled = repeats(p, row, S_RIGHT)
+                n = look_up(bytes_at, b, j, je, load_i64(p, P.BUFFER), offset)
+                doubled = repeats(p, row, S.RIGHT)
                 work += (je - j) >> 1
             else:
-                n = intersect(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
-                doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
+                n = intersect(a, i, ie, b, j, je, load_i64(p, P.BUFFER), offset)
+                doubled = repeats(p, row, S.LEFT) and repeats(p, row, S.RIGHT)
                 work += 8 * few
         elif few > 0:
-            n = intersect(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
-            doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
+            n = intersect(a, i, ie, b, j, je, load_i64(p, P.BUFFER), offset)
+            doubled = repeats(p, row, S.LEFT) and repeats(p, row, S.RIGHT)
             work += min(few + many, 8 * few)
     else:
-        a, i, ie = operand(p, row, S_LEFT, low, high)
-        n = subtract(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
-        doubled = repeats(p, row, S_LEFT)
+        a, i, ie = operand(p, row, S.LEFT, low, high)
+        n = subtract(a, i, ie, b, j, je, load_i64(p, P.BUFFER), offset)
+        doubled = repeats(p, row, S.LEFT)
         work += 8 * (ie - i)
-    bits = load_i64(row, S_BITS)
+    bits = load_i64(row, S.BITS)
     if doubled or bits >= 0:
         n = thin_out(
-            load_i64(p, P_BUFFER),
+            load_i64(p, P.BUFFER),
             offset,
             n,
-            load_i64(load_i64(p, P_BITS), bits) if bits >= 0 else 0,
+            load_i64(load_i64(p, P.BITS), bits) if bits >= 0 else 0,
         )
-    store_i64(load_i64(p, P_SET_LENGTH), s, n)
+    store_i64(load_i64(p, P.SET_LENGTH), s, n)
     return work
 
 
@@ -377,11 +326,11 @@ def compute_sets(p: Pointers, d: int, skip: int) -> int:
     """Run the set operations that depend on level d; -1 if one that is needed came out empty, else the elements
     looked at. skip : an i64 for each set, 1 where it is not needed; 0: all are."""
     work = 0
-    for s in range(level(p, d, L_SET), level(p, d, L_SET_END)):
+    for s in range(level(p, d, L.SET), level(p, d, L.SET_END)):
         if skip != 0 and load_i64(skip, s) == 1:
             continue
         work += compute_set(p, d, s)
-        needed = load_i64(load_i64(p, P_SETS), s * N_SET + S_OPTIONAL) == 0
-        if needed and load_i64(load_i64(p, P_SET_LENGTH), s) == 0:
+        needed = load_i64(load_i64(p, P.SETS), s * N_SET + S.OPTIONAL) == 0
+        if needed and load_i64(load_i64(p, P.SET_LENGTH), s) == 0:
             return -1
     return work

@@ -38,9 +38,9 @@ class Side:
         self.distances = placed(vids, np.uint32, MARKS, budget)
         self.queue = placed(vids, np.uint32, MARKS, budget)
         self.levels = [0, 0]
-        self.state = np.zeros(reach.STATE, np.int64)
-        self.state[reach.DISTANCE] = address(self.distances)
-        self.state[reach.QUEUE] = address(self.queue)
+        self.state = np.zeros(reach.SE.N, np.int64)
+        self.state[reach.SE.DISTANCE] = address(self.distances)
+        self.state[reach.SE.QUEUE] = address(self.queue)
 
     def begin(self, vid: int, row: int) -> None:
         """Begin at a vertex. row : whose used edges are left out."""
@@ -48,7 +48,7 @@ class Side:
         self.distances[vid] = paths.UNKNOWN
         self.queue[0] = vid
         self.levels = [0, 1]
-        self.state[[paths.ROW, reach.OTHER]] = row, 0
+        self.state[[paths.WK.ROW, reach.SE.OTHER]] = row, 0
 
     @property
     def frontier(self) -> int:
@@ -67,12 +67,12 @@ class Side:
     def spread(self, other: Side | None = None) -> bool:
         """One level more; whether it met what the other side knows."""
         state = self.state
-        state[reach.HEAD], state[reach.STOP] = self.levels[-2:]
-        state[reach.TAIL], state[reach.MET] = self.levels[-1], 0
-        state[reach.OTHER] = 0 if other is None else address(other.distances)
+        state[reach.SE.HEAD], state[reach.SE.STOP] = self.levels[-2:]
+        state[reach.SE.TAIL], state[reach.SE.MET] = self.levels[-1], 0
+        state[reach.SE.OTHER] = 0 if other is None else address(other.distances)
         self._run(reach.spread)
-        self.levels.append(int(state[reach.TAIL]))
-        return bool(state[reach.MET])
+        self.levels.append(int(state[reach.SE.TAIL]))
+        return bool(state[reach.SE.MET])
 
     def exhaust(self, most: int | None) -> None:
         """All levels, or that many."""
@@ -83,15 +83,15 @@ class Side:
         """After this side met the other: give the other the distances from this side's start of its vertices on a
         shortest path."""
         state = self.state
-        state[reach.OTHER] = address(other.distances)
-        state[reach.AGAIN] = address(other.queue)
-        state[reach.TAIL] = other.levels[-1]
+        state[reach.SE.OTHER] = address(other.distances)
+        state[reach.SE.AGAIN] = address(other.queue)
+        state[reach.SE.TAIL] = other.levels[-1]
         for level in reversed(range(self.depth)):
-            state[reach.HEAD], state[reach.STOP] = self.levels[level], self.levels[level + 1]
-            state[reach.MET] = other.depth + self.depth - level - 1
+            state[reach.SE.HEAD], state[reach.SE.STOP] = self.levels[level], self.levels[level + 1]
+            state[reach.SE.MET] = other.depth + self.depth - level - 1
             self._run(reach.settle)
-        other.levels[-1] = int(state[reach.TAIL])
-        state[reach.AGAIN] = 0
+        other.levels[-1] = int(state[reach.SE.TAIL])
+        state[reach.SE.AGAIN] = 0
 
     def _run(self, kernel: Callable[[int, int, int], int]) -> None:
         while True:

@@ -6,37 +6,7 @@ from __future__ import annotations
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
 
-from .address import (
-    F_BITS,
-    F_DIFFERS,
-    F_REPEATS,
-    GALLOP,
-    INNER,
-    L_BASE,
-    L_DIFFERS,
-    L_DIFFERS_END,
-    L_FLAGS,
-    LARGEST,
-    LONE,
-    MARK,
-    P_REFS,
-    P_V,
-    PAIR,
-    Q_END,
-    Q_LIST,
-    Q_START,
-    Q_SUMS,
-    Q_TOUCHED,
-    ROW,
-    SLICE,
-    T_FORMULA,
-    T_LEVEL,
-    T_OPTIONAL,
-    T_PARENT,
-    T_ROLE,
-    T_SIZE,
-    Pointers,
-)
+from .address import GALLOP, INNER, LARGEST, LONE, MARK, PAIR, ROW, SLICE, F, L, P, Pointers, Q, T
 from .levels import accepts, enter, is_repeat
 from .nodes import (
     INFINITE,
@@ -61,7 +31,7 @@ def holds(address: int, start: int, end: int, x: int) -> bool:
 @compiled
 def is_bound(p: Pointers, first: int, last: int, x: int) -> bool:
     """Whether one of the levels that are named at [first, last) is bound to x."""
-    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
     found = False
     for r in range(first, last):
         found = found or load_i64(v, load_i64(refs, r)) == x
@@ -76,18 +46,18 @@ def count_rows(
     only to differ from others. What two rows have in common is kept in the state `q` of a node, for rows change more
     seldom than what they have to differ from."""
     n, other, work = ie - i, je - j, 4
-    same = load_i64(q, Q_LIST) == i and load_i64(q, Q_START) == ie
-    if not same or load_i64(q, Q_END) != j or load_i64(q, Q_TOUCHED) != je:
+    same = load_i64(q, Q.LIST) == i and load_i64(q, Q.START) == ie
+    if not same or load_i64(q, Q.END) != j or load_i64(q, Q.TOUCHED) != je:
         work += min(n + other, GALLOP * min(n, other))
-        store_i64(q, Q_SUMS, count_equal(a, i, ie, b, j, je))
-        store_i64(q, Q_LIST, i)
-        store_i64(q, Q_START, ie)
-        store_i64(q, Q_END, j)
-        store_i64(q, Q_TOUCHED, je)
-    common = load_i64(q, Q_SUMS)
-    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
-    first, last = level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)
-    begin, end = level(p, e, L_DIFFERS), level(p, e, L_DIFFERS_END)
+        store_i64(q, Q.SUMS, count_equal(a, i, ie, b, j, je))
+        store_i64(q, Q.LIST, i)
+        store_i64(q, Q.START, ie)
+        store_i64(q, Q.END, j)
+        store_i64(q, Q.TOUCHED, je)
+    common = load_i64(q, Q.SUMS)
+    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
+    first, last = level(p, d, L.DIFFERS), level(p, d, L.DIFFERS_END)
+    begin, end = level(p, e, L.DIFFERS), level(p, e, L.DIFFERS_END)
     for r in range(last - first):  # homomorphic vertices may coincide: take each off once
         x = load_i64(v, load_i64(refs, first + r))
         if not is_bound(p, first, first + r, x):
@@ -112,8 +82,8 @@ def count_common(
     """Number of vids of two lists that both levels would bind."""
     if i == ie or j == je:
         return 0
-    tests = F_DIFFERS | F_BITS | F_REPEATS
-    if (level(p, d, L_FLAGS) | level(p, e, L_FLAGS)) & tests == 0:
+    tests = F.DIFFERS | F.BITS | F.REPEATS
+    if (level(p, d, L.FLAGS) | level(p, e, L.FLAGS)) & tests == 0:
         return count_equal(a, i, ie, b, j, je)
     n, first = 0, i
     while i < ie:
@@ -129,15 +99,15 @@ def count_common(
 @compiled
 def count_pair(p: Pointers, c: int) -> tuple[int, float, int]:
     """As `count_lone`, of two nodes that have only to differ."""
-    d, e = node(p, c, T_LEVEL), node(p, c + 1, T_LEVEL)
+    d, e = node(p, c, T.LEVEL), node(p, c + 1, T.LEVEL)
     a, i, ie = enter(p, d)
     if i == ie:
         return 0, 0.0, 4
     b, j, je = enter(p, e)
     if j == je:
         return 0, 0.0, 8
-    rows = level(p, d, L_BASE) == ROW and level(p, e, L_BASE) == ROW
-    if rows and (level(p, d, L_FLAGS) | level(p, e, L_FLAGS)) & ~F_DIFFERS == 0:
+    rows = level(p, d, L.BASE) == ROW and level(p, e, L.BASE) == ROW
+    if rows and (level(p, d, L.FLAGS) | level(p, e, L.FLAGS)) & ~F.DIFFERS == 0:
         n, other, common, work = count_rows(p, state(p, c), d, e, a, i, ie, b, j, je)
     else:
         n, work = counted(p, d, a, i, ie)
@@ -154,14 +124,14 @@ def count_pair(p: Pointers, c: int) -> tuple[int, float, int]:
 def count_lone(p: Pointers, c: int) -> tuple[int, float, int]:
     """(ways to bind a node without edges, with its partner where it is one of a PAIR, about the
     same, elements looked at)."""
-    if node(p, c, T_FORMULA) == PAIR:
+    if node(p, c, T.FORMULA) == PAIR:
         return count_pair(p, c)
-    d = node(p, c, T_LEVEL)
+    d = node(p, c, T.LEVEL)
     address, start, end = enter(p, d)
     n, work = counted(p, d, address, start, end)
     if n == 0:
         return 0, 0.0, work
-    total, shadow = ways(n, float(n), node(p, c, T_SIZE), node(p, c, T_FORMULA))
+    total, shadow = ways(n, float(n), node(p, c, T.SIZE), node(p, c, T.FORMULA))
     return total, shadow, work
 
 
@@ -173,19 +143,19 @@ def count_tail(p: Pointers, first: int, nodes: int) -> tuple[int, float, int]:
     trees = False
     c = first
     while c < nodes:
-        role = node(p, c, T_ROLE)
+        role = node(p, c, T.ROLE)
         n, approx = 1, 1.0
         if role == LONE:
             n, approx, looked = count_lone(p, c)
             work += looked
-            c += node(p, c, T_FORMULA) == PAIR
+            c += node(p, c, T.FORMULA) == PAIR
         elif role == MARK:
             trees = True
             q = state(p, c)
-            address, start, end = enter(p, node(p, c, T_LEVEL))
-            store_i64(q, Q_LIST, address)
-            store_i64(q, Q_START, start)
-            store_i64(q, Q_END, end)
+            address, start, end = enter(p, node(p, c, T.LEVEL))
+            store_i64(q, Q.LIST, address)
+            store_i64(q, Q.START, start)
+            store_i64(q, Q.END, end)
             work += 2
             if start == end:
                 n = 0
@@ -196,9 +166,9 @@ def count_tail(p: Pointers, first: int, nodes: int) -> tuple[int, float, int]:
             else:
                 n, approx, looked = push(p, c)
             work += looked
-            if node(p, c, T_PARENT) >= 0 and n != 0:
+            if node(p, c, T.PARENT) >= 0 and n != 0:
                 n, approx = 1, 1.0 if approx < INFINITE else INFINITE
-        end = node(p, c, T_OPTIONAL)
+        end = node(p, c, T.OPTIONAL)
         if end >= 0 and n == 0 and approx <= LARGEST:  # the tree is not there, which counts one
             n, approx, c = 1, 1.0, end
         shadow = shadow * approx if approx > 0.0 else shadow * float(n)

@@ -14,47 +14,21 @@ from .address import (
     ABOVE,
     BELOW,
     BINOMIAL,
-    F_BITS,
-    F_DIFFERS,
-    F_REPEATS,
     FALLING,
     GALLOP,
-    L_ABOVE,
-    L_BELOW,
-    L_FLAGS,
-    L_HI,
-    L_LO,
     LARGEST,
     LOOK_UP,
     MARK,
     MOST,
     N_LEVEL,
-    P_LEVELS,
-    P_SIMPLE,
     POWER,
-    Q_END,
-    Q_LIST,
-    Q_SCRATCH,
-    Q_SPREAD,
-    Q_START,
-    Q_SUMS,
-    Q_TOUCHED,
-    Q_USED,
     SLICE,
-    T_BACK,
-    T_CHILD,
-    T_FORMULA,
-    T_LEVEL,
-    T_NEXT,
-    T_ORDER,
-    T_PAIRED,
-    T_PARENT,
-    T_PUSHER,
-    T_ROLE,
-    T_SIZE,
-    T_SPREADS,
-    T_VIEW,
+    F,
+    L,
+    P,
     Pointers,
+    Q,
+    T,
 )
 from .levels import accepts, enter, is_repeat
 from .nodes import (
@@ -72,9 +46,9 @@ from .sets import bounds, level, neighbours, row_slice
 @compiled
 def child_bounds(p: Pointers, c: int, x: int) -> tuple[int, int]:
     """The vid range of child c's label below the parent's vertex x."""
-    d = node(p, c, T_LEVEL)
-    low, high = level(p, d, L_LO), level(p, d, L_HI)
-    order = node(p, c, T_ORDER)
+    d = node(p, c, T.LEVEL)
+    low, high = level(p, d, L.LO), level(p, d, L.HI)
+    order = node(p, c, T.ORDER)
     if order == BELOW:
         high = min(high, x)
     elif order == ABOVE:
@@ -85,14 +59,14 @@ def child_bounds(p: Pointers, c: int, x: int) -> tuple[int, int]:
 @compiled
 def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
     """(weight that child c gives to its parent's vertex x, about the same, elements looked at)."""
-    d, view, role = node(p, c, T_LEVEL), node(p, c, T_VIEW), node(p, c, T_ROLE)
+    d, view, role = node(p, c, T.LEVEL), node(p, c, T.VIEW), node(p, c, T.ROLE)
     address = neighbours(p, view)
     low, high = child_bounds(p, c, x)
     if role == SLICE:
-        row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
-        more, less = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
+        row = load_i64(p, P.LEVELS) + d * N_LEVEL * 8
+        more, less = bounds(p, row, L.LO, L.BELOW, L.ABOVE)
         start, end = row_slice(p, view, x, max(low, more), min(high, less))
-        if load_i64(load_i64(p, P_SIMPLE), view) == 1:
+        if load_i64(load_i64(p, P.SIMPLE), view) == 1:
             n, work = counted(p, d, address, start, end)
             return n, float(n), work
         n, last = 0, -1
@@ -103,16 +77,16 @@ def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
         return n, float(n), 4 + end - start
     start, end = row_slice(p, view, x, low, high)
     q = state(p, c)
-    simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
+    simple = load_i64(load_i64(p, P.SIMPLE), view) == 1
     total = 0
     if role == MARK:
-        first, last = load_i64(q, Q_START), load_i64(q, Q_END)
-        plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
+        first, last = load_i64(q, Q.START), load_i64(q, Q.END)
+        plain = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS | F.REPEATS) == 0
         if plain and simple and (last - first) * GALLOP < end - start:
-            n = count_equal(load_i64(q, Q_LIST), first, last, address, start, end)
+            n = count_equal(load_i64(q, Q.LIST), first, last, address, start, end)
             return n, float(n), 4 + 8 * (last - first)
         use(p, c)
-        scratch = load_i64(q, Q_SCRATCH)
+        scratch = load_i64(q, Q.SCRATCH)
         if simple:
             for at in range(start, end):
                 total += load_u8(scratch, load_u32(address, at))
@@ -124,7 +98,7 @@ def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
                     total += load_u8(scratch, y)
                 before = y
         return total, float(total), 4 + ((end - start) >> 1)
-    scratch = load_i64(q, Q_SCRATCH)
+    scratch = load_i64(q, Q.SCRATCH)
     approx, before = 0.0, -1
     for at in range(start, end):
         y = load_u32(address, at)
@@ -139,7 +113,7 @@ def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
 @compiled
 def has_spread(p: Pointers, c: int) -> bool:
     """Whether a node has added its weights to its parent's vertices, so that no look-up is needed."""
-    return node(p, c, T_SPREADS) == 1 and load_i64(state(p, c), Q_SPREAD) == 1
+    return node(p, c, T.SPREADS) == 1 and load_i64(state(p, c), Q.SPREAD) == 1
 
 
 @compiled
@@ -147,19 +121,19 @@ def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
     """(product of what the children of c without `has_spread`, but one, give to x, about the same, elements
     looked at)."""
     total, shadow, work = 1, 1.0, 0
-    child = node(p, c, T_CHILD)
+    child = node(p, c, T.CHILD)
     while child >= 0:
         if child != but and not has_spread(p, child):
             n, approx, looked = pull(p, child, x)
             work += looked
-            n, approx = ways(n, approx, node(p, child, T_SIZE), node(p, child, T_FORMULA))
+            n, approx = ways(n, approx, node(p, child, T.SIZE), node(p, child, T.FORMULA))
             shadow = shadow * approx
             if shadow > LARGEST:
                 return 0, INFINITE, work
             total = total * n
             if total == 0:
                 return 0, 0.0, work
-        child = node(p, child, T_NEXT)
+        child = node(p, child, T.NEXT)
     return total, shadow, work
 
 
@@ -169,17 +143,17 @@ def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
     at). The tight loop of triangles, cliques and diamonds: nothing is stored in it, so that what it
     reads of the tables stays in registers."""
     q = state(p, c)
-    child = node(p, c, T_CHILD)
-    view, order = node(p, child, T_VIEW), node(p, child, T_ORDER)
-    size, formula = node(p, child, T_SIZE), node(p, child, T_FORMULA)
-    d = node(p, child, T_LEVEL)
-    low, high = level(p, d, L_LO), level(p, d, L_HI)
+    child = node(p, c, T.CHILD)
+    view, order = node(p, child, T.VIEW), node(p, child, T.ORDER)
+    size, formula = node(p, child, T.SIZE), node(p, child, T.FORMULA)
+    d = node(p, child, T.LEVEL)
+    low, high = level(p, d, L.LO), level(p, d, L.HI)
     k = state(p, child)
-    theirs, first, last = load_i64(k, Q_LIST), load_i64(k, Q_START), load_i64(k, Q_END)
-    scratch = load_i64(k, Q_SCRATCH)
-    address, near = load_i64(q, Q_LIST), neighbours(p, view)
-    begin, finish = load_i64(q, Q_START), load_i64(q, Q_END)
-    plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
+    theirs, first, last = load_i64(k, Q.LIST), load_i64(k, Q.START), load_i64(k, Q.END)
+    scratch = load_i64(k, Q.SCRATCH)
+    address, near = load_i64(q, Q.LIST), neighbours(p, view)
+    begin, finish = load_i64(q, Q.START), load_i64(q, Q.END)
+    plain = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS | F.REPEATS) == 0
     # roots that have none of the marked on their side: often all, where both lists are short
     if order == BELOW:
         while begin < finish and load_u32(address, begin) <= load_u32(theirs, first):
@@ -219,13 +193,13 @@ def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
 def simple_child(p: Pointers, c: int, length: int) -> bool:
     """Whether a node has one child, a MARK of a view without parallel edges and at most two twins,
     whose counts surely fit."""
-    child = node(p, c, T_CHILD)
-    if node(p, child, T_NEXT) >= 0 or node(p, child, T_ROLE) != MARK:
+    child = node(p, c, T.CHILD)
+    if node(p, child, T.NEXT) >= 0 or node(p, child, T.ROLE) != MARK:
         return False
-    if node(p, child, T_SIZE) > 2 or load_i64(load_i64(p, P_SIMPLE), node(p, child, T_VIEW)) == 0:
+    if node(p, child, T.SIZE) > 2 or load_i64(load_i64(p, P.SIMPLE), node(p, child, T.VIEW)) == 0:
         return False
     q = state(p, child)
-    most = float(load_i64(q, Q_END) - load_i64(q, Q_START))
+    most = float(load_i64(q, Q.END) - load_i64(q, Q.START))
     return float(length) * most * most < LARGEST
 
 
@@ -234,24 +208,24 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     """Weigh the candidates of an INNER node: (their sum, about the same, elements looked at); those
     of a node that is no root are kept."""
     q = state(p, c)
-    d = node(p, c, T_LEVEL)
+    d = node(p, c, T.LEVEL)
     address, start, end = enter(p, d)
-    store_i64(q, Q_LIST, address)
-    store_i64(q, Q_START, start)
-    store_i64(q, Q_END, end)
-    flags, root = level(p, d, L_FLAGS), node(p, c, T_PARENT) < 0
-    if root and flags & (F_DIFFERS | F_BITS | F_REPEATS) == 0 and simple_child(p, c, end - start):
+    store_i64(q, Q.LIST, address)
+    store_i64(q, Q.START, start)
+    store_i64(q, Q.END, end)
+    flags, root = level(p, d, L.FLAGS), node(p, c, T.PARENT) < 0
+    if root and flags & (F.DIFFERS | F.BITS | F.REPEATS) == 0 and simple_child(p, c, end - start):
         total, work = sum_marked(p, c)
         return total, 0.0, work
     if not root:
-        store_i64(q, Q_USED, 1)
-    scratch = load_i64(q, Q_SCRATCH)
+        store_i64(q, Q.USED, 1)
+    scratch = load_i64(q, Q.SCRATCH)
     total, shadow, work = 0, 0.0, 4
     for at in range(start, end):
         x = load_u32(address, at)
-        if flags & F_REPEATS != 0 and is_repeat(p, d, address, start, at):
+        if flags & F.REPEATS != 0 and is_repeat(p, d, address, start, at):
             continue
-        if flags & (F_DIFFERS | F_BITS) != 0 and not accepts(p, d, x):
+        if flags & (F.DIFFERS | F.BITS) != 0 and not accepts(p, d, x):
             continue
         n, approx, looked = weight(p, c, x, -1)
         work += 2 + looked
@@ -269,11 +243,11 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
     """What a PAIRED root counts: the sum over its vertices of n (n - 1), or n^2 for POWER, n being how often it is
     reached."""
     k = state(p, child)
-    view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
-    address, near = load_i64(k, Q_LIST), neighbours(p, view)
-    scratch = load_i64(state(p, c), Q_SCRATCH)
+    view, order = node(p, child, T.BACK), node(p, child, T.ORDER)
+    address, near = load_i64(k, Q.LIST), neighbours(p, view)
+    scratch = load_i64(state(p, c), Q.SCRATCH)
     total, work = 0, 0
-    first, last = load_i64(k, Q_START), load_i64(k, Q_END)
+    first, last = load_i64(k, Q.START), load_i64(k, Q.END)
     for at in range(first, last):
         z = load_u32(address, at)
         least = max(low, z + 1) if order == BELOW else low
@@ -294,7 +268,7 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
         reached += end - start
         for e in range(start, end):
             store_u32(scratch, load_u32(near, e), 0)
-    formula = node(p, child, T_FORMULA)
+    formula = node(p, child, T.FORMULA)
     if formula == BINOMIAL:
         return total, work
     return (2 * total, work) if formula == FALLING else (2 * total + reached, work)
@@ -304,21 +278,21 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
 def spread(p: Pointers, c: int, low: int, high: int, count: int) -> int:
     """Let the other children of a PUSHED node that have a list add to what it has reached, where that is
     less than to look them up at each of `count` vertices; elements looked at."""
-    reached = load_i64(state(p, c), Q_SCRATCH)
+    reached = load_i64(state(p, c), Q.SCRATCH)
     work = 0
-    child = node(p, c, T_CHILD)
+    child = node(p, c, T.CHILD)
     while child >= 0:
         k = state(p, child)
-        first, last = load_i64(k, Q_START), load_i64(k, Q_END)
-        if node(p, child, T_SPREADS) == 1:
-            store_i64(k, Q_SPREAD, 1 if last - first <= count else 0)
+        first, last = load_i64(k, Q.START), load_i64(k, Q.END)
+        if node(p, child, T.SPREADS) == 1:
+            store_i64(k, Q.SPREAD, 1 if last - first <= count else 0)
         if has_spread(p, child):
-            view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
-            leaf, theirs = node(p, child, T_ROLE) == MARK, node(p, child, T_LEVEL)
-            tested = level(p, theirs, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) != 0
-            simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
-            near, address = neighbours(p, view), load_i64(k, Q_LIST)
-            sums, weights = load_i64(k, Q_SUMS), load_i64(k, Q_SCRATCH)
+            view, order = node(p, child, T.BACK), node(p, child, T.ORDER)
+            leaf, theirs = node(p, child, T.ROLE) == MARK, node(p, child, T.LEVEL)
+            tested = level(p, theirs, L.FLAGS) & (F.DIFFERS | F.BITS | F.REPEATS) != 0
+            simple = load_i64(load_i64(p, P.SIMPLE), view) == 1
+            near, address = neighbours(p, view), load_i64(k, Q.LIST)
+            sums, weights = load_i64(k, Q.SUMS), load_i64(k, Q.SCRATCH)
             for at in range(first, last):
                 z = load_u32(address, at)
                 if tested and (
@@ -336,7 +310,7 @@ def spread(p: Pointers, c: int, low: int, high: int, count: int) -> int:
                     if (simple or x != before) and load_i64(reached, x) != 0:
                         store_i64(sums, x, min(load_i64(sums, x) + w, MOST))
                     before = x
-        child = node(p, child, T_NEXT)
+        child = node(p, child, T.NEXT)
     return work
 
 
@@ -344,17 +318,17 @@ def spread(p: Pointers, c: int, low: int, high: int, count: int) -> int:
 def spread_to(p: Pointers, c: int, x: int) -> tuple[int, float]:
     """(product of what children of c have added at x, about the same); it is zero there afterwards."""
     total, shadow = 1, 1.0
-    child = node(p, c, T_CHILD)
+    child = node(p, c, T.CHILD)
     while child >= 0:
         if has_spread(p, child):
-            sums = load_i64(state(p, child), Q_SUMS)
+            sums = load_i64(state(p, child), Q.SUMS)
             n = load_i64(sums, x)
             store_i64(sums, x, 0)
-            n, approx = ways(n, float(n), node(p, child, T_SIZE), node(p, child, T_FORMULA))
+            n, approx = ways(n, float(n), node(p, child, T.SIZE), node(p, child, T.FORMULA))
             total, shadow = total * n, shadow * approx
             if shadow > LARGEST:
                 total = 0
-        child = node(p, child, T_NEXT)
+        child = node(p, child, T.NEXT)
     return total, shadow
 
 
@@ -362,29 +336,29 @@ def spread_to(p: Pointers, c: int, x: int) -> tuple[int, float]:
 def push(p: Pointers, c: int) -> tuple[int, float, int]:
     """Weigh the vertices that a PUSHED node's pusher reaches: as `fold`."""
     q = state(p, c)
-    d = node(p, c, T_LEVEL)
-    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
-    low, high = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
-    child = node(p, c, T_PUSHER)
+    d = node(p, c, T.LEVEL)
+    row = load_i64(p, P.LEVELS) + d * N_LEVEL * 8
+    low, high = bounds(p, row, L.LO, L.BELOW, L.ABOVE)
+    child = node(p, c, T.PUSHER)
     k = state(p, child)
-    view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
-    leaf = node(p, child, T_ROLE) == MARK
-    theirs = node(p, child, T_LEVEL)
-    tested = leaf and level(p, theirs, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) != 0
-    simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
-    flags = level(p, d, L_FLAGS)
-    only = node(p, node(p, c, T_CHILD), T_NEXT) < 0
-    size = node(p, child, T_SIZE)
-    if node(p, c, T_PAIRED) != 0 and simple and not tested:
+    view, order = node(p, child, T.BACK), node(p, child, T.ORDER)
+    leaf = node(p, child, T.ROLE) == MARK
+    theirs = node(p, child, T.LEVEL)
+    tested = leaf and level(p, theirs, L.FLAGS) & (F.DIFFERS | F.BITS | F.REPEATS) != 0
+    simple = load_i64(load_i64(p, P.SIMPLE), view) == 1
+    flags = level(p, d, L.FLAGS)
+    only = node(p, node(p, c, T.CHILD), T.NEXT) < 0
+    size = node(p, child, T.SIZE)
+    if node(p, c, T.PAIRED) != 0 and simple and not tested:
         total, work = push_pairs(p, c, child, low, high)
         return total, 0.0, work
-    weights, address = load_i64(k, Q_SCRATCH), load_i64(k, Q_LIST)
-    near, scratch, touched = neighbours(p, view), load_i64(q, Q_SCRATCH), load_i64(q, Q_TOUCHED)
+    weights, address = load_i64(k, Q.SCRATCH), load_i64(k, Q.LIST)
+    near, scratch, touched = neighbours(p, view), load_i64(q, Q.SCRATCH), load_i64(q, Q.TOUCHED)
     count, work = 0, 4
-    for at in range(load_i64(k, Q_START), load_i64(k, Q_END)):
+    for at in range(load_i64(k, Q.START), load_i64(k, Q.END)):
         z = load_u32(address, at)
         if tested and (
-            (at > load_i64(k, Q_START) and load_u32(address, at - 1) == z)
+            (at > load_i64(k, Q.START) and load_u32(address, at - 1) == z)
             or not accepts(p, theirs, z)
         ):
             continue
@@ -405,20 +379,20 @@ def push(p: Pointers, c: int) -> tuple[int, float, int]:
                     count += 1
                 store_i64(scratch, x, n + w)
                 if float(n) + float(w) > LARGEST:
-                    store_i64(q, Q_LIST, touched)
-                    store_i64(q, Q_START, 0)
-                    store_i64(q, Q_END, count)
-                    store_i64(q, Q_USED, 1)
+                    store_i64(q, Q.LIST, touched)
+                    store_i64(q, Q.START, 0)
+                    store_i64(q, Q.END, count)
+                    store_i64(q, Q.USED, 1)
                     return 0, INFINITE, work
             before = x
-    store_i64(q, Q_LIST, touched)
-    store_i64(q, Q_START, 0)
-    store_i64(q, Q_END, count)
-    store_i64(q, Q_USED, 1)
+    store_i64(q, Q.LIST, touched)
+    store_i64(q, Q.START, 0)
+    store_i64(q, Q.END, count)
+    store_i64(q, Q.USED, 1)
     if not only:
         work += spread(p, c, low, high, count)
     total, shadow = 0, 0.0
-    formula = node(p, child, T_FORMULA)
+    formula = node(p, child, T.FORMULA)
     for i in range(count):
         x = load_u32(touched, i)
         n, added, about_added = load_i64(scratch, x), 1, 1.0
@@ -426,7 +400,7 @@ def push(p: Pointers, c: int) -> tuple[int, float, int]:
             added, about_added = spread_to(p, c, x)
         if shadow > LARGEST:  # only what others have added is cleared
             continue
-        if flags & (F_DIFFERS | F_BITS) != 0 and not accepts(p, d, x):
+        if flags & (F.DIFFERS | F.BITS) != 0 and not accepts(p, d, x):
             store_i64(scratch, x, 0)
             continue
         n, approx = ways(n, float(n), size, formula)

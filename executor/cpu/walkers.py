@@ -59,62 +59,66 @@ class Walker:
     ) -> None:
         self.question, self.keeps = question, keeps
         self.row = _question(question, keeps, most)
-        self.state = np.zeros(reach.STATE, np.int64)
+        self.state = np.zeros(reach.SE.N, np.int64)
         self._arrays: dict[int, npt.NDArray[np.generic]] = {}
-        sizes = {paths.OUT_ROWS: np.int64, paths.OUT_ENDS: np.uint32, paths.OUT_NUMBERS: np.int64}
+        sizes = {
+            paths.WK.OUT_ROWS: np.int64,
+            paths.WK.OUT_ENDS: np.uint32,
+            paths.WK.OUT_NUMBERS: np.int64,
+        }
         for place, kind in sizes.items():
             self._give(place, np.empty(CAPACITY, kind))
-        self.state[paths.CAPACITY] = CAPACITY
+        self.state[paths.WK.CAPACITY] = CAPACITY
         if keeps == paths.LIST:
             self._make_edges(EDGE_CAPACITY)
         if keeps == paths.TALLIES:
-            self._give(paths.TALLY, placed(question.vids, np.int64, MARKS, budget))
-            self._give(paths.TOUCHED_VIDS, placed(question.vids, np.uint32, MARKS, budget))
+            self._give(paths.WK.TALLY, placed(question.vids, np.int64, MARKS, budget))
+            self._give(paths.WK.TOUCHED_VIDS, placed(question.vids, np.uint32, MARKS, budget))
         high = question.high
         self._make_stack(SHALLOW if high is None else min(high + 2, SHALLOW))
         if question.differ is not Differ.NOTHING and (high is None or high > SEARCHED):
             size = question.edges if question.differ is Differ.EDGES else question.vids
-            self._give(paths.BITS, placed(size // 8 + 1, np.uint8, MARKS, budget))
+            self._give(paths.WK.BITS, placed(size // 8 + 1, np.uint8, MARKS, budget))
 
     def _give(self, place: int, array: npt.NDArray[np.generic]) -> None:
         self._arrays[place] = array
         self.state[place] = array.ctypes.data
 
     def _make_edges(self, size: int) -> None:
-        self._give(paths.OUT_EIDS, np.empty(size, np.int64))
-        self.state[paths.EDGE_CAPACITY] = size
+        self._give(paths.WK.OUT_EIDS, np.empty(size, np.int64))
+        self.state[paths.WK.EDGE_CAPACITY] = size
 
     def _make_stack(self, size: int) -> None:
-        for place in (paths.AT, paths.END, paths.VIDS, paths.EIDS):
+        for place in (paths.WK.AT, paths.WK.END, paths.WK.VIDS, paths.WK.EIDS):
             made = np.zeros(size, np.int64)
             if place in self._arrays:
                 made[: len(self._arrays[place])] = self._arrays[place]
             self._give(place, made)
-        self.state[paths.ROOM] = size
+        self.state[paths.WK.ROOM] = size
 
     def near(self, distances: U32 | None, far: int) -> None:
         """Go only where the goal is near enough; far : at least so many steps are what distances do not know."""
-        self.row[paths.NEAR], self.row[paths.FAR] = address(distances), far
+        self.row[paths.QU.NEAR], self.row[paths.QU.FAR] = address(distances), far
 
     def exactly(self, length: int, most: int | None) -> None:
         """Give only paths of that length, and no more than so many of a row."""
-        self.row[paths.LOW] = self.row[paths.HIGH] = length
-        self.row[paths.MOST] = -1 if most is None else most
+        self.row[paths.QU.LOW] = self.row[paths.QU.HIGH] = length
+        self.row[paths.QU.MOST] = -1 if most is None else most
 
     def run(self, begin: int, end: int, conditions: Conditions) -> list[Paths]:
         """Walk from the rows [begin, end)."""
         state = self.state
-        state[[paths.ROW, paths.LAST, paths.DEPTH]] = begin, end, -1
-        state[[paths.PRUNED, paths.LONGEST]] = 0
+        state[[paths.WK.ROW, paths.WK.LAST, paths.WK.DEPTH]] = begin, end, -1
+        state[[paths.WK.PRUNED, paths.WK.LONGEST]] = 0
         found: list[Paths] = []
         q, s = self.row.ctypes.data, state.ctypes.data
         while True:
             conditions.look()
             status = paths.walk(q, s, STEPS)
             if status == paths.DEEP:
-                self._make_stack(2 * int(state[paths.ROOM]))
-            elif status == paths.FULL and not state[paths.COUNT]:
-                self._make_edges(2 * int(state[paths.EDGE_CAPACITY]))
+                self._make_stack(2 * int(state[paths.WK.ROOM]))
+            elif status == paths.FULL and not state[paths.WK.COUNT]:
+                self._make_edges(2 * int(state[paths.WK.EDGE_CAPACITY]))
             elif status in (paths.FULL, paths.DONE):
                 found.append(self._taken(conditions))
             if status == paths.DONE:
@@ -123,41 +127,44 @@ class Walker:
     def _taken(self, conditions: Conditions) -> Paths:
         """What is in the buffers, which are empty then. Where no edges are kept, offsets are the numbers instead."""
         state, arrays = self.state, self._arrays
-        n, m = int(state[paths.COUNT]), int(state[paths.EDGES])
+        n, m = int(state[paths.WK.COUNT]), int(state[paths.WK.EDGES])
         conditions.budget.take(20 * n + 8 * m, "the paths that it found")
-        state[[paths.COUNT, paths.EDGES]] = 0
-        numbers = arrays[paths.OUT_NUMBERS][:n]
+        state[[paths.WK.COUNT, paths.WK.EDGES]] = 0
+        numbers = arrays[paths.WK.OUT_NUMBERS][:n]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
         eids = offsets[:0]
         if self.keeps == paths.LIST:
-            eids = arrays[paths.OUT_EIDS][:m].astype(np.int64)
-        ends = arrays[paths.OUT_ENDS][:n].astype(np.uint32)
-        return Paths(arrays[paths.OUT_ROWS][:n].astype(np.int64), ends, offsets, eids)
+            eids = arrays[paths.WK.OUT_EIDS][:m].astype(np.int64)
+        ends = arrays[paths.WK.OUT_ENDS][:n].astype(np.uint32)
+        return Paths(arrays[paths.WK.OUT_ROWS][:n].astype(np.int64), ends, offsets, eids)
 
     @property
     def pruned(self) -> bool:
         """Whether the last run left something out because the goal was too far from it."""
-        return bool(self.state[paths.PRUNED])
+        return bool(self.state[paths.WK.PRUNED])
 
     @property
     def longest(self) -> int:
         """How many edges it went in the last run."""
-        return int(self.state[paths.LONGEST])
+        return int(self.state[paths.WK.LONGEST])
 
 
 def _question(question: Question, keeps: int, most: int | None) -> I64:
     """The question as the kernel reads it, i64; the addresses are the question's own arrays."""
-    row = np.zeros(paths.QUESTION + 16, np.int64)
-    row[paths.LOW] = question.low
-    row[paths.HIGH] = -1 if question.high is None else question.high
-    row[paths.DIFFER], row[paths.SIDES] = question.differ, question.steps.sides
-    row[paths.STARTS], row[paths.GOALS] = address(question.starts), address(question.goals)
-    row[paths.USED_AT], row[paths.USED] = address(question.used_at), address(question.used)
-    row[paths.ALLOWED], row[paths.ENDS] = address(question.steps.allowed), address(question.ends)
-    row[paths.KEEPS], row[paths.MOST] = keeps, -1 if most is None else most
+    row = np.zeros(paths.QU.N + 16, np.int64)
+    row[paths.QU.LOW] = question.low
+    row[paths.QU.HIGH] = -1 if question.high is None else question.high
+    row[paths.QU.DIFFER], row[paths.QU.SIDES] = question.differ, question.steps.sides
+    row[paths.QU.STARTS], row[paths.QU.GOALS] = address(question.starts), address(question.goals)
+    row[paths.QU.USED_AT], row[paths.QU.USED] = address(question.used_at), address(question.used)
+    row[paths.QU.ALLOWED], row[paths.QU.ENDS] = (
+        address(question.steps.allowed),
+        address(question.ends),
+    )
+    row[paths.QU.KEEPS], row[paths.QU.MOST] = keeps, -1 if most is None else most
     view = view_row(question.steps.view, question.steps.eids, restricted=False)
-    row[paths.QUESTION : paths.QUESTION + len(view)] = view
-    row[paths.VIEW] = row.ctypes.data + 8 * paths.QUESTION
+    row[paths.QU.N : paths.QU.N + len(view)] = view
+    row[paths.QU.VIEW] = row.ctypes.data + 8 * paths.QU.N
     return row
 
 
@@ -172,36 +179,36 @@ class Searcher:
     ) -> None:
         self.question = question
         self.row = _question(question, paths.LENGTHS, most)
-        self.state = np.zeros(reach.STATE, np.int64)
+        self.state = np.zeros(reach.SE.N, np.int64)
         vids = max(question.vids, 1)
         self._arrays: dict[int, npt.NDArray[np.generic]] = {
             **{
                 place: placed(vids, np.uint32, MARKS, budget)
-                for place in (reach.DISTANCE, reach.SOURCE, reach.BRANCH, reach.QUEUE)
+                for place in (reach.SE.DISTANCE, reach.SE.SOURCE, reach.SE.BRANCH, reach.SE.QUEUE)
             },
-            reach.AGAIN: placed(vids, np.uint8, MARKS, budget),
-            paths.OUT_ROWS: np.empty(CAPACITY, np.int64),
-            paths.OUT_ENDS: np.empty(CAPACITY, np.uint32),
+            reach.SE.AGAIN: placed(vids, np.uint8, MARKS, budget),
+            paths.WK.OUT_ROWS: np.empty(CAPACITY, np.int64),
+            paths.WK.OUT_ENDS: np.empty(CAPACITY, np.uint32),
         }
         for place, array in self._arrays.items():
             self.state[place] = array.ctypes.data
-        self.state[paths.CAPACITY], self.state[reach.WIDTH] = CAPACITY, width
-        self.state[reach.CLOSED] = _closed(question.steps, question.differ)
+        self.state[paths.WK.CAPACITY], self.state[reach.SE.WIDTH] = CAPACITY, width
+        self.state[reach.SE.CLOSED] = _closed(question.steps, question.differ)
 
     def run(self, begin: int, end: int, conditions: Conditions) -> list[tuple[I64, U32]]:
         """Search from the rows [begin, end)."""
         state = self.state
-        state[[paths.ROW, paths.LAST]] = begin, end
+        state[[paths.WK.ROW, paths.WK.LAST]] = begin, end
         found: list[tuple[I64, U32]] = []
         while True:
             conditions.look()
             status = reach.reach(self.row.ctypes.data, state.ctypes.data, STEPS)
             if status in (paths.FULL, paths.DONE):
-                n = int(state[paths.COUNT])
+                n = int(state[paths.WK.COUNT])
                 conditions.budget.take(12 * n, "what it reached")
-                state[paths.COUNT] = 0
-                rows = self._arrays[paths.OUT_ROWS][:n].astype(np.int64)
-                found.append((rows, self._arrays[paths.OUT_ENDS][:n].astype(np.uint32)))
+                state[paths.WK.COUNT] = 0
+                rows = self._arrays[paths.WK.OUT_ROWS][:n].astype(np.int64)
+                found.append((rows, self._arrays[paths.WK.OUT_ENDS][:n].astype(np.uint32)))
             if status == paths.DONE:
                 return found
 

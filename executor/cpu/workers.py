@@ -18,15 +18,8 @@ from gdb.storage.disk.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 
 from ..nest.prepare import Prepared
-from ..nest.tables import (
-    CacheField,
-    LevelField,
-    NodeField,
-    Role,
-    StrangerField,
-    ValueField,
-)
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
+from ..table_fields import CacheField, LevelField, NodeField, Role, StrangerField, ValueField
 from ..work.place import END, KEPT, POSITION, ROWS, Place
 from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
@@ -168,7 +161,7 @@ class Worker:
     def bytes(self) -> int:
         """Bytes of its buffers and scratch."""
         own = sum(array.nbytes for array in self.kept)
-        used = self.caches[: len(self.prepared.tables.caches), address.K_MASK] + 1
+        used = self.caches[: len(self.prepared.tables.caches), address.K.MASK] + 1
         own += 8 * int((used * _slot_widths(self.prepared)).sum())
         return own + self.seen.nbytes + self.out_vids.nbytes + self.out_eids.nbytes
 
@@ -222,20 +215,20 @@ class Worker:
         rows = rows_ahead(self.prepared)
         for k, of_level in enumerate(rows):
             if of_level:
-                levels[k, LevelField.FLAGS] |= address.F_AHEAD
+                levels[k, LevelField.FLAGS] |= address.AHEAD
         return table_of(rows)
 
     def _orders(self) -> I64:
         """The table of orders."""
         rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
-        return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.N_ORDER)
+        return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.OR.N)
 
     def _caches(self) -> tuple[I64, I64]:
         """The tables of caches and of strangers."""
         tables = self.prepared.tables
-        caches = np.zeros((max(len(tables.caches), 1), address.N_CACHE), np.int64)
+        caches = np.zeros((max(len(tables.caches), 1), address.K.N), np.int64)
         caches[: len(tables.caches), : len(CacheField)] = tables.caches
-        strangers = np.zeros((max(len(tables.strangers), 1), address.N_STRANGER), np.int64)
+        strangers = np.zeros((max(len(tables.strangers), 1), address.X.N), np.int64)
         strangers[: len(tables.strangers), : len(StrangerField)] = tables.strangers
         widths, few = _slot_widths(self.prepared).tolist(), min(self.slots, FIRST_SLOTS)
         first = np.zeros(few * sum(widths), np.int64)
@@ -245,29 +238,29 @@ class Worker:
         self.more_counts = more
         begin, grown = _address(first), _address(more)
         for k, width in enumerate(widths):
-            caches[k, address.K_MASK : address.K_RUN] = few - 1, begin, self.slots - 1, grown
+            caches[k, address.K.MASK : address.K.RUN] = few - 1, begin, self.slots - 1, grown
             begin += 8 * few * width
             grown += 8 * self.slots * width
         self.caches = caches
-        caches[:, address.K_RUN] = 1
+        caches[:, address.K.RUN] = 1
         return caches, strangers
 
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
         gives a large one as pages that are not there before they are touched, in one call."""
         marks, nodes = self.prepared.tables.marks, self.prepared.tables.nodes
-        own = np.zeros((max(len(marks), 1), address.N_MARK), np.int64)
-        states = np.zeros((max(len(nodes), 1), address.N_STATE), np.int64)
-        wanted = [(own, i, address.M_BYTES, 1) for i in range(len(marks))]
+        own = np.zeros((max(len(marks), 1), address.M.N), np.int64)
+        states = np.zeros((max(len(nodes), 1), address.Q.N), np.int64)
+        wanted = [(own, i, address.M.BYTES, 1) for i in range(len(marks))]
         for i, role in enumerate(nodes[:, NodeField.ROLE].tolist()):
             if role == Role.MARK:
-                wanted.append((states, i, address.Q_SCRATCH, 1))
+                wanted.append((states, i, address.Q.SCRATCH, 1))
             elif role in (Role.INNER, Role.PUSHED):
-                wanted.append((states, i, address.Q_SCRATCH, 8))
+                wanted.append((states, i, address.Q.SCRATCH, 8))
             if role == Role.PUSHED:
-                wanted.append((states, i, address.Q_TOUCHED, 4))
+                wanted.append((states, i, address.Q.TOUCHED, 4))
             if nodes[i, NodeField.SPREADS]:
-                wanted.append((states, i, address.Q_SUMS, 8))
+                wanted.append((states, i, address.Q.SUMS, 8))
         sizes = [-(-self.prepared.vids * width // _LINE) * _LINE for *_, width in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
@@ -290,18 +283,18 @@ class Worker:
         place, vids = self._placed(most, np.uint32), np.empty(places, np.uint32)
         counts = np.zeros(local.sets, np.int64)
         levels = local.levels.copy()
-        self.local = table = np.zeros(address.N_GRAPH, np.int64)
+        self.local = table = np.zeros(address.G.N, np.int64)
         tables = (local.relations, local.operations, levels, local.ends, local.starts, local.skip)
         arrays = (*tables, rows, made, place, vids, sets, counts)
         self.kept += (*arrays, table)
         at = [_address(x) for x in arrays]
         relations, operations, loops, ends, starts, skip, *scratch = at
-        table[: address.G_ON] = (
+        table[: address.G.ON] = (
             *(local.frame, local.view, local.order, local.first, len(levels) - 1, local.loops),
             *(relations, len(local.relations), operations, loops, ends, len(local.ends)),
             *(starts, len(local.starts), *scratch[4:], skip),
         )
-        table[address.G_ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
+        table[address.G.ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
         return _address(table)
 
     def reset(self) -> None:
@@ -310,8 +303,8 @@ class Worker:
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
         if len(self.prepared.tables.caches):
-            self.caches[:, address.K_RUN] += 1
-            self.caches[:, address.K_ASKED : address.K_TOTAL] = 0
+            self.caches[:, address.K.RUN] += 1
+            self.caches[:, address.K.ASKED : address.K.TOTAL] = 0
 
     def unsee(self, values: U32) -> None:
         """Forget the distinct values that were found, u32[n], which are all; where they are few, one by one."""
@@ -338,7 +331,7 @@ class Worker:
     def put_aside(self) -> Place:
         """Its position, with what it counted there; its rows stay in its buffer. Not for a worker that counts in bits:
         no other could find its rows of bits again."""
-        if self.pointers[address.P_LOCAL]:
+        if self.pointers[address.P.LOCAL]:
             raise InternalError("A worker that counts in bits was put aside.", "Please report it.")
         depth, entering, joined, total = self.control[_PLACE].tolist()
         self.control[address.TOTAL] = 0
@@ -361,7 +354,7 @@ class Worker:
             place.loops[END, :k] = place.loops[POSITION, :k]
         else:
             self.end[: last + 1] = self.position[: last + 1]
-        self.caches[:, address.K_SLOT] = (
+        self.caches[:, address.K.SLOT] = (
             0  # the loops that are open do not count all of it any more
         )
         return place
@@ -377,8 +370,8 @@ class Worker:
         while k > 0:
             k = around[k]
             last = k if joins[k] else last
-        if self.local is not None and self.local[address.G_ON]:
-            last = min(last, int(self.local[address.G_FIRST]) - 1)
+        if self.local is not None and self.local[address.G.ON]:
+            last = min(last, int(self.local[address.G.FIRST]) - 1)
         return int(last)
 
     def go_on(self, place: Place) -> None:
@@ -387,7 +380,7 @@ class Worker:
         self.control[_PLACE] = place.depth, place.entering, place.joined, place.total
         self.loops[:KEPT] = place.loops
         self.address[0] = self.root_address
-        self.caches[:, address.K_SLOT] = 0  # loops that are open were entered elsewhere
+        self.caches[:, address.K.SLOT] = 0  # loops that are open were entered elsewhere
         kernel.rebind(*self.fixed[:1], *self.state[:2], _address(self.start))
 
     def run(self, budget: int) -> int:

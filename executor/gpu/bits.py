@@ -10,8 +10,8 @@ from __future__ import annotations
 from gdb.records import dataclass
 from gdb.storage.format.direction import Direction
 
-from ..nest.demands import Chain, chain
-from ..nest.neighbourhood import LocalPart, build, common, first_inside
+from ..nest.demands import Chain
+from ..nest.neighbourhood import LocalPart, build, common, counted_chain, first_inside
 from ..nest.prepare import Prepared
 from . import layout
 
@@ -66,11 +66,8 @@ class Bits:
 def find(prepared: Prepared, room: int) -> Bits | None:
     """What of a counting nest is counted in bits, in so many bytes of shared memory of a warp; None where there is
     nothing, or too little."""
-    nest = prepared.nest
-    if "local" in prepared.plan.notes.switched_off:
-        return None
-    known = chain(nest) if nest.tail else None
-    if known is None or len(known.path) > 1:  # a longer tree is counted level by level
+    known = counted_chain(prepared)
+    if known is None:
         return None
     made = [part for frame in range(len(known.loops)) for part in _under(prepared, known, frame)]
     if not made:

@@ -19,7 +19,7 @@ from gdb.storage.graph.adjacency import I64, U32, Adjacency
 
 from ..nest.nest import Kind, LoopNest, Operand, Order, SetOp, Slice, VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.tables import NodeField, Role
+from ..table_fields import NodeField, Role
 from .pinned import READERS
 
 _BLOCK = 1 << 21  # neighbours looked at at once: bounds the temporary arrays

@@ -20,9 +20,8 @@ def find(prepared: Prepared) -> Pairs:
     if not isinstance(first, VertexLevel) or not isinstance(second, VertexLevel):
         return Pairs(0)
     k = len(nest.levels) - 2
-    if (
-        k in second.cut.below or second.checks
-    ):  # the planner puts the later vertex above the earlier one
+    # the planner puts the later vertex above the earlier one
+    if k in second.cut.below or second.checks:
         return Pairs(0)
     if second.base == Operand(Kind.ROW, second.base.a, k) or any(s.depth == k for s in nest.sets):
         return Pairs(0)

@@ -9,7 +9,7 @@ from gdb.records import dataclass
 from gdb.storage.graph.adjacency import I64, Adjacency
 
 from ..nest.prepare import Prepared
-from ..nest.tables import ValueField, ViewField
+from ..table_fields import ValueField, ViewField
 from ..work.scheduler import Budget
 from . import compiler, layout, memory, pinned, render, residency
 from .layout import PlaceField

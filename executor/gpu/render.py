@@ -17,7 +17,8 @@ import numpy as np
 from gdb.storage.graph.adjacency import I64
 
 from ..nest.nest import Formula, Kind, Op, Order
-from ..nest.tables import (
+from ..plan.plan import MISSING
+from ..table_fields import (
     CheckField,
     LevelField,
     LevelFlag,
@@ -28,7 +29,6 @@ from ..nest.tables import (
     ValueField,
     ViewField,
 )
-from ..plan.plan import MISSING
 from . import layout
 from .bits import Bits
 from .local import LocalGraph

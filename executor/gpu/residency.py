@@ -20,7 +20,7 @@ from gdb.storage.graph.adjacency import Adjacency
 
 from ..nest.nest import Kind, Member, VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.tables import NodeField, Role
+from ..table_fields import NodeField, Role
 from . import local, orientation
 
 F64 = npt.NDArray[np.float64]

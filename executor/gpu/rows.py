@@ -11,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -126,12 +125,7 @@ class Drain:
     def __enter__(self) -> Drain:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         if error is not None:
             self._watch.stopped.set()
         self._finish()

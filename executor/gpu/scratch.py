@@ -7,7 +7,7 @@ import numpy as np
 from gdb.storage.graph.adjacency import I64
 
 from ..nest.prepare import Prepared
-from ..nest.tables import NodeField, Role
+from ..table_fields import NodeField, Role
 
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 

@@ -17,7 +17,7 @@ from gdb.base import waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 
-from ..nest.tables import NodeField, Role
+from ..table_fields import NodeField, Role
 from . import compiler, render
 from .compiler import Function
 from .layout import Job
@@ -71,10 +71,8 @@ class Race:
 
     def __init__(self, runs: dict[object, float], key: object) -> None:
         self._runs, self._key = runs, key
-        self._seconds, self._stays = (
-            0.0,
-            False,
-        )  # of the run so far; whether it stays with the generic one
+        # of the run so far; whether it stays with the generic one
+        self._seconds, self._stays = (0.0, False)
         self._with_own: bool | None = None  # None: both have had a part in it
 
     def own(self, own: Function | None, begins: bool) -> Function | None:

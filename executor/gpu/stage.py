@@ -11,8 +11,9 @@ from gdb.storage.graph.adjacency import I64
 
 from ..nest.nest import Kind
 from ..nest.prepare import Prepared
-from ..nest.tables import LevelField, NodeField, Role, Tables, ViewField
+from ..nest.tables import Tables
 from ..plan.embeddings import Wanted
+from ..table_fields import LevelField, NodeField, Role, ViewField
 from ..work.scheduler import Budget
 from . import (
     bits,

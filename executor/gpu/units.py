@@ -7,7 +7,8 @@ import numpy as np
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..nest.prepare import Prepared
-from ..nest.tables import LevelField, NodeField, Role, Tables
+from ..nest.tables import Tables
+from ..table_fields import LevelField, NodeField, Role
 
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list

@@ -8,6 +8,17 @@ from gdb.errors import InternalError
 from gdb.storage.graph.adjacency import Adjacency
 
 from ..plan.plan import Plan
+from ..table_fields import (
+    CacheField,
+    CheckField,
+    LevelField,
+    LevelFlag,
+    NodeField,
+    Role,
+    SetField,
+    StrangerField,
+    Test,
+)
 from .nest import (
     Check,
     EdgeLevel,
@@ -24,19 +35,7 @@ from .nest import (
     WithinBounds,
 )
 from .optional_parts import ends_of_trees, first_loops
-from .tables import (
-    I64,
-    CacheField,
-    CheckField,
-    LevelField,
-    LevelFlag,
-    NodeField,
-    Role,
-    SetField,
-    StrangerField,
-    Tables,
-    Test,
-)
+from .tables import I64, Tables
 
 
 class _Encoder:

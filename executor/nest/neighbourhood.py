@@ -17,7 +17,7 @@ from gdb.base.once import MadeOnce
 from gdb.records import dataclass, field, replace
 from gdb.storage.graph.adjacency import Adjacency
 
-from .demands import Chain, Demand
+from .demands import Chain, Demand, chain
 from .nest import Formula, Kind, LoopNest, Operand, Order, VertexLevel
 from .prepare import Prepared
 
@@ -116,6 +116,16 @@ def _mean_common(view: Adjacency) -> float:
 
 
 common = MadeOnce(_mean_common)
+
+
+def counted_chain(prepared: Prepared) -> Chain | None:
+    """The end of a counting nest as a chain that can be counted in bits; None where there is none. A longer tree is
+    counted level by level."""
+    nest = prepared.nest
+    if "local" in prepared.plan.notes.switched_off or not nest.tail:
+        return None
+    known = chain(nest)
+    return None if known is None or len(known.path) > 1 else known
 
 
 def first_inside(known: Chain, frame: int, view: int) -> int | None:

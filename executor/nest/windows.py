@@ -28,9 +28,8 @@ from .nest import (
     levels_of,
 )
 
-NARROW = (
-    1 / 16
-)  # the largest share of a row for which a window is walked instead of an intersection
+# the largest share of a row for which a window is walked instead of an intersection
+NARROW = 1 / 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,3 +84,13 @@ Deliver = Callable[[Embeddings], None]
 def unbound_edges(rows: int, edges: int) -> npt.NDArray[np.int64]:
     """The columns of edges that are all unbound, i64[rows, edges]: all -1, without memory."""
     return np.broadcast_to(np.int64(-1), (rows, edges))
+
+
+def expand(table: Embeddings, twins: tuple[Twin, ...]) -> Embeddings:
+    """Each row once for every automorphism in `twins`; the table itself where there are none. So rows that restrictions
+    left out are written back: these never change what a query returns."""
+    if not twins:
+        return table
+    vids = np.concatenate([table.vids[:, list(t.vertices)] for t in twins])
+    eids = np.concatenate([table.eids[:, list(t.edges)] for t in twins])
+    return Embeddings(vids, eids)

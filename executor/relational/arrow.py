@@ -69,7 +69,7 @@ def int64_array(values: I64) -> Array:
 
 def column_array(column: Column | Slice) -> Array:
     """A property column, or rows of one; booleans are packed into bits, all else is shared."""
-    return _array(na.c_array(column))
+    return _array(na.c_array(Slice.of(column) if isinstance(column, Column) else column))
 
 
 def null_array(length: int) -> Array:

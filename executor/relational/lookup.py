@@ -20,6 +20,7 @@ from gdb.base import usage, waiting
 from gdb.base.once import MadeOnce
 from gdb.errors import TypeProblem
 from gdb.storage.columns.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice, follow_one_another
 from gdb.storage.columns.temporal import text_of
 
@@ -250,7 +251,7 @@ def edge_types(snapshot: Snapshot, eids: I64) -> Column:
 
 def strings(values: Sequence[str]) -> Column:
     """A string column without nulls, also of no rows."""
-    return Column.from_list(values, "string")
+    return column_of(values, "string")
 
 
 def widen(column: Column, kind: Kind) -> Column:
@@ -264,7 +265,7 @@ def widen(column: Column, kind: Kind) -> Column:
         return column
     if kind == "string":
         texts = [None if value is None else _text(value) for value in column.to_list()]
-        return Column.from_list(texts, "string")
+        return column_of(texts, "string")
     if kind == "any":
         return column.as_any()
     if (column.kind, kind) != ("int64", "float64"):
@@ -297,9 +298,8 @@ def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Slic
     if len(pieces) == 1 and len(pieces[0][0]) == length:
         return Slice.of(widen(pieces[0][1], kind))
     joined = Column.concat([*(widen(column, kind) for _, column in pieces), Column.nulls(kind, 1)])
-    places = np.full(
-        length, len(joined) - 1, np.int64
-    )  # row -> its place in the pieces laid end to end
+    # row -> its place in the pieces laid end to end
+    places = np.full(length, len(joined) - 1, np.int64)
     begin = 0
     for rows, _ in pieces:
         places[rows] = np.arange(begin, begin + len(rows))

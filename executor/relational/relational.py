@@ -68,10 +68,8 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.02
 _IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
 _KEPT = 1024  # texts of a kind
-LEAST, A_THREAD = (
-    32 << 20,
-    16 << 20,
-)  # bytes that DuckDB takes to sort, join and group, and for each thread
+# bytes that DuckDB takes to sort, join and group, and for each thread
+LEAST, A_THREAD = (32 << 20, 16 << 20)
 _AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.

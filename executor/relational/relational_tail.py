@@ -152,11 +152,8 @@ class Tail:
         return Wanted(tuple(sorted(vertices)), tuple(sorted(edges)), self.once)
 
 
-_LYING = (
-    "property",
-    "id",
-    "element",
-)  # what may be left where it lies; an element, when it is exported
+# what may be left where it lies; an element, when it is exported
+_LYING = ("property", "id", "element")
 _NO_VIDS, _NO_EIDS = np.zeros(0, np.uint32), np.zeros(0, np.int64)
 
 

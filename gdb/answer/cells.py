@@ -34,6 +34,7 @@ from gdb.executor.relational.arrow import Array, Flags
 from gdb.records import dataclass
 from gdb.storage.columns import temporal
 from gdb.storage.columns.model import DTYPES, Column, PropertyValue
+from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
     from gdb.answer.rows import Kinds
@@ -256,17 +257,17 @@ def _single(kind: Kind, cells: Cells) -> Array:
             return arrow.times_array(np.array(clock, np.int64), _valid(cells), "time")
         case _:
             plain = cast("Sequence[PropertyValue]", cells)  # `_kind` has seen all of them
-            return arrow.column_array(Column.from_list(plain, kind))
+            return arrow.column_array(column_of(plain, kind))
 
 
 def _texts(cells: Cells) -> Column:
     """Strings as they are, all else as it is written; what is no valid Unicode becomes question marks."""
     texts = [cell if cell is None or isinstance(cell, str) else literal(cell) for cell in cells]
     try:
-        return Column.from_list(texts, "string")
+        return column_of(texts, "string")
     except (ImportFailed, UnicodeEncodeError):
         mended = [text and text.encode("utf-8", "replace").decode() for text in texts]
-        return Column.from_list(mended, "string")
+        return column_of(mended, "string")
 
 
 def _of_midnight(value: time) -> int:

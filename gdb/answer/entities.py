@@ -184,15 +184,15 @@ def literal(value: object) -> str:
         case Element() | Path():
             return str(value)
         case Mapping():
-            return f"{{{', '.join(f'{_name(key)}: {literal(v)}' for key, v in value.items())}}}"
+            return f"{{{', '.join(f'{quoted(key)}: {literal(v)}' for key, v in value.items())}}}"
         case date() | time() | timedelta():
             return text_of(value)
         case _:
             return str(value)
 
 
-def _name(key: str) -> str:
-    """The key of a map or property, in backticks where it is no plain name."""
+def quoted(key: str) -> str:
+    """A name as Cypher writes it: in backticks where it is no plain word."""
     return key if key.isidentifier() else f"`{key.replace('`', '``')}`"
 
 

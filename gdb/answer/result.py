@@ -15,7 +15,6 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
-from gdb.storage.columns.model import Column
 
 if TYPE_CHECKING:
     import networkx
@@ -56,8 +55,9 @@ class Result:
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
         from gdb.executor.relational import arrow
+        from gdb.storage.columns.python_columns import column_of
 
-        text = arrow.column_array(Column.from_list(lines, "string"))
+        text = arrow.column_array(column_of(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
         return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
 

@@ -1,16 +1,23 @@
-"""An answer as a table for people: aligned columns under their names, for a terminal and for `print`."""
+"""Tables of text: aligned columns under their names, for a terminal, for `print`, and in Markdown.
+
+Written by hand, and the only one: a column is as wide as its characters are on a terminal, long tables are written
+block by block without being held, and what a cell contains never steers the terminal. The libraries that print tables
+(rich, tabulate) hold all rows, and are larger than the rest of the shell.
+"""
 
 from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from itertools import islice
+from html import escape
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from gdb.answer.entities import literal
 from gdb.answer.summary import duration_text
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -27,7 +34,7 @@ def table_text(result: Result) -> str:
     rows = result.head()
     width = shutil.get_terminal_size().columns
     types = types_of(len(result.columns), rows) if rows else None
-    lines = table(result.columns, rows, width, types)
+    lines = table(result.columns, rows, width, types=types)
     return "\n".join([*lines, f"({footer(result, len(rows))})", *map(warning, result.warnings)])
 
 
@@ -84,51 +91,93 @@ def _type_name(value: object) -> str:
 # ---- lines ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The lines of a table.
+
+    row : before, between and behind the cells of a row. top, under, bottom : the same of a rule above the names, under
+    them and below the rows, and what fills it; None where there is none. With a rule below the rows each block of them
+    is a table of its own. least : places of a column at least. sides : whether a colon in the rule under the names
+    marks the columns of numbers. escaped : the text of a cell as the format writes it.
+    """
+
+    row: tuple[str, str, str]
+    under: tuple[str, str, str, str]
+    top: tuple[str, str, str, str] | None = None
+    bottom: tuple[str, str, str, str] | None = None
+    least: int = 0
+    sides: bool = False
+    escaped: Callable[[str], str] = str
+
+
+def _in_markdown(text: str) -> str:
+    return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
+
+
+PLAIN = Style(("", _GAP, ""), ("", _GAP, "", "-"))
+BOX = Style(
+    ("│ ", " │ ", " │"),
+    ("├─", "─┼─", "─┤", "─"),
+    ("┌─", "─┬─", "─┐", "─"),
+    ("└─", "─┴─", "─┘", "─"),
+)
+MARKDOWN = Style(
+    *(("| ", " | ", " |"), ("| ", " | ", " |", "-")), least=3, sides=True, escaped=_in_markdown
+)
+
+
 def table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     width: int | None = None,
+    *,
     types: Sequence[str] | None = None,
+    style: Style = PLAIN,
+    right: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-    """Aligned columns under their names; numbers to the right; cut cells end in an ellipsis.
+    """Aligned columns under their names; cut cells end in an ellipsis.
 
-    width : places, to which the lines are cut; None cuts nothing. types : what is written under the names.
+    width : places, to which the lines are cut; None cuts nothing. types : what is written under the names. right : the
+    columns that stand to the right; None: those of numbers.
     """
     source = iter(rows)
     block = [*islice(source, _BLOCK)]
-    names = [printable(name) for name in columns]
-    right = [is_numeric([row[place] for row in block]) for place in range(len(names))]
-    head = [names] if types is None else [names, types]
-    natural = [max(map(places, texts)) for texts in zip(*head, strict=True)]
-    first = True
-    while first or block:
-        cells = [[cell(value) for value in row] for row in block]
+    head = [[style.escaped(printable(name)) for name in columns], *([types] if types else [])]
+    right = right or [is_numeric([row[place] for row in block]) for place in range(len(columns))]
+    natural = [max(style.least, *map(places, texts)) for texts in zip(*head, strict=True)]
+    begins = True
+    while begins or block:
+        cells = [[style.escaped(cell(value)) for value in row] for row in block]
         for row in cells:
             natural = [max(most, places(text)) for most, text in zip(natural, row, strict=True)]
-        widths = natural if width is None else fitted(natural, width)
-        if first:
-            for texts in head:
-                yield _line(texts, widths, right, width)
-            yield cut(_GAP.join("-" * most for most in widths), width)
-            first = False
-        for row in cells:
-            yield _line(row, widths, right, width)
+        widths = natural if width is None else fitted(natural, width, style)
+        shown = [
+            _line(texts, widths, right, style) for texts in [*(head if begins else ()), *cells]
+        ]
+        if begins:
+            shown.insert(len(head), _rule(style.under, widths, right if style.sides else ()))
+        if style.top is not None:
+            shown.insert(0, _rule(style.top, widths))
+        if style.bottom is not None:
+            shown.append(_rule(style.bottom, widths))
+        yield from (cut(line, width) for line in shown)
         block = [*islice(source, _BLOCK)]
+        begins = style.bottom is not None and bool(block)
 
 
-def fitted(natural: Sequence[int], width: int) -> list[int]:
-    """Widths that fit in `width` with the gaps; the widest columns give first, to the least."""
-    room = width - len(_GAP) * (len(natural) - 1)
+def fitted(natural: Sequence[int], width: int, style: Style = PLAIN) -> list[int]:
+    """Widths that fit in `width` with what is between them; the widest columns give first, to the least."""
+    left, gap, end = map(len, style.row)
+    room = width - left - end - gap * (len(natural) - 1)
     if sum(natural) <= room:
         return list(natural)
     low, high = _LEAST, max(natural)
     while low < high:  # the largest cap that still fits
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high)
-            if sum(min(most, middle) for most in natural) <= room
-            else (low, middle - 1)
-        )
+        if sum(min(most, middle) for most in natural) <= room:
+            low = middle
+        else:
+            high = middle - 1
     widths = [min(most, low) for most in natural]
     spare = room - sum(widths)
     for place, most in enumerate(natural):
@@ -170,15 +219,23 @@ def _places(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _line(
-    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], width: int | None
-) -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], style: Style) -> str:
     padded = []
     for text, most, to_right in zip(cells, widths, right, strict=True):
         shown = cut(text, most)
         fill = " " * (most - places(shown))
         padded.append(fill + shown if to_right else shown + fill)
-    return cut(_GAP.join(padded).rstrip(), width)
+    left, gap, end = style.row
+    return f"{left}{gap.join(padded)}{end}".rstrip()
+
+
+def _rule(
+    parts: tuple[str, str, str, str], widths: Sequence[int], right: Sequence[bool] = ()
+) -> str:
+    left, gap, end, fill = parts
+    lines = [fill * most for most in widths]
+    lines = [f"{line[1:]}:" if side else line for line, side in zip_longest(lines, right)]
+    return f"{left}{gap.join(lines)}{end}"
 
 
 def is_numeric(values: Sequence[object]) -> bool:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from gdb.errors import ChangeRefused, ImportFailed, TypeProblem
 from gdb.records import dataclass, replace
 from gdb.storage.columns.arrow_arrays import Arrow, is_arrow
-from gdb.storage.columns.kinds import named
-from gdb.storage.columns.model import Column, Kind
+from gdb.storage.columns.model import Column, Kind, named
 from gdb.storage.columns.numpy_arrays import Unfit, is_numeric, of_numpy
+from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
     from gdb.storage.columns.arrow_arrays import ArrowArray, ArrowStream
@@ -82,11 +82,11 @@ def given_nodes(
     found, fields = _rows({"the ids": ids}, properties, ("ID",), values=values, needed=needed)
     if not new:
         return found
-    ids = found.ids[0]
-    if ids.offsets is not None and not np.diff(ids.offsets).all():
-        row = int(np.flatnonzero(np.diff(ids.offsets) == 0)[0])
+    (column,) = found.ids
+    if column.offsets is not None and not np.diff(column.offsets).all():
+        row = int(np.flatnonzero(np.diff(column.offsets) == 0)[0])
         raise ChangeRefused(f"the ids: the id in row {row} is empty", _EMPTY)
-    own = {fields[0].name: ids} if fields and fields[0].name else {}
+    own = {fields[0].name: column} if fields and fields[0].name else {}
     return ChangeRows(found.ids, {**own, **found.properties})
 
 
@@ -352,7 +352,7 @@ def _as_array(values: object) -> npt.NDArray[np.generic]:
 def _of_list(values: Sequence[object]) -> Column:
     if not _types(values) <= _PLAIN:
         values = [_plain(value, row) for row, value in enumerate(values)]
-    return Column.from_list(cast("Sequence[PropertyValue]", values))  # which refuses what is none
+    return column_of(cast("Sequence[PropertyValue]", values))  # which refuses what is none
 
 
 def _types(values: Sequence[object]) -> set[type]:

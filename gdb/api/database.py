@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.api.snapshot import HeldSnapshot
     from gdb.api.transaction import Transaction
+    from gdb.base.budget import Defaults
+    from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress, ProgressCallback
     from gdb.run.request import Clock, Load, Request
     from gdb.storage.graph.snapshot import Snapshot, StoreStats
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     )
     from gdb.storage.importer.meter import LoadProgress
     from gdb.storage.write.compaction import Compactor
+    from gdb.storage.write.store import Store
     from gdb.storage.write.transaction import Changes
 
 T = TypeVar("T")
@@ -91,17 +94,16 @@ def connect(
     ...     db.path is None
     True
     """
-    return Database(
-        path,
-        read_only=read_only,
-        create=create,
-        match=match,
-        import_root=import_root,
-        limits=limits,
-        memory=memory,
-        gpu_memory=gpu_memory,
-        storage_options=storage_options,
-    )
+    # here: opening a store costs its modules, `import gdb` does not
+    from gdb.storage.write.store import Store
+
+    own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
+    mode, root = options.match_mode(match), options.import_root(import_root)
+    files = remote_files(path, read_only, storage_options)
+    where = None if path is None or files is not None else options.folder(path)
+    create = create and not read_only
+    store = Store.open(where, create=create, read_only=read_only, files=files)
+    return Database(store, mode, root, own, budgets)
 
 
 class Database(Queries):
@@ -112,40 +114,26 @@ class Database(Queries):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        read_only: bool = False,
-        create: bool = True,
-        match: str = "DIFFERENT EDGES",
-        import_root: PathLike | None = None,
-        limits: Mapping[str, float] | None = None,
-        memory: int | str | None = None,
-        gpu_memory: int | str | None = None,
-        storage_options: Mapping[str, object] | None = None,
+        store: Store,
+        mode: MatchMode,
+        import_root: Path | None,
+        limits: Mapping[str, float],
+        budgets: Defaults,
     ) -> None:
-        # here: opening a store costs its modules, `import gdb` does not
-        from gdb.storage.write.store import Store
-
-        own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
-        mode, root = options.match_mode(match), options.import_root(import_root)
-        files = remote_files(path, read_only, storage_options)
-        self._path = None if path is None or files is not None else options.folder(path)
-        create = create and not read_only
-        store = Store.open(self._path, create=create, read_only=read_only, files=files)
-        self._store, self._read_only = store, read_only
+        self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
-        super().__init__(mode, root, Work(), limits=own, budgets=budgets)
+        super().__init__(mode, import_root, Work(), limits=limits, budgets=budgets)
 
     @property
     def path(self) -> Path | None:
         """The folder of the store; None in memory, and of a store at a URL."""
-        return self._path
+        return self._store.path
 
     @property
     def read_only(self) -> bool:
         """Whether writes raise ReadOnlyError."""
-        return self._read_only
+        return self._store.read_only
 
     @property
     def closed(self) -> bool:
@@ -154,7 +142,8 @@ class Database(Queries):
 
     def __repr__(self) -> str:
         where = self._store.files.where
-        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
+        written = ", read-only" * self.read_only
+        return f"<gdb.Database {where}{written}{', closed' * self.closed}>"
 
     def close(self) -> None:
         """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine.
@@ -253,7 +242,7 @@ class Database(Queries):
         from gdb.storage.importer.load_options import LoadOptions
 
         with self.importing():
-            if self._read_only:
+            if self._store.read_only:
                 raise self._store.read_only_error()
             said = LoadOptions(
                 format=format,
@@ -377,7 +366,7 @@ class Database(Queries):
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
         from gdb.storage.write.transaction import Changes  # here: readers never need it
 
-        if self._read_only:
+        if self._store.read_only:
             raise self._store.read_only_error(", and this query writes")
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
@@ -388,9 +377,8 @@ class Database(Queries):
                 request.outcome.committed = clock.step(
                     "commit", partial(self._commit, changes, clock.over)
                 )
-            del (
-                changes
-            )  # before the writer's lock is given back: what it was made from may then be removed
+            # before the writer's lock is given back: what it was made from may then be removed
+            del changes
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""

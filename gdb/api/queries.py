@@ -28,8 +28,8 @@ from gdb.run.statements import Statements
 if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
+    from gdb.api.dbapi_cursor import Cursor
     from gdb.base.budget import Defaults
-    from gdb.dbapi import Cursor
     from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
@@ -204,7 +204,7 @@ class Queries(Closing):
     def cursor(self) -> Cursor:
         """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db)
         need."""
-        from gdb.dbapi import Cursor
+        from gdb.api.dbapi_cursor import Cursor  # PEP 249 is seldom used
 
         return Cursor(self)
 

@@ -102,28 +102,14 @@ class Schema:
         if not self.nodes and not self.relationships:
             return "The graph is empty."
         nodes = [
-            (
-                "".join(f":{name}" for name in kind.labels) or "(no label)",
-                f"{kind.count:,}",
-                _listed(kind.properties),
-            )
+            ("".join(f":{name}" for name in kind.labels) or "(no label)", kind)
             for kind in self.nodes
         ]
         relationships = [
-            (
-                f"-[:{kind.type}]-{'>' if kind.directed else ''}",
-                f"{kind.count:,}",
-                _listed(kind.properties),
-            )
-            for kind in self.relationships
+            (f"-[:{kind.type}]-{'>' if kind.directed else ''}", kind) for kind in self.relationships
         ]
-        parts = [_table(("nodes", "count", "properties"), nodes)] if nodes else []
-        parts += (
-            [_table(("relationships", "count", "properties"), relationships)]
-            if relationships
-            else []
-        )
-        return "\n\n".join(parts)
+        both = ("nodes", nodes), ("relationships", relationships)
+        return "\n\n".join(_table(what, kinds) for what, kinds in both if kinds)
 
 
 def joins_of(snapshot: Snapshot) -> list[Join]:
@@ -204,11 +190,8 @@ def _listed(properties: Mapping[str, str]) -> str:
     return ", ".join(f"{key}: {kind}" for key, kind in properties.items())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns side by side; the second one, numbers, to the right."""
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    shown = [
-        f"{line[0]:<{widths[0]}}  {line[1]:>{widths[1]}}  {line[2]}".rstrip() for line in lines
-    ]
-    return "\n".join([shown[0], "-" * max(map(len, shown)), *shown[1:]])
+def _table(what: str, kinds: Sequence[tuple[str, NodeKind | RelationshipKind]]) -> str:
+    from gdb.answer.table import table  # a schema is seldom printed
+
+    rows = [(name, f"{kind.count:,}", _listed(kind.properties)) for name, kind in kinds]
+    return "\n".join(table((what, "count", "properties"), rows, right=(False, True, False)))

@@ -71,9 +71,8 @@ _watched: weakref.WeakSet[Watched] = weakref.WeakSet()
 _renewed: weakref.WeakSet[ReentrantLock] = weakref.WeakSet()
 _forking = threading.RLock()  # one thread at a time forks
 _undivided: list[ReentrantLock] = []
-_importing: dict[str, object] = getattr(
-    _bootstrap, "_module_locks", {}
-)  # by name: their locks, while they are needed
+# by name: their locks, while they are needed
+_importing: dict[str, object] = getattr(_bootstrap, "_module_locks", {})
 _held: list[ReentrantLock] = []  # those of them that the thread which forks has
 _generation = 0
 _STEP = 0.05  # seconds of one wait at most, as in `gdb.base.waiting`

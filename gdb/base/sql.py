@@ -141,9 +141,8 @@ def _atoms() -> tuple[type[exp.Expr], ...]:
 def operand(part: Part) -> exp.Expr:
     """In parentheses, unless it needs none."""
     sql = part_of(part)
-    alone = isinstance(sql, _atoms()) and not isinstance(
-        sql, exp.Connector
-    )  # AND is a Func to sqlglot
+    # AND is a Func to sqlglot
+    alone = isinstance(sql, _atoms()) and not isinstance(sql, exp.Connector)
     return sql if alone else exp.Paren(this=sql)
 
 

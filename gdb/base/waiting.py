@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdb.base import forks, usage
@@ -173,12 +172,7 @@ class Pool(ThreadPoolExecutor):
             for thread in list(self._threads):
                 join_thread(thread)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None:
         self.shutdown(cancel_futures=kind is not None)
         return None
 
@@ -278,9 +272,8 @@ def run(
 
     end = time.monotonic() + longest
     pipe = subprocess.PIPE
-    with (
-        tempfile.TemporaryFile() as file
-    ):  # a pipe's rest would be lost: `communicate` forgets it after a timeout
+    # a pipe's rest would be lost: `communicate` forgets it after a timeout
+    with tempfile.TemporaryFile() as file:
         file.write(input_bytes)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait

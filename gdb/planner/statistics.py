@@ -182,11 +182,11 @@ class Statistics:
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
-        return int(self.vertices[v, candidate_space.COUNT])
+        return int(self.vertices[v, candidate_space.CV.COUNT])
 
     def counts(self) -> list[int]:
         """The numbers of candidates of all query vertices."""
-        found: list[int] = self.vertices[:, candidate_space.COUNT].tolist()
+        found: list[int] = self.vertices[:, candidate_space.CV.COUNT].tolist()
         return found
 
     def members(self, v: int) -> U32:
@@ -247,7 +247,7 @@ class Statistics:
         sums = np.zeros(total)
         at = int(sums.ctypes.data)
         self._kept.append(sums)
-        self.vertices[:, candidate_space.WEIGHT :] = [
+        self.vertices[:, candidate_space.CV.WEIGHT :] = [
             (at + 8 * offsets[v], up[v], at + 8 * below[v], child[v], sibling[v]) for v in range(n)
         ]
         places = np.array(order, np.int64)

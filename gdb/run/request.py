@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import Token
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from gdb.base.usage import Usage
@@ -107,15 +106,10 @@ class Clock:
         self._around = OF_DATABASE.set(self.limits or NONE)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         self.usage.check = None  # or both would be garbage that only a collection finds
         OF_DATABASE.reset(self._around)
-        self.usage.__exit__(kind, error, traceback)
+        self.usage.__exit__()
         if isinstance(error, QueryTimeout) and self.timeout is not None:
             raise self._late() from None
 

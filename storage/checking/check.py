@@ -29,7 +29,7 @@ from ..format.direction import Direction
 from ..format.invariants import Compared, Fails, Invariant
 from ..format.journal import Journal, Unsealed
 from ..format.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
-from ..format.manifest_head import length_in, most_bytes
+from ..format.manifest_head import PATIENCE, length_in, most_bytes
 from ..format.segment import damaged
 from ..format.segments import Segments
 from ..graph import delta as deltas
@@ -37,7 +37,6 @@ from ..graph import property_columns, section_checks
 from ..graph.delta import NOTHING, Delta
 from ..graph.partitions import Partitions
 from ..graph.vertices import Vertices
-from ..write.store import PATIENCE
 from . import cross_checks
 
 T = TypeVar("T")

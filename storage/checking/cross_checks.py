@@ -15,11 +15,12 @@ from gdb.records import dataclass
 
 from ..columns.model import Column
 from ..format.direction import Direction
-from ..format.formats import PART_SECTIONS, format_of
 from ..format.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from ..format.manifest import Manifest, PartRecord, SpaceRecord
 from ..format.manifest_head import format_in
-from ..format.segment import SEGMENT_FORMAT, SectionKind, SegmentFile
+from ..format.section_owners import PART_SECTIONS, format_of
+from ..format.sections import SectionKind
+from ..format.segment import SEGMENT_FORMAT, SegmentFile
 from ..format.segments import Segments
 from ..graph import ids, property_columns
 from ..graph.delta import NOTHING, Delta, Ranges, lengths_of
@@ -226,9 +227,8 @@ def both_sides(
 def _directions(sides: BothSides) -> None:
     for part, keys in sides.sides.values():
         _flags(part, keys)
-    if (
-        not sides.sides
-    ):  # a type that the delta alone has, without edges: the last was removed, or none came
+    # a type that the delta alone has, without edges: the last was removed, or none came
+    if not sides.sides:
         return
     (_, one), *others = sides.sides.values()
     mirrored = one << _HALF
@@ -290,9 +290,8 @@ def _complete(space: SpaceIndex) -> None:
     except ImportFailed:
         raise Fails("has a wrong index of ids: an id is there twice") from None
     same = np.array_equal(right.keys, space.index.keys)
-    if same and not np.array_equal(
-        right.vids, space.index.vids
-    ):  # the order of equal hashes is free
+    # the order of equal hashes is free
+    if same and not np.array_equal(right.vids, space.index.vids):
         one, other = (np.lexsort((index.vids, index.keys)) for index in (right, space.index))
         same = np.array_equal(right.vids[one], space.index.vids[other])
     expect(same, "has a wrong index of ids")

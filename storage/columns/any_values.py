@@ -137,9 +137,8 @@ def _list(rest: str) -> list[Item]:
         at = begin + _integer(data[at:colon].decode("ascii"))
         if not begin < at <= len(data):
             raise ValueError("an item of a list ends elsewhere")
-        if (
-            data[begin : begin + 1] == b"l"
-        ):  # before it is read: it may hold thousands, one in the other
+        # before it is read: it may hold thousands, one in the other
+        if data[begin : begin + 1] == b"l":
             raise ValueError("a list holds lists")
         item = value_of(data[begin:at].decode())
         assert not isinstance(item, list)

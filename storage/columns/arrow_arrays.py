@@ -1,4 +1,4 @@
-"""Arrays and tables of Arrow as columns: the way in, as `Column.__arrow_c_array__` is the way out.
+"""Arrays and tables of Arrow as columns: the way in, as `gdb.storage.columns.slices` is the way out.
 
 An Arrow array is its buffers (https://arrow.apache.org/docs/format/Columnar.html), and the format that its schema
 names (https://arrow.apache.org/docs/format/CDataInterface.html). Buffers of numbers and times are NumPy arrays.

@@ -12,26 +12,8 @@ import numpy as np
 
 from gdb.errors import ChangeRefused, ImportFailed
 
-from .model import I64, ITEM_OF, SINGLE_KINDS, WIDER, Column, Kind
-
-EXACT = 1 << 53  # integers up to this are floats without loss
-ROUNDED = "an integer beyond 2**53, where floats round"
-_NAMES: dict[Kind, str] = {
-    "int64": "integers",
-    "float64": "floats",
-    "bool": "booleans",
-    "any": "values of any type",
-}
-
-
-def named(kind: Kind) -> str:
-    """The values of a kind."""
-    return _NAMES.get(kind, f"{kind}s" if kind in SINGLE_KINDS else f"lists ({kind})")
-
-
-def is_exact(number: int) -> bool:
-    """Whether an integer is a float without loss."""
-    return -EXACT <= number <= EXACT
+from .model import EXACT, I64, ITEM_OF, ROUNDED, WIDER, Column, Kind, named
+from .python_columns import column_of
 
 
 def inexact(column: Column) -> int | None:
@@ -120,7 +102,7 @@ def _typed(column: Column) -> Column:
     if column.kind != "any":
         return column
     try:
-        return Column.from_list(column.to_list())
+        return column_of(column.to_list())
     except ImportFailed:
         return column
 

@@ -60,6 +60,14 @@ WIDER: dict[Kind, Kind] = {"int64": "float64", "int64[]": "float64[]"}
 """The kind that a property gets whose values are of both, where that loses none of them
 (`gdb.storage.columns.kinds`)."""
 KINDS: tuple[Kind, ...] = (*SINGLE_KINDS, *ITEM_OF)
+EXACT = 1 << 53  # integers up to this are floats without loss
+ROUNDED = "an integer beyond 2**53, where floats round"
+_NAMES: dict[Kind, str] = {
+    "int64": "integers",
+    "float64": "floats",
+    "bool": "booleans",
+    "any": "values of any type",
+}
 
 DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
     "int64": np.int64,
@@ -176,20 +184,6 @@ class Column:
         return found
 
     @classmethod
-    def from_list(cls, values: Sequence[PropertyValue], kind: Kind | None = None) -> Column:
-        """A column of Python values; ints beside floats widen to float64 where that loses nothing, also in lists.
-
-        Without `kind` it is found from the values (nothing but nulls: string).
-
-        Raises
-        ------
-        Misfit (an ImportFailed) : the kinds have no common type, or a value does not fit its type.
-        """
-        from .python_columns import column_of  # which needs this module
-
-        return column_of(values, kind)
-
-    @classmethod
     def nulls(cls, kind: Kind, count: int) -> Column:
         """A column of `count` nulls."""
         valid = np.zeros(count, np.bool_)
@@ -257,7 +251,7 @@ class Column:
         if self.kind == "any":
             return self
         if self.kind != "string" or self.offsets is None:
-            return Column.from_list(self.to_list(), "any")
+            return coded(self.to_list(), self.valid)
         tagged = np.insert(self.values, self.offsets[:-1], ord("s"))
         return Column("any", tagged, self.offsets + np.arange(len(self) + 1), self.valid)
 
@@ -270,12 +264,6 @@ class Column:
         if kind is None:
             return self
         return Column(kind, self.values, self.offsets, self.valid, None, self.bits)
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
-        from .slices import Slice  # only exports need it
-
-        return Slice.of(self).__arrow_c_array__(requested_schema)
 
 
 def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:
@@ -294,6 +282,19 @@ def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:
         lengths = np.fromiter(map(len, encoded), np.int64, len(values))
         data = b"".join(encoded)
     return Column("string", np.frombuffer(data, np.uint8), offsets_of_lengths(lengths), valid)
+
+
+def coded(values: Sequence[PropertyValue], valid: Bools | None = None) -> Column:
+    """A column of the kind "any". valid : bool[n], False where a value is None; None where none is.
+
+    Raises
+    ------
+    ValueError : a value is none that a property can have.
+    """
+    from .any_values import text_of  # only columns of the kind "any" need it
+
+    made = from_strings(["" if value is None else text_of(value) for value in values], valid)
+    return Column("any", made.values, made.offsets, valid)
 
 
 def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
@@ -324,6 +325,16 @@ def offsets_of_lengths(lengths: I64) -> I64:
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
     lengths.cumsum(out=offsets[1:])
     return offsets
+
+
+def named(kind: Kind) -> str:
+    """The values of a kind."""
+    return _NAMES.get(kind, f"{kind}s" if kind in SINGLE_KINDS else f"lists ({kind})")
+
+
+def is_exact(number: int) -> bool:
+    """Whether an integer is a float without loss."""
+    return -EXACT <= number <= EXACT
 
 
 def common_kind(kinds: Sequence[Kind]) -> Kind:

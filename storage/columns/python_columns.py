@@ -10,18 +10,21 @@ import numpy as np
 from gdb.errors import ImportFailed
 
 from . import temporal
-from .kinds import ROUNDED, is_exact, named
 from .model import (
     DTYPES,
     ITEM_OF,
     LIST_OF,
+    ROUNDED,
     WIDER,
     Bools,
     Column,
     Item,
     Kind,
     PropertyValue,
+    coded,
     from_strings,
+    is_exact,
+    named,
     offsets_of_lengths,
 )
 
@@ -55,8 +58,15 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def column_of(values: Sequence[PropertyValue], kind: Kind | None) -> Column:
-    """As `Column.from_list`."""
+def column_of(values: Sequence[PropertyValue], kind: Kind | None = None) -> Column:
+    """A column of Python values; ints beside floats widen to float64 where that loses nothing, also in lists.
+
+    Without `kind` it is found from the values (nothing but nulls: string).
+
+    Raises
+    ------
+    Misfit (an ImportFailed) : the kinds have no common type, or a value does not fit its type.
+    """
     if kind in (None, "int64") and set(map(type, values)) == {int}:  # most often, and quickest
         try:
             return Column("int64", np.array(values, np.int64))
@@ -81,10 +91,7 @@ def _column_of(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None)
         offsets = offsets_of_lengths(np.fromiter(map(len, lists), np.int64, len(lists)))
         return Column.of_lists(_column_of(items, ITEM_OF[kind], None), offsets, valid)
     if kind == "any":
-        from .any_values import text_of  # only columns of the kind "any" need it
-
-        coded = from_strings(["" if value is None else text_of(value) for value in values], valid)
-        return Column("any", coded.values, coded.offsets, valid)
+        return coded(values, valid)
     if kind == "string":
         return from_strings(["" if v is None else str(v) for v in values], valid)
     return Column(kind, np.array([_number(v) for v in values], DTYPES[kind]), None, valid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from .model import I64, Column, Kind, PropertyValue
 
 if TYPE_CHECKING:
     import nanoarrow
+    from nanoarrow.c_array import CArray
 
 LEAST = 1024
 """Rows that are worth a slice: fewer are copied at once, so that a holder of them keeps no whole file mapped."""
@@ -71,7 +73,7 @@ class Slice:
         valid = _validity(column, first, end)
         buffers: list[npt.NDArray[np.generic] | None]
         if column.items is not None and column.offsets is not None:
-            items = na.c_array(column.items)
+            items = na.c_array(Slice.of(column.items))
             schema, children = na.large_list(na.c_schema(items.schema)), [items]
             buffers = [valid, column.offsets[first : end + 1]]
         else:
@@ -85,6 +87,17 @@ class Slice:
         array = na.c_array_from_buffers(schema, len(self), buffers, offset=skip, children=children)
         capsules: tuple[object, object] = array.__arrow_c_array__(requested_schema)
         return capsules
+
+
+def struct_of(names: Iterable[str], columns: Iterable[Column], count: int) -> CArray:
+    """Columns under their names, each of `count` rows, as one struct of Arrow."""
+    import nanoarrow as na  # only what hands columns out needs it
+
+    parts = [na.c_array(Slice.of(column)) for column in columns]
+    fields = [
+        na.c_schema(part.schema).modify(name=name) for name, part in zip(names, parts, strict=True)
+    ]
+    return na.c_array_from_buffers(na.struct(fields), count, [None], children=parts)
 
 
 def follow_one_another(numbers: Numbers) -> bool:

@@ -31,6 +31,7 @@ from gdb.records import dataclass, field
 
 from ..columns import temporal
 from ..columns.model import I64, ITEM_OF, TEXT_KINDS, U32, Column, Kind
+from ..columns.slices import struct_of
 from ..disk import csv_values
 from ..disk.duckdb_engine import SQL_TYPES, Engine, Watch
 from ..disk.files import PosixFiles
@@ -279,9 +280,8 @@ class _Export:
 
         count = len(columns[0])
         self.steps.at(step, self.done, self.total)
-        arrays = [na.c_array(column.in_sql()) for column in columns]
-        kinds = [na.c_schema(a.schema).modify(name=f"c{i}") for i, a in enumerate(arrays)]
-        batch = na.Array(na.c_array_from_buffers(na.struct(kinds), count, [None], children=arrays))
+        names = [f"c{number}" for number in range(len(columns))]
+        batch = na.Array(struct_of(names, [column.in_sql() for column in columns], count))
         self.connection.register("batch", batch)
         self._execute(inserted(table.name, everything("batch")))
         self.connection.unregister("batch")
@@ -362,17 +362,13 @@ def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> dict[str, Va
     """What makes Arrow's readers take microseconds for durations, which Parquet lacks: options of COPY."""
     if not {column.kind for column, _ in fields} & {"duration", "duration[]"}:
         return {}
-    import nanoarrow as na
-    from nanoarrow.ipc import StreamWriter
+    from nanoarrow.ipc import StreamWriter  # only Parquet needs it
 
-    arrays = [na.c_array(Column.nulls(column.kind, 0)) for column, _ in fields]
-    types = [
-        na.c_schema(array.schema).modify(name=_header(header))
-        for array, (_, header) in zip(arrays, fields, strict=True)
-    ]
+    names = [_header(header) for _, header in fields]
+    nothing = [Column.nulls(column.kind, 0) for column, _ in fields]
     out = io.BytesIO()
     with StreamWriter.from_writable(out) as writer:
-        writer.write_stream(na.c_array([], na.struct(types)))
+        writer.write_stream(struct_of(names, nothing, 0))
     encoded = base64.b64encode(out.getvalue()).decode()
     return {"KV_METADATA": {"ARROW:schema": encoded}}
 

@@ -7,18 +7,8 @@ from __future__ import annotations
 
 from gdb.base.sql import call, chosen, exp, pasted, value_of
 
-_BEGINS = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\uff1d",
-    "\uff0b",
-    "\uff0d",
-    "\uff20",
-)  # also the full-width ones
+# also the full-width ones
+_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def guarded(text: str) -> str:

@@ -43,9 +43,8 @@ def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     if size < _LARGE:
         return np.empty(count, dtype)
     huge = size >= 2 * _HUGE and hasattr(mmap, "MADV_HUGEPAGE")
-    whole = (
-        -(-size // _HUGE) * _HUGE if huge else size
-    )  # else Linux would not begin it where a large page does
+    # else Linux would not begin it where a large page does
+    whole = -(-size // _HUGE) * _HUGE if huge else size
     block = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if huge:
         with suppress(OSError):  # a kernel without them

@@ -27,8 +27,7 @@ from gdb.base.sql import (
 )
 
 from ..columns import temporal
-from ..columns.kinds import EXACT
-from ..columns.model import ITEM_OF, Kind
+from ..columns.model import EXACT, ITEM_OF, Kind
 from .duckdb_engine import SQL_TYPES
 
 if TYPE_CHECKING:

@@ -89,9 +89,8 @@ class Engine:
 def tell_progress(connection: DuckDBPyConnection) -> None:
     """Let `run` know how far the statements of a connection are."""
     connection.execute("SET enable_progress_bar = true")
-    connection.execute(
-        "SET enable_progress_bar_print = false"
-    )  # the numbers are all that is wanted
+    # the numbers are all that is wanted
+    connection.execute("SET enable_progress_bar_print = false")
     connection.execute("SET progress_bar_time = 0")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from types import TracebackType
 
 from gdb.errors import StoreError, StorePermissionError, no_more_memory
 
@@ -37,12 +36,7 @@ class translated:  # lower case because it is used in `with`, like a function
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         if not isinstance(error, OSError) or isinstance(error, StoreError):
             return
         if error.errno in _GONE and self._folder is not None and (lost := gone(self._folder)):

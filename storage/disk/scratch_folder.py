@@ -92,19 +92,16 @@ def of_process() -> Path | None:
 def _swept(parent: Path) -> int:
     """Remove the folders in another one that no process holds; how many these were."""
     found = 0
-    with (
-        suppress(OSError),
-        os.scandir(parent) as entries,
-    ):  # what cannot be listed is not ours to clear
+    # what cannot be listed is not ours to clear
+    with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             if not entry.name.startswith(_PREFIX) or not entry.is_dir(follow_symlinks=False):
                 continue
             if entry.stat(follow_symlinks=False).st_uid != os.geteuid():
                 continue
             folder, lock = Path(entry.path), -1
-            with suppress(
-                CorruptStore
-            ):  # a link or a pipe in the place of its lock: it is none of ours
+            # a link or a pipe in the place of its lock: it is none of ours
+            with suppress(CorruptStore):
                 lock = _locked(folder)
             if lock >= 0:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -31,7 +31,8 @@ from . import manifest_checks
 from .delta_text import text_of
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
-from .segment import FileRecord, Inside, Section, SectionKind, damaged, need
+from .sections import Section, SectionKind
+from .segment import FileRecord, Inside, damaged, need
 from .segments import Segments
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"

@@ -21,7 +21,6 @@ from ..disk.file_names import SEGMENT_NAME, looks_like_store
 from ..disk.files import MANIFEST, Files
 from . import manifest_checks
 from .direction import Direction
-from .formats import format_of
 from .invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction, Fails
 from .json_fields import Fields, Json
 from .manifest_head import (
@@ -34,6 +33,7 @@ from .manifest_head import (
     length_in,
     most_bytes,
 )
+from .section_owners import format_of
 from .segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:

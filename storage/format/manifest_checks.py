@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from ..columns.model import ITEM_OF, TEXT_KINDS, Kind
 from .direction import Direction
-from .formats import columns_of
 from .invariants import Compared, expect, hold
-from .section_owners import columns_of_delta, patches_of, sections
+from .section_owners import columns_of, columns_of_delta, patches_of, sections
 
 if TYPE_CHECKING:
     from .manifest import ColumnRecord, Manifest, PartRecord, TypeRecord

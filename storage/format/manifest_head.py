@@ -15,6 +15,9 @@ MOST_BYTES, MOST_RECORDS = 1 << 27, 1 << 20
 # Versions are below it: every store that can be opened can be committed to, and every commit can be read.
 MOST_VERSION = 1 << 48
 SECTOR = 512  # bytes of a file that a power cut leaves either written or not
+# Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
+# page that others read is not atomic, and the process that makes it may be suspended meanwhile.
+PATIENCE = (0.0005, 0.005, 0.05, 0.3)
 
 
 def format_in(raw: bytes) -> int:

@@ -19,7 +19,7 @@ from gdb.base.machine.cores import cores
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
 from . import gaps, packed_blocks
-from .segment import Code, Data, Section, Streamed
+from .sections import Code, Data, Section, Streamed
 
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")

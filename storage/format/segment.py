@@ -10,7 +10,6 @@ import io
 import struct
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import IntEnum
 from typing import TypeVar
 
 import numpy as np
@@ -37,10 +36,10 @@ from .invariants import (
     Invariant,
 )
 from .invariants import hold as invariants_hold
+from .sections import Code, Section, SectionKind
 
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")
-Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int32 | np.int64 | np.float64]
 
 MAGIC = b"gdb.seg\n"
 SEGMENT_FORMAT = 2  # 1 where no section is packed
@@ -52,34 +51,6 @@ _CHUNK = 16 << 20
 _OVERWRITTEN = "was written to after it was opened: it does not hold the bytes that were committed"
 
 
-class SectionKind(IntEnum):
-    """What a section holds."""
-
-    INTERVAL_FIRST = 1  # u32[k]
-    INTERVAL_LENGTH = 2  # u32[k]
-    ROW_LENGTHS = 3  # u8[rows], 255 = see LONG_ROWS
-    LONG_ROWS = 4  # u32, the lengths of 255 and more
-    NEIGHBOURS = 5  # u32[m]
-    VALUES = 16  # i64[n], f64[n], i32[n], u8[n] or UTF-8 bytes
-    STRING_OFFSETS = 17  # i64[n + 1]
-    VALIDITY = 18  # bits, least significant first
-    LIST_OFFSETS = 19  # i64[n + 1]
-    ID_KEYS = 32  # i64[n] or u64[n], ascending
-    ID_VIDS = 33  # u32[n]
-    DEAD_VIDS = 48  # u32[n], ascending
-    PATCHED_ROWS = 49  # i64[n], ascending
-    ADDED_KEYS = 50  # u64[n], ascending
-    REMOVED_RANKS = 51  # i64[n], ascending
-
-
-class Code(IntEnum):
-    """How a section's bytes encode its items."""
-
-    PLAIN = 0  # one after the other
-    NUMBERS = 1  # see `gdb.storage.format.packed_blocks`
-    ROWS = 2  # see `gdb.storage.format.gaps`
-
-
 @dataclass(frozen=True, slots=True)
 class FileRecord:
     """What the manifest pins of one file; `digest` is the BLAKE2b-128 of the whole file in hex."""
@@ -87,44 +58,6 @@ class FileRecord:
     name: str
     length: int
     digest: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Streamed:
-    """An array of `length` items that is not in memory as a whole: `blocks` gives it front to back, each time anew."""
-
-    dtype: np.dtype[np.generic]
-    length: int
-    blocks: Callable[[], Iterator[Data]]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all its elements."""
-        return self.dtype.itemsize * self.length
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Section:
-    """One array of a file to be written.
-
-    counted : the manifest has the number of items, or a bound on it, so that they may be packed. rows : offsets i64
-    of neighbours, which may be packed by them. code : how `data` encodes the items; a packed section has words as
-    `data`, and the bytes of an item as `item`.
-    """
-
-    kind: SectionKind
-    data: Data | Streamed
-    counted: bool = False
-    rows: I64 | None = None
-    code: Code = Code.PLAIN
-    item: int = 0
-
-    def blocks(self) -> Iterator[Data]:
-        """Its data, front to back."""
-        if isinstance(self.data, Streamed):
-            yield from self.data.blocks()
-        else:
-            yield self.data
 
 
 class Inside:

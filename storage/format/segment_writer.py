@@ -9,7 +9,8 @@ from gdb.base import digests, waiting
 from gdb.records import dataclass
 
 from ..disk.files import Files
-from .segment import FileRecord, Section, Streamed, note_written, write_sections
+from .sections import Section, Streamed
+from .segment import FileRecord, note_written, write_sections
 
 PACK_BYTES = 16 << 20  # small sections share a file until it has this size
 

@@ -29,7 +29,8 @@ from ..format.manifest import (
     Manifest,
     PatchRecord,
 )
-from ..format.segment import Section, SectionKind, compare, damaged
+from ..format.sections import Section, SectionKind
+from ..format.segment import compare, damaged
 from ..format.segments import Segments
 from . import property_columns, section_checks
 from .pcsr import U64

@@ -13,14 +13,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
 
-from ..columns.model import I64, U32, Column
+from ..columns.model import I64, U32, Column, Kind, wider
 from ..disk.files import MANIFEST
 from ..format.direction import Direction
 from ..format.invariants import DIRECTIONS, EDGE_COUNTS
@@ -30,7 +30,6 @@ from ..format.segments import Segments
 from . import pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
-from .edge_types import EdgeType, edge_type_of
 from .pcsr import Part
 from .splice import splice_part, turn_keys
 
@@ -43,6 +42,36 @@ Types = tuple[str, ...]
 
 _WORTH = 4
 """Base and delta are merged once a fourth of a column has been read."""
+
+
+class EdgeType(NamedTuple):  # a commit makes all of them anew, and these are made quickest
+    """An edge type; its edges have the ids first_eid .. first_eid + edge_count - 1.
+
+    keys : property key -> kind.
+    """
+
+    name: str
+    directed: bool
+    edge_count: int
+    first_eid: int
+    keys: Mapping[str, Kind]
+
+
+def _edge_type_of(record: TypeRecord | None, changes: TypeDelta | None, name: str) -> EdgeType:
+    """A type whose edge ids begin with 0."""
+    kinds: dict[str, Kind] = {}
+    count = 0
+    if record is not None:
+        kinds |= {key: column.kind for key, column in record.columns.items()}
+        count += record.edge_count
+    if changes is not None:
+        count += len(changes.keys) - len(changes.removed)
+        new = [(key, column.kind) for key, column in changes.columns.items()]
+        new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
+        for key, kind in new:
+            kinds[key] = wider(kinds.get(key), kind)
+    directed = record.directed if record is not None else changes is None or changes.directed
+    return EdgeType(name, directed, count, 0, kinds)
 
 
 class Partitions:
@@ -93,7 +122,7 @@ class Partitions:
             changes = self._deltas.get(name)
             found = None if before is None else before._types.get(name)
             if found is None or before is None or before._deltas.get(name) is not changes:
-                found = edge_type_of(self._records.get(name), changes, name)
+                found = _edge_type_of(self._records.get(name), changes, name)
             if found.first_eid != first:
                 found = EdgeType(name, found.directed, found.edge_count, first, found.keys)
             yield found
@@ -315,12 +344,6 @@ class Partitions:
             self._stored_slots[name] = found
         return self._stored_slots[name]
 
-    def stored_keys(self, name: str, directed: bool) -> pcsr.U64:
-        """The keys of the base's edges by rank, ascending."""
-        if directed:
-            return pcsr.keys_of_part(self.stored(name, Direction.OUT))
-        return pcsr.keys_of_part(self.stored(name, Direction.ANY))[self.stored_slots(name)]
-
     def keys_at(self, name: str, directed: bool, ranks: I64) -> pcsr.U64:
         """The keys of edges of the base by rank, u64[n]."""
         if directed:
@@ -342,9 +365,8 @@ class Partitions:
             from .edge_order import EdgeOrder  # here: only edges by their ends need it
 
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
-            own = weakref.proxy(
-                self
-            )  # a circle would hold the base's files until garbage is collected
+            # a circle would hold the base's files until garbage is collected
+            own = weakref.proxy(self)
             slots = partial(Partitions.stored_slots, own, name)
             part = partial(Partitions.stored, own, name)
             self._orders[name] = EdgeOrder(part, slots, changes, self.base_count(name))

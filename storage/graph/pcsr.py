@@ -24,13 +24,8 @@ from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, unset
 from ..format.direction import Direction
 from ..format.invariants import INTERVALS, SEGMENT_ROWS
 from ..format.manifest import PartRecord, SegmentRecord
-from ..format.segment import (
-    Section,
-    SectionKind,
-    SegmentFile,
-    compare,
-    damaged,
-)
+from ..format.sections import Section, SectionKind
+from ..format.segment import SegmentFile, compare, damaged
 from ..format.segment_writer import SegmentWriter
 from . import intervals, section_checks
 from .adjacency import Adjacency
@@ -319,9 +314,8 @@ class _Tail:
             return self._front(count)
         found, at = unset(count, np.uint32), 0
         while at < count:
-            some = self._front(
-                count - at
-            )  # gone when it is copied: there is no room for all of them twice
+            # gone when it is copied: there is no room for all of them twice
+            some = self._front(count - at)
             found[at : at + len(some)] = some
             at += len(some)
         return found

@@ -9,7 +9,8 @@ from gdb.records import replace
 from ..columns.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Kind, Values
 from ..format.invariants import COLUMN_LENGTHS, VALIDITY
 from ..format.manifest import ColumnRecord
-from ..format.segment import Section, SectionKind, SegmentFile, compare, damaged
+from ..format.sections import Section, SectionKind
+from ..format.segment import SegmentFile, compare, damaged
 from . import section_checks
 
 # columns whose values may be packed: for the others the manifest has no count of the items, except for floats, which

@@ -29,8 +29,7 @@ from . import incidence, intervals
 from .adjacency import Adjacency, Shape
 from .delta import Delta
 from .edge_stream import EdgePiece
-from .edge_types import EdgeType
-from .partitions import Partitions
+from .partitions import EdgeType, Partitions
 from .value_index import Wanted
 from .vertex_pieces import VertexGroup
 from .vertices import I32, Vertices
@@ -234,10 +233,7 @@ class Snapshot:
     def edge_column(self, type: str, key: str) -> Column | None:
         """A property of all edges of a type in the order of their ids; None where there is none."""
         with self._lock:
-            found = self.partitions.column(type, key)
-        if found is not None:
-            usage.read(*found.arrays)
-        return found
+            return _noted(self.partitions.column(type, key))
 
     def edge_values(self, type: str, key: str, eids: I64) -> Column | None:
         """A property of some edges of one type; None where the type has none. Of few edges this costs less than
@@ -301,10 +297,7 @@ class Snapshot:
     def vertex_column(self, group: int, key: str) -> Column | None:
         """A property of all vertices of a group, by group row; None where it has none."""
         with self._lock:
-            found = self._vertices.column(group, key)
-        if found is not None:
-            usage.read(*found.arrays)
-        return found
+            return _noted(self._vertices.column(group, key))
 
     def vertex_values(self, group: int, key: str | None, vids: U32) -> Column | None:
         """A property (None: the user ids) of some vertices of a group, u32[n]; None where it has none. Where few are
@@ -343,9 +336,8 @@ class Snapshot:
     def id_column(self, group: int) -> Column:
         """The user ids of a group, by group row."""
         with self._lock:
-            column = self._vertices.column(group, None)
+            column = _noted(self._vertices.column(group, None))
         assert column is not None
-        usage.read(*column.arrays)
         return column
 
     def is_id(self, group: int, key: str) -> bool:
@@ -447,3 +439,10 @@ class Snapshot:
         report = check(self.files, steps or Steps("check"), self.manifest)
         report.raise_faults()
         return report
+
+
+def _noted(column: Column | None) -> Column | None:
+    """A column that a query reads."""
+    if column is not None:
+        usage.read(*column.arrays)
+    return column

@@ -15,7 +15,8 @@ from ..columns.model import I64, U32, Column, Kind
 from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
-from ..format.segment import SectionKind, compare, damaged
+from ..format.sections import SectionKind
+from ..format.segment import compare, damaged
 from ..format.segments import Segments
 from . import ids, property_columns, section_checks, value_index
 from .delta import Delta, lengths_of, patched
@@ -172,23 +173,23 @@ class Vertices:
         return Column.concat(found)
 
     def _of_piece(self, piece: Piece, key: str | None, group: int) -> Column:
-        stored: Column | None = None
-        if piece.base is not None:
-            count = int(lengths_of(piece.base.ranges)[-1])
-            stored = self._of_base(piece.number, piece.base, key)
-        else:
-            assert piece.new is not None
-            count = len(piece.new.ids)
-            stored = piece.new.ids if key is None else piece.new.columns.get(key)
+        stored = self._stored_of(piece, key)
         if key is None:
             assert stored is not None
             return stored
         kind = self.groups[group].keys[key]
         if stored is None:
-            stored = Column.nulls(kind, count)
+            stored = Column.nulls(kind, piece.stored.count)
         if kind == "any":  # before a patch makes floats of integers: each value keeps its type
             stored = stored.as_any()
         return patched(stored, piece.patches.get(key))
+
+    def _stored_of(self, piece: Piece, key: str | None) -> Column | None:
+        """A column of a piece without what was changed of it; None where it has none."""
+        if piece.base is not None:
+            return self._of_base(piece.number, piece.base, key)
+        assert piece.new is not None
+        return piece.new.ids if key is None else piece.new.columns.get(key)
 
     def _of_base(self, number: int, base: GroupRecord, key: str | None) -> Column | None:
         """A column of a group of the base as it is stored; None where it has none."""
@@ -236,12 +237,7 @@ class Vertices:
 
     def _taken(self, piece: Piece, key: str | None, group: int, vids: U32) -> Column:
         """A property of some vertices of a piece, as a column of the group has them."""
-        rows = piece.stored.rows(vids)
-        if piece.base is not None:
-            stored = self._of_base(piece.number, piece.base, key)
-        else:
-            assert piece.new is not None
-            stored = piece.new.ids if key is None else piece.new.columns.get(key)
+        rows, stored = piece.stored.rows(vids), self._stored_of(piece, key)
         kind = None if key is None else self.groups[group].keys[key]
         taken = Column.nulls(kind or "int64", len(rows)) if stored is None else stored.take(rows)
         usage.read(*taken.arrays)

@@ -102,9 +102,7 @@ def load(
             parquet.check(path, options.max_unpacked, memory, meter.check)
 
     with Mending() as mending:
-        gathering = Gathering(
-            Naming.of(options), options.format, check, import_root, mending.mended
-        )
+        gathering = Gathering(Naming.of(options), check, import_root, mending.mended)
         inputs = gathering.inputs(source, nodes, edges)
         _load(store, inputs, options, report, rejects, meter)
     report.seconds = time.monotonic() - began

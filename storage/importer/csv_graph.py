@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from gdb.records import dataclass, replace
 
 from ..columns.model import I64, Column, Kind, VertexTable, from_strings
 from ..disk.duckdb_engine import Engine
-from ..disk.memory_files import MemoryFiles
-from ..write.edge_runs import Room
 from .assemble import Assembly, NewEdges
 from .detect import head, is_parquet
 from .frames import Frame, FrameTable, frame_layout
@@ -29,34 +26,27 @@ from .header import (
 )
 from .integer_table import IntegerTable, read_integers
 from .layout import Layout, layout_of
-from .load_options import LoadOptions
+from .load_options import LoadOptions, load_options
+from .meter import Meter
 from .parquet import ParquetTable, parquet_layout
 from .places import Places
 from .properties import Source
-from .report import FileReport, Rejects
+from .report import FileReport
 from .spaces import DUPLICATE, Ids, Space
-from .tables import Table
+from .tables import Table, TableInput
 
 DEFAULT_TYPE = "EDGE"
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """Options for tables: names for what their headers leave open, and how they are written.
+class Naming(LoadOptions):
+    """The options for one table: names for what its header leaves open, and how it is written.
 
     labels : exactly these, whatever the file says. layout : instead of the file's own header.
     labelled : whether `ends` are the labels of both ends; their nodes are in the id spaces of these names, or where the
         nodes of that label are.
     """
 
-    type: str | None = None
-    label: str | None = None
-    directed: bool = True
-    columns: Sequence[str] | None = None
-    delimiter: str | None = None
-    header: bool | None = None
-    id_space: str | None = None
-    ends: tuple[str, str] | None = None
     labelled: bool = False
     labels: tuple[str, ...] | None = None
     layout: Layout | None = None
@@ -64,31 +54,47 @@ class Naming:
     @classmethod
     def of(cls, options: LoadOptions) -> Naming:
         """The caller's options for all tables."""
-        return cls(
-            *(options.type, options.label, options.directed),
-            *(options.columns, options.delimiter, options.header),
-            *(options.id_space, options.ends),
-        )
+        return cls(*(getattr(options, name) for name in load_options()))
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One table to read: the file, the caller's options for it, and where to report.
+    """One input to read: the file, the caller's options for it, where it is reported, and the graph that it is part of.
 
-    frame : a table in memory instead. room : for the numbers of its lines. tick : called with the bytes read so far,
-    part : with the part of the file that is taken in, 0 to 1.
+    frame : a table in memory instead of a file.
     """
 
     path: Path
     naming: Naming
     report: FileReport
-    rejects: Rejects
-    cancel: threading.Event | None
+    assembly: Assembly
+    meter: Meter
     engine: Engine
     frame: Frame | None = None
-    room: Room | None = None
-    tick: Callable[[int], None] = lambda done: None
-    part: Callable[[float], None] = lambda done: None
+
+    @property
+    def spaces(self) -> tuple[str, str]:
+        """The id spaces of both ends of its relationships, where the input itself names none."""
+        space = self.naming.id_space or ""
+        return space, space
+
+    @property
+    def type(self) -> str:
+        """The type of its relationships, where the input itself names none."""
+        return self.naming.type or DEFAULT_TYPE
+
+    @property
+    def most(self) -> int:
+        """See `LoadOptions.max_unpacked`."""
+        return self.assembly.options.max_unpacked
+
+    def tick(self, done: int) -> None:
+        """So many bytes of it are read."""
+        self.meter.at(self.path, done)
+
+    def part(self, done: float) -> None:
+        """Such a part of it is taken in, 0 to 1."""
+        self.meter.part(self.path, done)
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
@@ -117,16 +123,18 @@ class Sheet:
                 else f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
-        where = (found, self.report, self.rejects, self.part, self.engine)
+        path = self.path if self.frame is None else Path(self.frame.name)
+        rejects = self.assembly.rejects
+        given = TableInput(path, found, self.report, rejects, self.part, self.engine)
         if self.frame is not None:
-            return FrameTable(self.frame, *where), warnings
-        if is_parquet(self.path):
-            return ParquetTable(self.path, *where), warnings
-        room = self.room or Room(MemoryFiles())
-        numbers = read_integers(self.path, found, room, self.cancel, self.tick)
+            return FrameTable(self.frame, given), warnings
+        if is_parquet(path):
+            return ParquetTable(given), warnings
+        room, cancel = self.assembly.room, self.meter.cancel
+        numbers = read_integers(path, found, room, cancel, self.tick)
         if numbers is not None:
-            return IntegerTable(numbers, self.path, *where), warnings
-        return Table(self.path, *where), warnings
+            return IntegerTable(numbers, given), warnings
+        return Table(given), warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:
@@ -153,8 +161,9 @@ def holds_edges(layout: Layout, naming: Naming) -> bool:
     return "id" not in names or ends_by_label(layout.fields) is not None
 
 
-def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
+def add_nodes(sheet: Sheet) -> list[str]:
     """Read a node file into the assembly; gives warnings."""
+    assembly = sheet.assembly
     unread, warnings = sheet.table(edges=False)
     with unread as table:
         fields = table.layout.fields
@@ -164,9 +173,8 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         table.reject_missing(at, "the id")
         kinds = _kinds_of_properties(table)  # finding them may reject rows
         ids = _new_ids(table, at, space, assembly)
-        filed = (
-            assembly.room.filed
-        )  # one after the other: all of them may be more than there is room for
+        # one after the other: all of them may be more than there is room for
+        filed = assembly.room.filed
         columns = {fields[i].name: filed(table.column(i, kind)) for i, kind in kinds.items()}
         if field.name:
             own = from_strings(ids) if isinstance(ids, list) else Column("int64", ids)
@@ -285,16 +293,16 @@ def _rows_by(codes: I64, count: int) -> list[I64]:
     return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
 
 
-def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
+def add_edges(sheet: Sheet) -> list[str]:
     """Read an edge file into the assembly; gives warnings."""
-    naming = sheet.naming
+    naming, assembly = sheet.naming, sheet.assembly
     unread, warnings = sheet.table(edges=True)
     with unread as table:
         fields = table.layout.fields
         start, end = _role(fields, "START_ID", sheet.path), _role(fields, "END_ID", sheet.path)
         table.reject_missing(start, "the start id")
         table.reject_missing(end, "the end id")
-        ends = naming.ends or (naming.id_space or "", naming.id_space or "")
+        ends = naming.ends or sheet.spaces
         if naming.labelled:
             ends = assembly.space_of(ends[0]), assembly.space_of(ends[1])
         chosen = fields[start].space, fields[end].space

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import binary, exp, row_number, select, value_of
@@ -13,7 +12,7 @@ from gdb.errors import ImportFailed
 from ..columns.arrow_arrays import ArrowStream
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
-from .report import FileReport, Rejects
+from .tables import TableInput
 from .typed import Schema, TypedTable, duration_of, typed_layout
 
 if TYPE_CHECKING:
@@ -94,16 +93,8 @@ def _unreadable(name: str, error: Exception) -> ImportFailed:
 class FrameTable(TypedTable):
     """The rows of one table in memory."""
 
-    def __init__(
-        self,
-        frame: Frame,
-        layout: Layout,
-        report: FileReport,
-        rejects: Rejects,
-        tick: Callable[[float], None],
-        engine: Engine,
-    ) -> None:
-        super().__init__(Path(frame.name), layout, report, rejects, tick, engine)
+    def __init__(self, frame: Frame, given: TableInput) -> None:
+        super().__init__(given)
         self._frame = frame
 
     def _schema(self) -> Schema:

@@ -70,7 +70,6 @@ class Gathering:
     """
 
     naming: Naming
-    format: str
     check: Callable[[Path], None]
     root: Path | None = None
     mended: Callable[[Path], Path] = lambda path: path
@@ -99,7 +98,7 @@ class Gathering:
     def _files(self, things: list[object], naming: Naming) -> list[object]:
         """What is named, with the files of patterns, and those that are one table as a `PartedFile`."""
         found = expand_patterns(things, self._inside)
-        if self.format not in ("auto", "csv") or len(found) < 2:
+        if self.naming.format not in ("auto", "csv") or len(found) < 2:
             return found
         return group_parts(found, naming, self._checked)
 
@@ -166,9 +165,9 @@ class Gathering:
         """The format of a file that is a document; "" where it is none, or is said to be a table."""
         if naming.layout is not None or naming.columns is not None or naming.header is not None:
             return ""
-        if self.format in DOCUMENTS:
-            return self.format
-        if self.format != "auto" or is_parquet(path):
+        if self.naming.format in DOCUMENTS:
+            return self.naming.format
+        if self.naming.format != "auto" or is_parquet(path):
             return ""
         return document_of(head(path)) or ""
 
@@ -223,16 +222,16 @@ class Gathering:
         if isinstance(source, PartedFile):
             return self._group(source)
         path = self._inside(_path(source))
-        if self.format == "auto" and exported.is_export(path):
+        if self.naming.format == "auto" and exported.is_export(path):
             contents = self._inside(path / export_contents.NAME)
             return [self._table(*each) for each in exported.inputs(contents, self.naming)]
-        if self.format == "auto" and kuzu_export.is_kuzu_export(path):
+        if self.naming.format == "auto" and kuzu_export.is_kuzu_export(path):
             tables = kuzu_export.inputs(path, self.naming, self._inside)
             return [self._of_kuzu(*each) for each in tables if not _is_empty(each[1])]
         self.check(path)
         document = self._document(path, self.naming)
-        kind = document or (_format(path) if self.format == "auto" else self.format)
-        if self.format == "parquet" and not is_parquet(path):
+        kind = document or (_format(path) if self.naming.format == "auto" else self.naming.format)
+        if self.naming.format == "parquet" and not is_parquet(path):
             raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
         if kind in ("csv", "parquet"):
             kind = self._side(csv_graph.layout(path, self.naming))
@@ -242,7 +241,7 @@ class Gathering:
         """Files that are one table, nodes or edges; if they are of another format, each by itself."""
         first = self._inside(group.files[0])
         self.check(first)
-        kind = _format(first) if self.format == "auto" else self.format
+        kind = _format(first) if self.naming.format == "auto" else self.naming.format
         if kind != "csv":
             return [found for path in group.files for found in self._source(path)]
         side = self._side(csv_graph.layout(first, self.naming))

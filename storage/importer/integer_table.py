@@ -14,13 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from ..columns.model import I64, Column, Kind, from_strings
-from ..disk.duckdb_engine import Engine
 from ..disk.import_root import open_bytes
 from ..write.edge_runs import Pieces, Room, RunPiece
 from .compressed import compression_of
 from .layout import Layout
-from .report import FileReport, Rejects
-from .tables import Table
+from .tables import Table, TableInput
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
 _NO_KEYS = np.zeros(0, np.uint64)
@@ -72,22 +70,11 @@ def read_integers(
 class IntegerTable(Table):
     """The rows of a file that `read_integers` has read: as `Table`, without DuckDB."""
 
-    def __init__(
-        self,
-        numbers: Pieces,
-        path: Path,
-        layout: Layout,
-        report: FileReport,
-        rejects: Rejects,
-        tick: Callable[[float], None],
-        engine: Engine,
-    ) -> None:
-        super().__init__(path, layout, report, rejects, tick, engine)
+    def __init__(self, numbers: Pieces, given: TableInput) -> None:
+        super().__init__(given)
         self._pieces: Pieces | None = numbers  # None once rows are chosen
-        self._first, self._count = (
-            1,
-            len(numbers),
-        )  # records, which follow one another while none is rejected
+        # records, which follow one another while none is rejected
+        self._first, self._count = 1, len(numbers)
         self._records: I64 | None = None  # of the rows in hand, once one is
         self._chosen: list[I64] = []  # the columns of the rows in hand
 

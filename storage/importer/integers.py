@@ -164,10 +164,8 @@ def parsed_file(
 def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
     """The lines of an open file that begin in a range of its bytes, and the memory that holds them, which may be
     one of `spare`; a line begins at `start`."""
-    base, more = (
-        max(begin - 1, start),
-        _REST,
-    )  # a line begins at `begin` if the byte before ends one
+    # a line begins at `begin` if the byte before ends one
+    base, more = (max(begin - 1, start), _REST)
     while True:
         size = end - base + more
         memory = spare.pop() if spare else np.empty(0, np.uint8)

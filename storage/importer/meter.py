@@ -52,7 +52,7 @@ class Meter:
             raise Cancelled("The import was cancelled; nothing was stored.")
 
     def at(self, path: Path, done: float) -> None:
-        """`done` bytes of a file are read; fewer than before change nothing: what DuckDB reports may go back."""
+        """`done` bytes of a file are read; fewer than before count as no more: what DuckDB reports may go back."""
         now = int(self.finished + min(done, self.sizes.get(path, 0)))
         self.read = max(self.read, now)
         self.step(f"reading {path.name}", self.read / max(self.total, 1))

@@ -17,7 +17,7 @@ from gdb.records import dataclass, field
 
 from ..columns import temporal
 from ..columns.model import Column, Item, PropertyValue, VertexTable
-from ..columns.python_columns import Misfit, shown
+from ..columns.python_columns import Misfit, column_of, shown
 from .report import FileReport
 from .spaces import Ids
 
@@ -79,7 +79,7 @@ class AttributeTable:
         for key in sorted({key for values in self.values for key in values}):
             cells = [values.get(key) for values in self.values]
             try:
-                found[key] = Column.from_list(cells)
+                found[key] = column_of(cells)
             except Misfit as error:
                 value = shown(cells[error.row])
                 raise ImportFailed(

@@ -50,9 +50,8 @@ _SIZE = """
                 THEN total_uncompressed_size ELSE 0 END
         ), 0)::HUGEINT
     FROM (SELECT *, greatest(num_values, row_group_num_rows) AS many FROM parquet_metadata(?))"""
-_MEMORY = (
-    8 << 30
-)  # for measuring, where the import has no bound; DuckDB takes a quarter, as large as any page
+# for measuring, where the import has no bound; DuckDB takes a quarter, as large as any page
+_MEMORY = 8 << 30
 _KEPT = 20  # times its size that a file may unpack to whatever the memory: more than most do
 
 

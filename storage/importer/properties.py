@@ -9,8 +9,8 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
 
-from ..columns.kinds import ROUNDED, inexact, is_empty, joined
-from ..columns.model import I64, WIDER, Column, Kind, VertexTable
+from ..columns.kinds import inexact, is_empty, joined
+from ..columns.model import I64, ROUNDED, WIDER, Column, Kind, VertexTable
 from ..columns.python_columns import shown
 from ..disk.csv_values import is_text_of
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import replace
 
 from ..columns.model import VertexTable
 from ..disk.duckdb_engine import Engine
 from . import compressed, csv_graph, matrix_market, snap
 from .assemble import Assembly, NewEdges
-from .csv_graph import DEFAULT_TYPE, Naming, Sheet
+from .csv_graph import Sheet
 from .detect import is_parquet
 from .documents import DOCUMENTS
 from .documents.collect import Collecting
@@ -63,34 +62,23 @@ def read(
     file = FileReport(str(path), named)
     report.files.append(file)
     meter.check()
-    if is_graph(held):
-        _add_networkx(held, naming, assembly, file, meter)
-        return None
-    sheet = Sheet(
-        path,
-        naming,
-        file,
-        assembly.rejects,
-        meter.cancel,
-        engine,
-        frame,
-        assembly.room,
-        partial(meter.at, path),
-        partial(meter.part, path),
-    )
+    sheet = Sheet(path, naming, file, assembly, meter, engine, frame)
     if kind in ("nodes", "edges") and frame is None:  # DuckDB unpacks it
-        compressed.check(path, assembly.options.max_unpacked, meter.check, whole=True)
+        compressed.check(path, sheet.most, meter.check, whole=True)
     match kind:
         case "nodes":
-            report.warnings += csv_graph.add_nodes(sheet, assembly)
+            report.warnings += csv_graph.add_nodes(sheet)
         case "edges":
-            report.warnings += csv_graph.add_edges(sheet, assembly)
+            report.warnings += csv_graph.add_edges(sheet)
         case "snap":
-            _add_snap(path, naming, assembly, file, meter)
+            _add_snap(sheet)
         case "mtx":
-            _add_matrix(path, naming, assembly, file, meter)
-        case _:
-            _add_graph(path, naming, assembly, file, meter)
+            _add_matrix(sheet)
+        case "graph":
+            _add_graph(sheet)
+    if is_graph(held):
+        _add_networkx(held, sheet)
+        return None
     if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
@@ -110,56 +98,27 @@ def _document(each: Input, assembly: Assembly, report: LoadReport, meter: Meter)
     return collecting.edges
 
 
-def _add_snap(
-    path: Path,
-    naming: Naming,
-    assembly: Assembly,
-    file: FileReport,
-    meter: Meter,
-) -> None:
-    space = naming.id_space or ""
+def _add_snap(sheet: Sheet) -> None:
+    path, report, assembly = sheet.path, sheet.report, sheet.assembly
     refused = set[int]()  # lines that were no edges
 
     def place(rows: list[int]) -> list[tuple[int, str]]:
         return snap.places_of(path, rows, refused)
 
     done, seen = 0, 0
-    for sources, targets in snap.read_snap(
-        path, file, assembly.rejects, partial(meter.at, path), assembly.options.max_unpacked
-    ):
-        refused |= {r.line for r in file.rejected[seen:]}
+    for sources, targets in snap.read_snap(path, report, assembly.rejects, sheet.tick, sheet.most):
+        refused |= {r.line for r in report.rejected[seen:]}
         rows = np.arange(done, done + len(sources))
-        assembly.add_edges(
-            NewEdges(
-                naming.type or DEFAULT_TYPE,
-                naming.directed,
-                sources,
-                targets,
-                (space, space),
-                {},
-                rows,
-                place,
-                file,
-                create=True,  # an edge list has no other place to name its nodes
-            )
-        )
-        done, seen = done + len(sources), len(file.rejected)
+        ends, directed = (sources, targets, sheet.spaces), sheet.naming.directed
+        found = NewEdges(sheet.type, directed, *ends, {}, rows, place, report)
+        # an edge list has no other place to name its nodes
+        assembly.add_edges(replace(found, create=True))
+        done, seen = done + len(sources), len(report.rejected)
 
 
-def _add_matrix(
-    path: Path,
-    naming: Naming,
-    assembly: Assembly,
-    file: FileReport,
-    meter: Meter,
-) -> None:
-    matrix = matrix_market.read_matrix(
-        path,
-        file,
-        assembly.rejects,
-        lambda done: meter.at(path, done),
-        assembly.options.max_unpacked,
-    )
+def _add_matrix(sheet: Sheet) -> None:
+    path, naming, assembly = sheet.path, sheet.naming, sheet.assembly
+    matrix = matrix_market.read_matrix(path, sheet.report, assembly.rejects, sheet.tick, sheet.most)
     if matrix.rows != matrix.columns and naming.ends is None:
         raise ImportFailed(
             f"is a matrix of {matrix.rows:,} rows and {matrix.columns:,} columns, which are not the same nodes",
@@ -167,60 +126,42 @@ def _add_matrix(
             file=str(path),
         )
     # a short file can declare more nodes than fit in memory
-    allowed = compressed.allowance(path.stat().st_size, assembly.options.max_unpacked)
-    if 8 * max(matrix.rows, matrix.columns) > allowed:
+    if 8 * max(matrix.rows, matrix.columns) > compressed.allowance(path.stat().st_size, sheet.most):
         raise ImportFailed(
             f"declares {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
             "If its size line is right, raise max_unpacked= to 8 bytes for each.",
             file=str(path),
         )
-    space = naming.id_space or ""
-    spaces = naming.ends or (space, space)
-    refused = {r.line for r in file.rejected}
+    spaces = naming.ends or sheet.spaces
+    refused = {r.line for r in sheet.report.rejected}
 
     def place(rows: list[int]) -> list[tuple[int, str]]:
         return matrix_market.places_of(path, rows, refused)
 
     if assembly.options.missing_ends != "refuse":  # rows without an entry are nodes as well
         for name, count in zip(spaces, (matrix.rows, matrix.columns), strict=True):
-            assembly.create(name, np.arange(1, count + 1), file)
-    assembly.add_edges(
-        NewEdges(
-            naming.type or DEFAULT_TYPE,
-            naming.directed and not matrix.symmetric,
-            matrix.sources,
-            matrix.targets,
-            spaces,
-            {} if matrix.values is None else {matrix_market.VALUE: matrix.values},
-            np.arange(len(matrix.sources)),
-            place,
-            file,
-            create=True,
-        )
-    )
+            assembly.create(name, np.arange(1, count + 1), sheet.report)
+    values = {} if matrix.values is None else {matrix_market.VALUE: matrix.values}
+    rows = np.arange(len(matrix.sources))
+    directed, ends = naming.directed and not matrix.symmetric, (matrix.sources, matrix.targets)
+    found = NewEdges(sheet.type, directed, *ends, spaces, values, rows, place, sheet.report)
+    assembly.add_edges(replace(found, create=True))
 
 
-def _add_networkx(
-    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: Meter
-) -> None:
-    space = naming.id_space or ""
-    read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
+def _add_networkx(graph: NetworkxGraph, sheet: Sheet) -> None:
+    naming, report, assembly = sheet.naming, sheet.report, sheet.assembly
+    space, check = sheet.spaces[0], sheet.meter.check
+    read = read_networkx(graph, names_of(naming.label), space, report, check)
     if read.vertices:
-        found = [(table, _named(rows.names, file)) for table, rows in read.vertices]
-        assembly.add_vertices(found, file)
+        found = [(table, _named(rows.names, report)) for table, rows in read.vertices]
+        assembly.add_vertices(found, report)
+    directed = naming.directed and read.directed
     for type, (sources, targets, rows) in read.edges.items():
+        columns, numbers = rows.columns(report.file), np.arange(len(sources))
+        place = _named(rows.names, report).place
+        ends = sources, targets, sheet.spaces
         assembly.add_edges(
-            NewEdges(
-                type or naming.type or DEFAULT_TYPE,
-                naming.directed and read.directed,
-                sources,
-                targets,
-                (space, space),
-                rows.columns(file.file),
-                np.arange(len(sources)),
-                _named(rows.names, file).place,
-                file,
-            )
+            NewEdges(type or sheet.type, directed, *ends, columns, numbers, place, report)
         )
 
 
@@ -229,33 +170,26 @@ def _named(names: list[str], file: FileReport) -> Source:
     return Source(file.file, lambda row: row, lambda rows: [(None, names[row]) for row in rows])
 
 
-def _add_graph(
-    path: Path,
-    naming: Naming,
-    assembly: Assembly,
-    file: FileReport,
-    meter: Meter,
-) -> None:
-    graph = read_graph(
-        path, file, assembly.rejects, partial(meter.part, path), assembly.options.max_unpacked
-    )
-    space = naming.id_space or ""
-    extra = names_of(naming.label)
+def _add_graph(sheet: Sheet) -> None:
+    path, report, assembly = sheet.path, sheet.report, sheet.assembly
+    graph = read_graph(path, report, assembly.rejects, sheet.part, sheet.most)
+    extra = names_of(sheet.naming.label)
     found: list[tuple[VertexTable, Source]] = []
     nowhere = Source(str(path), lambda row: row, lambda _: [])  # there are no properties
     for number in np.unique(graph.labels).tolist():
         labels = tuple(sorted({f"L{number}", *extra}))
-        found.append((VertexTable(labels, space, graph.ids[graph.labels == number], {}), nowhere))
+        found.append(
+            (VertexTable(labels, sheet.spaces[0], graph.ids[graph.labels == number], {}), nowhere)
+        )
     if found:
-        assembly.add_vertices(found, file)
-    base = naming.type or DEFAULT_TYPE
+        assembly.add_vertices(found, report)
     plain = not (graph.edge_labels > 0).any()  # files without edge labels have none, or a 0
     kinds = np.where(graph.edge_labels < 0, 0, graph.edge_labels) if plain else graph.edge_labels
     for number in np.unique(kinds).tolist():
         rows = np.flatnonzero(kinds == number)
-        name = base if plain or number < 0 else f"{base}{number}"
+        name = sheet.type if plain or number < 0 else f"{sheet.type}{number}"
         sources, targets = graph.sources[rows], graph.targets[rows]
         # every end was checked when its line was read
         assembly.add_edges(
-            NewEdges(name, False, sources, targets, (space, space), {}, rows, lambda _: [], file)
+            NewEdges(name, False, sources, targets, sheet.spaces, {}, rows, lambda _: [], report)
         )

@@ -10,7 +10,8 @@ from gdb.records import dataclass
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
 from ..columns.model import Column, PropertyValue
-from ..columns.python_columns import Misfit, shown
+from ..columns.python_columns import Misfit, column_of, shown
+from ..columns.slices import struct_of
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -35,12 +36,9 @@ class RecordTable:
     count: int
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        import nanoarrow as na
-        from nanoarrow.c_array_stream import CArrayStream
+        from nanoarrow.c_array_stream import CArrayStream  # only records in memory need it
 
-        parts = {name: na.c_array(column) for name, column in self.columns.items()}
-        schema = na.struct({name: na.Schema(part.schema) for name, part in parts.items()})
-        whole = na.c_array_from_buffers(schema, self.count, [None], children=list(parts.values()))
+        whole = struct_of(self.columns, self.columns.values(), self.count)
         stream = CArrayStream.from_c_arrays([whole], whole.schema)
         capsule: object = stream.__arrow_c_stream__(requested_schema)
         return capsule
@@ -77,9 +75,8 @@ def table_of(source: object) -> object:
             made = batches(engine="streaming")
             if is_stream(made):
                 return LazyTable(made)
-        return collect(
-            engine="streaming"
-        )  # older ones have no batches, or none for other libraries
+        # older ones have no batches, or none for other libraries
+        return collect(engine="streaming")
     return source
 
 
@@ -100,7 +97,7 @@ def _table(rows: Records) -> RecordTable:
 
 def _column(key: str, values: Sequence[PropertyValue]) -> Column:
     try:
-        return Column.from_list(values)
+        return column_of(values)
     except Misfit as error:
         reason = f"row {error.row + 1}: {key!r} is {shown(values[error.row])}, which {error.why}"
         raise ImportFailed(reason, error.cure) from None

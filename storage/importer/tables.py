@@ -110,6 +110,18 @@ class Share:
         return self.done + (self.goal - self.done) * part / (4 * (self.columns + 1))
 
 
+@dataclass(frozen=True, slots=True)
+class TableInput:
+    """What a table is read of, and where that is reported. tick : called with the part that is taken in, 0 to 1."""
+
+    path: Path
+    layout: Layout
+    report: FileReport
+    rejects: Rejects
+    tick: Callable[[float], None]
+    engine: Engine
+
+
 class Table(Closing):
     """The rows of one CSV file as text columns c0, c1, ... inside a DuckDB connection of its own.
 
@@ -117,23 +129,14 @@ class Table(Closing):
     rejected stay unused. Use it in a `with` block.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        layout: Layout,
-        report: FileReport,
-        rejects: Rejects,
-        tick: Callable[[float], None],
-        engine: Engine,
-    ) -> None:
-        self.path, self.layout, self.report, self.rejects = path, layout, report, rejects
-        width = len(layout.fields)
-        self.places = Places.of(path, layout)
+    def __init__(self, given: TableInput) -> None:
+        self.path, self.layout, self.report = given.path, given.layout, given.report
+        self.rejects, self._engine = given.rejects, given.engine
+        self.places = Places.of(self.path, self.layout)
         self.warnings: list[str] = []
         self._source: Rows = "t"  # of the rows in hand, in SQL
         self._measured: list[tuple[int, int]] | None = None
-        self._engine = engine
-        self._share = Share(tick, width)
+        self._share = Share(given.tick, len(self.layout.fields))
         self._made: DuckDBPyConnection | None = None
 
     def __enter__(self) -> Self:

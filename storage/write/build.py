@@ -26,7 +26,7 @@ from ..format.manifest import (
     TypeRecord,
 )
 from ..format.manifest_head import next_version
-from ..format.segment import Section, SectionKind
+from ..format.sections import Section, SectionKind
 from ..format.segment_writer import SegmentWriter
 from ..graph import ids, pcsr, property_columns
 from ..graph.snapshot import Snapshot
@@ -208,10 +208,8 @@ class _Builder:
         self._vertices, self._types, self._later, self._room = vertices, types, later, room
         self.repeats: dict[str, int] = {}
         self._begun = list[Sorts]()
-        self._done, self._slots = (
-            0,
-            max(1, 2 * sum(map(len, types))),
-        )  # of edges, in both directions
+        # of edges, in both directions
+        self._done, self._slots = (0, max(1, 2 * sum(map(len, types))))
         self._writer, self._report, self._segment_edges = writer, report, segment_edges
         members: dict[tuple[tuple[str, ...], str], list[int]] = {}
         for number, table in enumerate(vertices):

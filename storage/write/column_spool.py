@@ -10,7 +10,7 @@ from gdb.records import dataclass
 
 from ..columns.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, U8, Bools, Column, Kind
 from ..format.manifest import ColumnRecord
-from ..format.segment import Data, Section, SectionKind, Streamed
+from ..format.sections import Data, Section, SectionKind, Streamed
 from ..graph.property_columns import PACKED_KINDS
 from .edge_runs import Pieces, Room, RunPiece
 

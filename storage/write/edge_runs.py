@@ -34,9 +34,8 @@ _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file:
 
 PIECE = 1 << 20  # edges that are read, numbered and dealt out at a time
 PIECE_BYTES = 1 << 25  # of them that are joined to one piece
-BLOCK = (
-    1 << 16
-)  # of these that are numbered at once: what is made of them on the way stays in the cache
+# of these that are numbered at once: what is made of them on the way stays in the cache
+BLOCK = 1 << 16
 LEAST_BUCKET = 4 << 20  # bytes that are worth a bucket
 MOST_BUCKETS = 64  # into which a run is dealt out at once: each piece is cut into as many
 SAMPLE = 1 << 16  # keys by which buckets are chosen

@@ -23,8 +23,9 @@ from ..disk.growing_file import Growing
 from ..disk.pins import Pin
 from ..format import manifest as manifests
 from ..format.manifest import DeltaRecord, Manifest
-from ..format.manifest_head import More, length_in, most_bytes
-from ..format.segment import FileRecord, Section, need
+from ..format.manifest_head import PATIENCE, More, length_in, most_bytes
+from ..format.sections import Section
+from ..format.segment import FileRecord, need
 from ..graph.delta import Delta
 from ..graph.snapshot import Snapshot
 from .sweep import Sweeper
@@ -39,10 +40,6 @@ else:
     )
 
 T = TypeVar("T")
-
-# Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
-# page that others read is not atomic, and the process that makes it may be suspended meanwhile.
-PATIENCE = (0.0005, 0.005, 0.05, 0.3)
 
 
 class Store:

@@ -10,8 +10,8 @@ import numpy as np
 from gdb.errors import ChangeRefused
 from gdb.records import dataclass, replace
 
-from ..columns.kinds import fitted, named
-from ..columns.model import I64, U32, Column, Kind
+from ..columns.kinds import fitted
+from ..columns.model import I64, U32, Column, Kind, named
 from ..format.direction import Direction
 from ..graph import intervals
 from ..graph.ascending import distinct, last_places, unite_ascending

@@ -18,6 +18,7 @@ import numpy as np
 import gdb
 from gdb.api.transaction import Transaction
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.write import commit
@@ -36,15 +37,15 @@ def graph(seed: int) -> GraphTables:
     words = [f"plässe {n}" for n in range(PLACES)]
     ages = [None if n % 5 == 0 else int(rng.integers(1, 90)) for n in range(PEOPLE)]
     people = {
-        "age": Column.from_list(ages),
-        "name": Column.from_list([f"name {n}" for n in range(PEOPLE)]),
-        "tall": Column.from_list([bool(n % 3) for n in range(PEOPLE)]),
+        "age": column_of(ages),
+        "name": column_of([f"name {n}" for n in range(PEOPLE)]),
+        "tall": column_of([bool(n % 3) for n in range(PEOPLE)]),
     }
     weights = [None if n % 7 == 0 else n / 4 for n in range(EDGES)]
     edges = {
-        "w": Column.from_list(weights),
+        "w": column_of(weights),
         "since": Column("int64", rng.integers(1900, 2000, EDGES)),
-        "note": Column.from_list([f"n{n % 11}" for n in range(EDGES)]),
+        "note": column_of([f"n{n % 11}" for n in range(EDGES)]),
     }
     return GraphTables(
         (

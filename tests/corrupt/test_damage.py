@@ -17,6 +17,7 @@ import pytest
 
 from gdb.errors import CorruptStore, NotAStore
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import segment, segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.write.build import write_graph
@@ -30,7 +31,7 @@ def graph(seed: int) -> GraphTables:
     rng = np.random.default_rng(seed)
     ends = rng.permuted(np.tile(np.arange(40), (2, 5)), axis=1)
     names = [f"v{n}" for n in range(40)]
-    age = {"age": Column("int64", rng.integers(0, 90, 40)), "s": Column.from_list(names)}
+    age = {"age": Column("int64", rng.integers(0, 90, 40)), "s": column_of(names)}
     return GraphTables(
         (VertexTable(("V",), "", names, age),),
         (

@@ -16,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from gdb.storage.columns.model import U32, Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.backup import backup
 from gdb.storage.copies.exporter import export
 from gdb.storage.disk.steps import Steps
@@ -160,12 +161,12 @@ def transact(number: int, *, inline: bool) -> Step:
         most = committing.MOST_INLINE if inline else 0
         with patch.object(committing, "MOST_INLINE", most), store.writer():
             changes = Changes(store.snapshot())
-            new = changes.add_vertices(("T",), "", Column.from_list([f"t{number}"]), {})
+            new = changes.add_vertices(("T",), "", column_of([f"t{number}"]), {})
             old = changes.find([f"1-{number}", f"1-{number + 1}"], "")
             ends = np.repeat(new, 2), old
-            changes.add_edges("D", True, *ends, {"w": Column.from_list([number, None])})
+            changes.add_edges("D", True, *ends, {"w": column_of([number, None])})
             changes.add_edges("U", False, *ends, {})
-            changes.set_vertices(old, {"of": Column.from_list([None, -number])})
+            changes.set_vertices(old, {"of": column_of([None, -number])})
             gone = changes.find([f"1-{number + 6}"], "")
             changes.remove_vertices(gone, detach=True)
             commit_changes(store, changes)
@@ -181,8 +182,8 @@ def link(number: int) -> Step:
 def _link(store: Store, number: int) -> Snapshot:
     with store.writer():
         changes = Changes(store.snapshot())
-        new = changes.add_vertices(("L",), "", Column.from_list([f"l{number}"]), {})
-        changes.add_edges("L", True, new, new, {"w": Column.from_list([number])})
+        new = changes.add_vertices(("L",), "", column_of([f"l{number}"]), {})
+        changes.add_edges("L", True, new, new, {"w": column_of([number])})
         return commit_changes(store, changes)
 
 
@@ -192,7 +193,7 @@ def alone(number: int) -> Step:
     def run(store: Store, root: Path) -> None:
         with store.writer():
             changes = Changes(store.snapshot())
-            weight = {"w": Column.from_list([number])}
+            weight = {"w": column_of([number])}
             changes.add_edges(*_alone(number), *_ends(changes, number), weight)
             commit_changes(store, changes)
 

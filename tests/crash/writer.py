@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -25,7 +26,7 @@ def generation(number: int) -> GraphTables:
     ids = np.arange(VERTICES) + number * VERTICES
     owner = {"generation": Column("int64", np.full(VERTICES, number))}
     ends = rng.integers(0, VERTICES, (4, EDGES))
-    weight = {"w": Column.from_list([f"{number}"] * EDGES)}
+    weight = {"w": column_of([f"{number}"] * EDGES)}
     return GraphTables(
         (VertexTable(("V",), "", ids, owner),),
         (EdgeTable("D", True, ends[0], ends[1], weight), EdgeTable("U", False, ends[2], ends[3])),

@@ -17,6 +17,7 @@ import numpy as np
 
 import gdb
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 
@@ -61,7 +62,7 @@ def tables_of(nodes: list[NodeRow], edges: list[EdgeRow]) -> GraphTables:
 def _columns(rows: Iterable[Properties]) -> dict[str, Column]:
     found = list(rows)
     keys = sorted({key for row in found for key in row})
-    return {key: Column.from_list([row.get(key) for row in found]) for key in keys}
+    return {key: column_of([row.get(key) for row in found]) for key in keys}
 
 
 def typed(folder: Path) -> None:

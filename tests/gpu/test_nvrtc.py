@@ -13,9 +13,9 @@ from gdb.executor.gpu import compiler, render, special
 from gdb.executor.gpu.stage import SHARED, Share, Stage
 from gdb.executor.nest.nest import Formula, Kind, Op
 from gdb.executor.nest.prepare import prepare
-from gdb.executor.nest.tables import Role
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.plan.plan import Compare
+from gdb.executor.table_fields import Role
 from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.compiler_results import kept

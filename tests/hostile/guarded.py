@@ -15,7 +15,8 @@ from unittest.mock import patch
 import numpy as np
 
 from gdb.storage.columns.model import U8
-from gdb.storage.format.segment import Code, SectionKind, SegmentFile
+from gdb.storage.format.sections import Code, SectionKind
+from gdb.storage.format.segment import SegmentFile
 
 _PAGE = mmap.PAGESIZE
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -27,6 +27,7 @@ from gdb.storage.columns.model import (
     PropertyValue,
     VertexTable,
 )
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import LONGEST
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.snapshot import Snapshot
@@ -246,7 +247,7 @@ def columns(draw: st.DrawFn, count: int, owner: str) -> dict[str, Column]:
     for kind in draw(st.sets(st.sampled_from(KINDS), max_size=2)):
         value = st.none() | VALUES[kind]
         values = draw(st.lists(value, min_size=count, max_size=count))
-        found[kind + owner] = Column.from_list(values, kind)
+        found[kind + owner] = column_of(values, kind)
     return found
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.manifest_head import length_in
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
@@ -25,8 +26,8 @@ def base(folder: Path | None) -> Store:
     """A store with a small graph."""
     store = Store.open(folder, create=True)
     ends = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4])
-    own = {"x": Column.from_list([1, 2, 3, 4, None]), "s": Column.from_list(NAMES)}
-    edges = EdgeTable("R", True, *ends, {"w": Column.from_list(["p", "qq", None, "r"])})
+    own = {"x": column_of([1, 2, 3, 4, None]), "s": column_of(NAMES)}
+    edges = EdgeTable("R", True, *ends, {"w": column_of(["p", "qq", None, "r"])})
     write_graph(store, GraphTables((VertexTable(("V",), "", NAMES, own),), (edges,)))
     return store
 
@@ -39,12 +40,12 @@ def change(store: Store, number: int) -> Snapshot:
         ends = np.array([one], np.uint32), np.array([other], np.uint32)
         match number % 5:
             case 0 | 1:
-                changes.add_edges("R", True, *ends, {"w": Column.from_list([f"é{number}"])})
+                changes.add_edges("R", True, *ends, {"w": column_of([f"é{number}"])})
             case 2:
-                new = changes.add_vertices(("N",), "", Column.from_list([f"n{number}"]), {})
+                new = changes.add_vertices(("N",), "", column_of([f"n{number}"]), {})
                 changes.add_edges("U", False, new, ends[0], {})
             case 3:
-                changes.set_vertices(ends[0], {"x": Column.from_list([number])})
+                changes.set_vertices(ends[0], {"x": column_of([number])})
             case 4:
                 changes.remove_edges("R", *ends)
         return commit(store, changes)

@@ -25,7 +25,8 @@ from gdb.language.clauses import Match, Query, Return, hoist_conditions
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.physical.binder import BoundQuery
-from gdb.storage.columns.model import I64, Column
+from gdb.storage.columns.model import I64
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import value_index
 from gdb.storage.graph.adjacency import Adjacency
@@ -190,7 +191,7 @@ class NamedSnapshot(SmallSnapshot):
     )
     columns: ClassVar = {
         **SmallSnapshot.columns,
-        (0, "age"): Column.from_list([10.0, None, 30.0, 40.0]),
+        (0, "age"): column_of([10.0, None, 30.0, 40.0]),
     }
     labels = ("Admin", "Person")
     vertex_count = 6

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import gdb
-from gdb.base.values import times
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
 from gdb.functions.aggregate_functions import AggregateFunction
@@ -138,7 +137,7 @@ def rendered(value: object) -> str:
             return f"{{{', '.join(f'{key}: {rendered(item)}' for key, item in value.items())}}}"
         case int() | float() | gdb.Node() | gdb.Relationship() | gdb.Path():
             return str(value)
-    return times.text(from_python(value))
+    return str(from_python(value))
 
 
 def escaped(text: str) -> str:

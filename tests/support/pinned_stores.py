@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.columns.model import Column, GraphTables, VertexTable
+from gdb.storage.columns.model import GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit
 from gdb.storage.write.store import Store
@@ -44,7 +45,7 @@ def add(store: Store, number: int) -> None:
     """A small commit."""
     with store.writer():
         changes = Changes(store.snapshot())
-        changes.add_vertices(("N",), "n", Column.from_list([number]), {})
+        changes.add_vertices(("N",), "n", column_of([number]), {})
         commit.commit(store, changes)
 
 

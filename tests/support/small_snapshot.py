@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gdb.executor.plan.embeddings import Embeddings
 from gdb.storage.columns.model import Column, Kind
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
 
 
@@ -51,10 +52,10 @@ class SmallSnapshot:
         Type("LIKES", 3, 2),
     )
     columns: ClassVar = {
-        (0, "age"): Column.from_list([10, None, 30, 40]),
-        (0, "name"): Column.from_list(["a", "bé", None, "d"]),
-        (1, "age"): Column.from_list([1.5, 2.5]),
-        (1, "ok"): Column.from_list([True, None]),
+        (0, "age"): column_of([10, None, 30, 40]),
+        (0, "name"): column_of(["a", "bé", None, "d"]),
+        (1, "age"): column_of([1.5, 2.5]),
+        (1, "ok"): column_of([True, None]),
     }
     ids: ClassVar[list[int | str]] = [0, 100, 200, 300, 400, 500]
 
@@ -68,7 +69,7 @@ class SmallSnapshot:
         return self.columns.get((group, key))
 
     def edge_column(self, type: str, key: str) -> Column | None:
-        return Column.from_list([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
+        return column_of([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
 
     def vertex_values(
         self, group: int, key: str | None, vids: npt.NDArray[np.uint32]
@@ -82,7 +83,7 @@ class SmallSnapshot:
         return None if column is None else column.take(eids - first)
 
     def id_column(self, group: int) -> Column:
-        return Column.from_list(
+        return column_of(
             [
                 self.ids[vid]
                 for start, stop in self.groups[group].ranges

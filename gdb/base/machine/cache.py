@@ -29,9 +29,8 @@ KEY = "key"
 _SEAL = 32  # bytes of an authentication code
 _KEY_BYTES = 32
 _NAME = re.compile(r"\w+-[0-9a-f]{32}\.o|[0-9a-f]{32}\.new", re.ASCII)
-_READING = (
-    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-)  # of a pipe too: must not wait
+# of a pipe too: must not wait
+_READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

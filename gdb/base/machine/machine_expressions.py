@@ -117,6 +117,9 @@ class Expressions:
                 return TYPES[type(found)](found)
             case ast.Name(id=name):
                 return self.name(name, node)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name not in self.slots:
+                owner = self.function.__globals__.get(name)
+                return self.constant(getattr(owner, attribute, None), node)
             case ast.Tuple(elts=parts):
                 return tuple(self.value(part) for part in parts)
             case ast.BinOp(left=left, op=op, right=right):
@@ -140,12 +143,16 @@ class Expressions:
         """The value of a local name, or of a constant of the function's module."""
         if name in self.slots:
             return self.builder.load(self.slots[name])
-        match self.function.__globals__.get(name):
-            case bool() as found:
+        return self.constant(self.function.__globals__.get(name), node)
+
+    def constant(self, found: object, node: ast.expr) -> Value:
+        """The value of a constant of a module, or of a class there."""
+        match found:
+            case bool():
                 return BOOL(found)
-            case int() as found:
+            case int():
                 return I64(int(found))
-            case float() as found:
+            case float():
                 return F64(found)
             case _:
                 self.refuse(node, "neither assigned before nor a constant")

@@ -4,9 +4,9 @@ A function is plain arithmetic: ints are 64 bits wide and wrap, floats are doubl
 come back from functions and are on both sides of an assignment. It assigns names, branches by `if`,
 loops by `while` and `for ... in range()`, and calls other such functions, min, max, int and float. What
 it reads and writes lies behind addresses (`memory.load_u32` and its like); what Python has no operator
-for is in `bits`. A name's type is that of its first assignment. `//` and `%` round down, as ever;
-dividing by zero is undefined. Anything else is refused, so that what compiles means what it means to
-Python, where every function runs as well.
+for is in `bits`. Constants are those of its module, or of a class there (`Table.COLUMN`). A name's type
+is that of its first assignment. `//` and `%` round down, as ever; dividing by zero is undefined. Anything
+else is refused, so that what compiles means what it means to Python, where every function runs as well.
 """
 
 from __future__ import annotations

@@ -19,9 +19,13 @@ from gdb.base.values.naming import refusal
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.sizes import Pile
 from gdb.base.values.sorting import in_order
+from gdb.imports import deferred
 
 if TYPE_CHECKING:
+    from gdb.base.values import temporal_between
     from gdb.base.values.kinds import Value
+else:
+    temporal_between = deferred("gdb.base.values.temporal_between")  # few values are times
 
 
 KEY = 100
@@ -132,7 +136,7 @@ class Sum:
         if value is None:
             return
         if times.is_duration(value):
-            self._time = value if self._time is None else times.add(self._time, value)
+            self._time = value if self._time is None else temporal_between.add(self._time, value)
         elif isinstance(value, float):
             self._floats.append(value)
         elif isinstance(value, int) and not isinstance(value, bool):
@@ -156,7 +160,7 @@ class Sum:
         if self.count == 0:
             return None
         if self._time is not None:
-            return times.divide(self.result(), self.count)
+            return temporal_between.divide(self.result(), self.count)
         if self._floats:
             return total(self._floats, floats_of(self._whole)) / self.count
         return float(Fraction(self._whole, self.count))

@@ -13,11 +13,15 @@ from gdb.base.allowance import here
 from gdb.base.values import times
 from gdb.base.values.naming import kind, type_phrase
 from gdb.base.values.problems import ValueProblem
+from gdb.imports import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from gdb.base.values import temporal_between
     from gdb.base.values.kinds import Value
+else:
+    temporal_between = deferred("gdb.base.values.temporal_between")  # few values are times
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 _POINTER = 8  # bytes of an item in a list
@@ -63,7 +67,7 @@ def add(a: Value, b: Value) -> Value:
     if isinstance(b, str) and is_number(a):
         return _text(as_text(a), b)
     if times.is_temporal(a) or times.is_temporal(b):
-        return times.add(a, b)
+        return temporal_between.add(a, b)
     left, right = _floats("+", a, b)
     return left + right
 
@@ -95,7 +99,7 @@ def subtract(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:
         return in_range(a - b)
     if times.is_temporal(a) or times.is_temporal(b):
-        return times.subtract(a, b)
+        return temporal_between.subtract(a, b)
     left, right = _floats("-", a, b)
     return left - right
 
@@ -107,7 +111,7 @@ def multiply(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:
         return in_range(a * b)
     if times.is_temporal(a) or times.is_temporal(b):
-        return times.multiply(a, b)
+        return temporal_between.multiply(a, b)
     left, right = _floats("*", a, b)
     return left * right
 
@@ -119,7 +123,7 @@ def divide(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:
         return _divide_integers(a, b)
     if times.is_temporal(a) or times.is_temporal(b):
-        return times.divide(a, b)
+        return temporal_between.divide(a, b)
     left, right = _floats("/", a, b)
     if right:
         return left / right
@@ -176,7 +180,7 @@ def negate(value: Value) -> Value:
     if isinstance(value, int) and not isinstance(value, bool):
         return in_range(-value)
     if times.is_temporal(value):
-        return times.multiply(value, -1)
+        return temporal_between.multiply(value, -1)
     raise ValueProblem("type", f"- takes a number, and this is {type_phrase(value)}.")
 
 

@@ -78,7 +78,7 @@ def to_string(value: Value) -> Value:
         case int() | float() | str():
             return as_text(value)
         case _ if times.is_temporal(value):
-            return times.text(value)
+            return str(value)
         case _:
             raise refusal("toString()", "a number, string, boolean or temporal value", value)
 

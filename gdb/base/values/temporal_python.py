@@ -106,9 +106,8 @@ def _from_datetime(value: python.datetime) -> LocalDateTime | DateTime:
     offset = value.utcoffset()
     if offset is None:
         return LocalDateTime(days, nanoseconds)
-    name = getattr(
-        value.tzinfo, "key", None
-    )  # a zoneinfo.ZoneInfo has one, unless read from a file
+    # a zoneinfo.ZoneInfo has one, unless read from a file
+    name = getattr(value.tzinfo, "key", None)
     seconds = _offset(offset)
     if isinstance(name, str):
         return DateTime.of_local(days, nanoseconds, name, seconds)

@@ -14,10 +14,9 @@ from gdb.base.values.temporal import TEMPORAL_TYPES, Temporal, sort_key
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
-    from gdb.base.values import temporal_between, temporal_components
+    from gdb.base.values import temporal_components
     from gdb.base.values.kinds import Value
 else:
-    temporal_between = deferred("gdb.base.values.temporal_between")
     temporal_components = deferred("gdb.base.values.temporal_components")
 
 _KINDS = {
@@ -43,31 +42,6 @@ def is_duration(value: Value) -> bool:
 def kind(value: Value) -> str:
     """The name of the type of a temporal value, as `valueType` and messages say it."""
     return _KINDS[type(value).__name__]
-
-
-def text(value: Value) -> str:
-    """A temporal value as text, as ISO 8601 has it."""
-    return str(value)
-
-
-def add(a: Value, b: Value) -> Value:
-    """a + b, where one of them is temporal."""
-    return temporal_between.add(a, b)
-
-
-def subtract(a: Value, b: Value) -> Value:
-    """a - b, where one of them is temporal."""
-    return temporal_between.subtract(a, b)
-
-
-def multiply(a: Value, b: Value) -> Value:
-    """a * b, where one of them is temporal."""
-    return temporal_between.multiply(a, b)
-
-
-def divide(a: Value, b: Value) -> Value:
-    """a / b, where one of them is temporal."""
-    return temporal_between.divide(a, b)
 
 
 def component(value: Value, key: str) -> Value:

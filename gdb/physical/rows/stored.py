@@ -12,6 +12,7 @@ from gdb.base.values.temporal_python import from_python, to_python
 from gdb.base.values.times import is_temporal
 from gdb.errors import ChangeRefused, ImportFailed
 from gdb.storage.columns.model import ITEM_OF, LIST_OF, Column
+from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
@@ -47,7 +48,7 @@ _PLAIN: Mapping[type, Kind] = {bool: "bool", int: "int64", float: "float64", str
 def _column(key: str, values: Sequence[Value]) -> Column:
     classes = set(map(type, values))
     if len(classes) == 1 and (known := _PLAIN.get(classes.pop())) is not None:  # most often
-        return Column.from_list(cast("Sequence[PropertyValue]", values), known)
+        return column_of(cast("Sequence[PropertyValue]", values), known)
     kinds = {_kind(key, value) for value in values if value is not None}
     if "empty" in kinds:  # an empty list fits all lists
         kinds.discard("empty")
@@ -56,7 +57,7 @@ def _column(key: str, values: Sequence[Value]) -> Column:
     kind: Kind = "any" if len(kinds) > 1 else cast("Kind", kinds.pop()) if kinds else "string"
     plain = values if kind == "any" else [_in_python(value) for value in values]
     try:
-        return Column.from_list(cast("Sequence[PropertyValue]", plain), kind)
+        return column_of(cast("Sequence[PropertyValue]", plain), kind)
     except ImportFailed as error:
         raise ChangeRefused(f"the property {key!r}: {error.reason}", error.cure) from None
 

@@ -15,7 +15,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ...columns.model import I64, Column, VertexTable
-from ...columns.python_columns import Misfit, shown
+from ...columns.python_columns import Misfit, column_of, shown
 from ..assemble import Assembly, NewEdges
 from ..compressed import damaged
 from ..csv_graph import DEFAULT_TYPE, Naming
@@ -25,7 +25,7 @@ from ..meter import Meter
 from ..properties import Source, Spot
 from ..report import Fault, FileReport, LoadReport
 from ..spaces import DUPLICATE, Ids, Space
-from .elements import Edge, Id, Pass, Values
+from .elements import Edge, Id, Node, Pass, Values
 
 if TYPE_CHECKING:
     from . import Document
@@ -46,6 +46,12 @@ class _ElementRows:
     targets: list[Id] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+
+    def add(self, element: Node | Edge, id: Id) -> None:
+        """Append an element. id : its own, or that of its start."""
+        self.ids.append(id)
+        self.values.append(element.values)
+        self.lines.append(element.line)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +98,7 @@ class Collecting:
                 ends_digits = ends_digits and self._is_number(element.target)
                 continue
             digits = digits and self._is_number(element.id)
-            rows = held.setdefault(element.labels, _ElementRows())
-            rows.ids.append(element.id)
-            rows.values.append(element.values)
-            rows.lines.append(element.line)
+            held.setdefault(element.labels, _ElementRows()).add(element, element.id)
             count += 1
             if count % _SOME == 0:
                 self._store(held)
@@ -138,13 +141,10 @@ class Collecting:
             if not isinstance(element, Edge) or not self._may_be_there(element):
                 continue
             type = element.type or self.naming.type or DEFAULT_TYPE
-            rows = held.setdefault(
-                (type, self.naming.directed and element.directed), _ElementRows()
-            )
-            rows.ids.append(element.source)
+            directed = self.naming.directed and element.directed
+            rows = held.setdefault((type, directed), _ElementRows())
+            rows.add(element, element.source)
             rows.targets.append(element.target)
-            rows.values.append(element.values)
-            rows.lines.append(element.line)
             count += 1
             if count % _SOME == 0:
                 self._add_edges(held)
@@ -271,7 +271,7 @@ class Collecting:
         for key in _keys(rows.values):
             cells = [values.get(key) for values in rows.values]
             try:
-                found[key] = Column.from_list(cells)
+                found[key] = column_of(cells)
             except Misfit as error:
                 raise ImportFailed(
                     f"{name(error.row)}: {key!r} is {shown(cells[error.row])}, which {error.why}",

@@ -128,9 +128,7 @@ class _GexfReader:
         is_node = element.start.name == "node"
         if is_node and not wanted:
             return
-        for needed in ("id",) if is_node else ("source", "target"):
-            if not attributes.get(needed):
-                raise UnreadableText(f"has no {needed}", f"Every {element.start.name} needs one.")
+        element.require(*(("id",) if is_node else ("source", "target")))
         values = self._values(element) if wanted else {}
         if is_node:
             labels = values.pop("labels", None)

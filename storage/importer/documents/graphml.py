@@ -115,11 +115,7 @@ class _GraphmlReader:
         )
         named = f"{element.start.name} {name}".strip()
         try:
-            for needed in ("id",) if is_node else ("source", "target"):
-                if not attributes.get(needed):
-                    raise UnreadableText(
-                        f"has no {needed}", f"Every {element.start.name} needs one."
-                    )
+            element.require(*(("id",) if is_node else ("source", "target")))
             values = self._values(element) if is_node == self.one.nodes else {}
         except UnreadableText as error:
             if is_node == self.one.nodes:

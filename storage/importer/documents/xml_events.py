@@ -17,6 +17,7 @@ from gdb.records import dataclass, field
 from ..compressed import bytes_read, damaged
 from ..detect import open_input
 from .elements import LONGEST, Pass
+from .typed_texts import UnreadableText
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType
@@ -49,6 +50,12 @@ class Open:
 
     start: Start
     data: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def require(self, *names: str) -> None:
+        """Raise UnreadableText unless the tag has attributes of these names."""
+        for needed in names:
+            if not self.start.attributes.get(needed):
+                raise UnreadableText(f"has no {needed}", f"Every {self.start.name} needs one.")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from networkx.algorithms import isomorphism
 
 from gdb import planner
 from gdb.executor.nest.prepare import prepare
-from gdb.executor.plan.twins import expand
+from gdb.executor.plan.embeddings import expand
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, INDUCED, MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction

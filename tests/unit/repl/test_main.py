@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb.repl import shell
+from gdb.repl import folders, shell
 from gdb.repl.main import main
 
 
@@ -302,7 +302,7 @@ def test_jsonl_on_the_command_line(repository: Path, store: Path) -> None:
 def test_the_history_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shell._history()
-    file = shell.history_file()
+    file = folders.history_file()
     assert file.is_relative_to(tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700

@@ -41,7 +41,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
     ("mode", "shown"),
     [
         ("box", "┌───┬─────┐\n│ a │ b   │\n├───┼─────┤\n│ 1 │ x|y │\n└───┴─────┘\n"),
-        ("markdown", "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n"),
+        ("markdown", "|   a | b    |\n| --: | ---- |\n|   1 | x\\|y |\n"),
         ("line", "a = 1\nb = x|y\n"),
         (
             "html",

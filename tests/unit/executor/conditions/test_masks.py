@@ -31,6 +31,7 @@ from gdb.storage.columns.model import (
     VertexTable,
     from_strings,
 )
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.adjacency import U32
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
@@ -86,7 +87,7 @@ OF_NUMBERS, OF_ORDER = ["i", "f", "m"], ["=", "<>", "<", "<=", ">", ">="]
 
 def column(chance: random.Random, values: list[PropertyValue], nulls: float) -> Column:
     picked = [None if chance.random() < nulls else chance.choice(values) for _ in range(NODES)]
-    return Column.from_list(picked if any(x is not None for x in picked) else [values[0]] * NODES)
+    return column_of(picked if any(x is not None for x in picked) else [values[0]] * NODES)
 
 
 def graph(chance: random.Random) -> GraphTables:

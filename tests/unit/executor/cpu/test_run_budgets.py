@@ -24,7 +24,7 @@ from gdb.executor.relational import arrow
 from gdb.executor.walk import Conditions, Differ, Question
 from gdb.executor.work.scheduler import Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.columns.model import Column
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import arrays, scratch
 from gdb.storage.format.direction import Direction
 from tests.support.backends import rows_on_cpu
@@ -210,9 +210,9 @@ def test_arrays_are_placed_by_the_query_of_the_thread() -> None:
 
 
 def test_tables_in_files_are_the_same_tables() -> None:
-    words = Column.from_list(["one", None, "", "twenty-two " * 9, "x"])
-    numbers = Column.from_list([1, None, 3, 4, 5])
-    flags = Column.from_list([True, False, None, True, True])
+    words = column_of(["one", None, "", "twenty-two " * 9, "x"])
+    numbers = column_of([1, None, 3, 4, 5])
+    flags = column_of([True, False, None, True, True])
     lists = arrow.list_array(np.array([2, 0, 1, 0, 3]), arrow.int64_array(np.arange(6)))
     whole = [*(arrow.column_array(one) for one in (words, numbers, flags)), lists]
     names = ["words", "numbers", "flags", "lists"]

@@ -16,8 +16,8 @@ from gdb.executor.cpu import launch
 from gdb.executor.gpu import scratch
 from gdb.executor.nest.nest import Formula, LoopNest, Order, VertexLevel
 from gdb.executor.nest.prepare import loop_nest, prepare
-from gdb.executor.nest.tables import NodeField
 from gdb.executor.plan.plan import Plan
+from gdb.executor.table_fields import NodeField
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_NODES,

@@ -61,7 +61,7 @@ def counted(prepared: Prepared, slots: int | None, steps: int) -> tuple[int, int
         worker.begin(start, end)
         while worker.run(steps) != address.DONE:
             pass
-    known = worker.caches[:, address.K_KNOWN].sum()
+    known = worker.caches[:, address.K.KNOWN].sum()
     return int(worker.control[address.TOTAL]), int(known)
 
 
@@ -159,8 +159,8 @@ def test_caches_grow_and_what_does_not_pay_is_asked_no_more() -> None:
             while worker.run(1 << 24) != address.DONE:
                 pass
         found[name] = int(worker.control[address.TOTAL])
-        grown += int((worker.caches[:, address.K_MASK] >= 1024 - 1).sum())
-        off += int((worker.caches[:, address.K_OFF] == 1).sum())
+        grown += int((worker.caches[:, address.K.MASK] >= 1024 - 1).sum())
+        off += int((worker.caches[:, address.K.OFF] == 1).sum())
     assert found["on"] == found["off"] > 0
     assert grown > 0
     assert off > 0

@@ -143,7 +143,7 @@ def test_a_clique_takes_only_what_lies_to_one_side_of_its_first_vertex() -> None
     assert (made.frame, made.first, len(made.levels)) == (0, 1, 4)
     assert made.order is not Order.NONE
     assert len(made.relations) == 1  # its neighbours to the same side
-    assert made.relations[0, address.R_ORDER] == made.order
+    assert made.relations[0, address.R.ORDER] == made.order
 
 
 def test_other_nests_are_not() -> None:

@@ -19,7 +19,8 @@ from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor.plan.embeddings import Embeddings
 from gdb.executor.relational.relational_tail import ColumnRef, Output, Tail
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -31,17 +32,17 @@ def graph() -> GraphTables:
         ("Person",),
         "",
         np.array([7, 8, 9]),
-        {"name": Column.from_list(["Ada", None, "Zoë"]), "age": Column.from_list([36, 41, None])},
+        {"name": column_of(["Ada", None, "Zoë"]), "age": column_of([36, 41, None])},
     )
     towns = VertexTable(
-        ("Town", "Place"), "towns", ["Rome", "Oslo"], {"age": Column.from_list([2800.5, None])}
+        ("Town", "Place"), "towns", ["Rome", "Oslo"], {"age": column_of([2800.5, None])}
     )
     knows = EdgeTable(
         "KNOWS",
         True,
         np.array([0, 0, 1]),
         np.array([1, 1, 2]),
-        {"since": Column.from_list([1833, 1834, None])},
+        {"since": column_of([1833, 1834, None])},
     )
     near = EdgeTable("NEAR", False, np.array([4, 2]), np.array([3, 3]), {})
     return GraphTables((people, towns), (knows, near))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 
 import numpy as np
 import pytest
@@ -37,6 +38,15 @@ SEVEN = 7
 HALF = 0.5
 
 
+class Place:
+    FIRST, SECOND = range(2)
+    SHARE = 0.25
+
+
+class Colour(IntEnum):
+    RED = 3
+
+
 def arithmetic(a: int, b: int) -> int:
     d = b if b != 0 else 3
     n = a // d + a % d
@@ -63,6 +73,11 @@ def least_and_most(a: int, b: int) -> int:
     x = max(float(a), b * HALF)
     y = min(a, b)
     return int(x) + y + int(HALF < 1.5 / 3.0) + (1 if x < y else 2 if x > y else 0)
+
+
+def constants_of_classes(a: int, b: int) -> int:
+    n = a if a > Place.SECOND else b << Colour.RED
+    return n + Place.FIRST + int(Place.SHARE * 8.0)
 
 
 def loops(a: int, b: int) -> int:
@@ -111,7 +126,7 @@ def calls(a: int, b: int) -> int:
 
 @pytest.mark.parametrize(
     "function",
-    [arithmetic, comparisons, least_and_most, loops, of_bits, calls],
+    [arithmetic, comparisons, least_and_most, constants_of_classes, loops, of_bits, calls],
     ids=lambda f: f.__name__,
 )
 def test_the_machine_computes_what_python_does(function: Callable[[int, int], int]) -> None:

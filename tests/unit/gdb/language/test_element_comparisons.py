@@ -21,6 +21,7 @@ from gdb.language import comparison_values, element_comparisons
 from gdb.run import operator_run
 from gdb.run.query_cache import QueryCache
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.write.build import write_graph
 
 DEVICES = [
@@ -56,7 +57,7 @@ LENGTHS: list[Value] = [timedelta(1), timedelta(0), timedelta(-1, microseconds=1
 def columns(rng: random.Random, count: int) -> dict[str, Column]:
     kinds = {"i": "int64", "big": "int64", "f": "float64", "g": "float64", "b": "bool"}
     return {
-        key: Column.from_list([rng.choice(some) for _ in range(count)], kinds.get(key))
+        key: column_of([rng.choice(some) for _ in range(count)], kinds.get(key))
         for key, some in VALUES.items()
     }
 

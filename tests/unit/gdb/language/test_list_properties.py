@@ -13,7 +13,8 @@ from gdb import Database
 from gdb.errors import NotSupported, QueryError
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
 
@@ -29,7 +30,7 @@ LISTS: dict[str, list[PropertyValue]] = {
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    columns = {key: Column.from_list(values) for key, values in LISTS.items()}
+    columns = {key: column_of(values) for key, values in LISTS.items()}
     half = {key: column.take(np.arange(2)) for key, column in columns.items()}
     rest = {key: column.take(np.arange(2, 4)) for key, column in columns.items()}
     graph = GraphTables(
@@ -121,7 +122,7 @@ def test_what_duckdb_is_not_asked(
 def test_lists_of_unlike_items_in_different_places() -> None:
     with gdb.connect() as db:
         tables = [
-            VertexTable((label,), "", np.array([number]), {"x": Column.from_list([values])})
+            VertexTable((label,), "", np.array([number]), {"x": column_of([values])})
             for number, (label, values) in enumerate([("A", [1]), ("B", ["a"])])
         ]
         write_graph(db._store, GraphTables(tuple(tables)))

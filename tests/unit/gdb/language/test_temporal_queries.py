@@ -22,7 +22,8 @@ from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.relational.relational_tail import Value
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import LONGEST, Temporal, text_of
 from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
@@ -47,7 +48,7 @@ LISTS = {"day": DAYS, "at": INSTANTS, "length": LENGTHS}
 
 def filled(db: Database) -> Database:
     """Nodes 0 to 4 in a ring, the values of each also on the relationship that leaves it."""
-    columns = {key: Column.from_list(values) for key, values in LISTS.items()}
+    columns = {key: column_of(values) for key, values in LISTS.items()}
     ring = np.arange(5)
     graph = GraphTables(
         (VertexTable(("N",), "", ring, columns),),
@@ -328,7 +329,7 @@ def test_explain_shows_the_condition(db: Database) -> None:
 @given(st.lists(st.none() | st.datetimes(), min_size=1, max_size=6), st.datetimes())
 def test_any_datetimes_compare_as_in_python(values: list[datetime | None], other: datetime) -> None:
     with gdb.connect() as db:
-        column = {"at": Column.from_list(values, "datetime")}
+        column = {"at": column_of(values, "datetime")}
         write_graph(db._store, GraphTables((VertexTable((), "", np.arange(len(values)), column),)))
         found = db.execute("MATCH (n) WHERE n.at <= $x RETURN id(n)", {"x": other})
         expected = [k for k, value in enumerate(values) if value is not None and value <= other]

@@ -13,7 +13,8 @@ import gdb
 from gdb import Database
 from gdb.executor.plan.plan import Compare
 from gdb.planner.implied import again, bounds_of
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.write.build import write_graph
 
 ANY = 1 << 62
@@ -64,7 +65,7 @@ def test_bounds_that_tell_other_edges_apart_need_another_plan() -> None:
 def db() -> Database:
     rng = np.random.default_rng(5)
     ends = rng.integers(0, 12, (2, 150))
-    at = Column.from_list([int(x) for x in rng.integers(0, 40, 149)] + [None], "int64")
+    at = column_of([int(x) for x in rng.integers(0, 40, 149)] + [None], "int64")
     made = gdb.connect()
     edges = EdgeTable("R", True, ends[0], ends[1], {"at": at})
     write_graph(made._store, GraphTables((VertexTable(("A",), "", np.arange(12), {}),), (edges,)))

@@ -18,6 +18,7 @@ from gdb.errors import ChangeRefused, CorruptStore, ImportFailed
 from gdb.storage.columns.any_values import text_of, value_of
 from gdb.storage.columns.kinds import fitted
 from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.delta import Patch, overlay, patched
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
@@ -113,13 +114,13 @@ def as_language(values: list[PropertyValue]) -> list[str]:
 def test_beside_any_all_columns_become_any(
     one: tuple[Kind, list[PropertyValue]], other: tuple[Kind, list[PropertyValue]]
 ) -> None:
-    typed, free = Column.from_list(one[1], one[0]), Column.from_list(other[1], other[0]).as_any()
+    typed, free = column_of(one[1], one[0]), column_of(other[1], other[0]).as_any()
     joined = Column.concat([typed, free])
     assert joined.kind == "any"
     assert list(map(repr, joined.to_list())) == as_language(one[1] + other[1])
     if len(typed):
         rows = np.array([len(typed) - 1])
-        patch = overlay(Patch(rows, typed.take(rows)), Patch(rows, Column.from_list(["x"], "any")))
+        patch = overlay(Patch(rows, typed.take(rows)), Patch(rows, column_of(["x"], "any")))
         after = patched(typed, patch)
         assert after.kind == "any"
         assert list(map(repr, after.to_list())) == as_language([*one[1][:-1], "x"])
@@ -132,7 +133,7 @@ def test_what_stands_at_a_null_means_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["int64", "float64", "string", "date", "int64[]"])
 def test_only_a_query_makes_a_property_any(kind: Kind) -> None:
-    given = {"x": Column.from_list([True])}
+    given = {"x": column_of([True])}
     with pytest.raises(ChangeRefused, match="is none of these"):
         fitted(given, {"x": kind}, lambda name: None, widens=False)
     found = fitted(given, {"x": kind}, lambda name: None, widens=True)["x"]
@@ -142,11 +143,11 @@ def test_only_a_query_makes_a_property_any(kind: Kind) -> None:
 def test_values_of_the_same_kind_do_not_widen() -> None:
     kinds: dict[str, Kind] = {"i": "int64", "f": "float64", "none": "float64", "list": "date[]"}
     given = {
-        "i": Column.from_list([1]),
-        "f": Column.from_list([1]),
-        "none": Column.from_list([None]),
-        "list": Column.from_list([[]]),
-        "new": Column.from_list([None]),
+        "i": column_of([1]),
+        "f": column_of([1]),
+        "none": column_of([None]),
+        "list": column_of([[]]),
+        "new": column_of([None]),
     }
     found = fitted(given, kinds, lambda name: None, widens=True)
     assert {name: column.kind for name, column in found.items()} == {**kinds, "f": "any"}
@@ -154,14 +155,14 @@ def test_values_of_the_same_kind_do_not_widen() -> None:
 
 
 def test_any_takes_all_values_also_from_python() -> None:
-    found = fitted({"x": Column.from_list([1.0])}, {"x": "any"}, lambda name: None, widens=False)
+    found = fitted({"x": column_of([1.0])}, {"x": "any"}, lambda name: None, widens=False)
     assert (found["x"].kind, repr(found["x"].to_list())) == ("any", "[1.0]")
 
 
 def test_no_column_makes_itself_any() -> None:
     for values in ([1, "a"], [[1], "a"], [[1, "a"]]):
         with pytest.raises(ImportFailed):
-            Column.from_list(cast("list[PropertyValue]", values))
+            column_of(cast("list[PropertyValue]", values))
 
 
 @pytest.mark.parametrize("text", [b"?", b"i01", b"\xff", b"s\xff"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gdb.storage.columns.model import Column
+from gdb.storage.columns.python_columns import column_of
 
 MANY = 200
 TEXTS = {
@@ -24,7 +25,7 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_strings_come_back_as_they_were(name: str) -> None:
     texts = TEXTS[name]
-    column = Column.from_list(texts, "string")
+    column = column_of(texts, "string")
     assert column.to_list() == texts
     begin, end = len(texts) // 3, len(texts) - 1
     assert column.part(begin, end).to_list() == texts[begin:end]
@@ -33,7 +34,7 @@ def test_strings_come_back_as_they_were(name: str) -> None:
 
 def test_nulls_between_many_strings_are_none() -> None:
     texts = [None if number % 3 else str(number) for number in range(MANY)]
-    assert Column.from_list(texts, "string").to_list() == texts
+    assert column_of(texts, "string").to_list() == texts
 
 
 def test_bytes_that_are_no_strings_are_an_error() -> None:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from gdb.errors import CorruptStore, ImportFailed
 from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.columns.python_columns import column_of
+from gdb.storage.columns.slices import Slice
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import VALUES
@@ -26,32 +28,32 @@ COLUMNS = st.one_of(
 @given(COLUMNS)
 def test_values_come_back(given_column: tuple[Kind, list[PropertyValue]]) -> None:
     kind, values = given_column
-    column = Column.from_list(values, kind)
+    column = column_of(values, kind)
     assert len(column) == len(values)
     assert column.kind == kind
     assert column.to_list() == values
     if kind != "any":  # which Arrow has not
-        assert na.Array(column).to_pylist() == values
+        assert na.Array(Slice.of(column)).to_pylist() == values
 
 
 @given(COLUMNS, st.data())
 def test_taking_rows(given_column: tuple[Kind, list[PropertyValue]], data: st.DataObject) -> None:
     kind, values = given_column
     rows = data.draw(st.lists(st.integers(0, len(values) - 1))) if values else []
-    taken = Column.from_list(values, kind).take(np.array(rows, np.int64))
+    taken = column_of(values, kind).take(np.array(rows, np.int64))
     assert taken.to_list() == [values[row] for row in rows]
 
 
 @given(COLUMNS, st.integers(0, 3))
 def test_joining_with_nulls(given_column: tuple[Kind, list[PropertyValue]], count: int) -> None:
     kind, values = given_column
-    joined = Column.concat([Column.nulls(kind, count), Column.from_list(values, kind)])
+    joined = Column.concat([Column.nulls(kind, count), column_of(values, kind)])
     assert joined.to_list() == [None] * count + values
 
 
 def test_ints_and_floats_widen() -> None:
-    assert Column.from_list([1, 2.5]).kind == "float64"
-    both = Column.concat([Column.from_list([1]), Column.from_list([0.5])])
+    assert column_of([1, 2.5]).kind == "float64"
+    both = Column.concat([column_of([1]), column_of([0.5])])
     assert both.to_list() == [1.0, 0.5]
 
 
@@ -65,24 +67,24 @@ UNLIKE: list[list[object]] = [
 @pytest.mark.parametrize("values", UNLIKE)
 def test_other_mixtures_are_refused(values: list[object]) -> None:
     with pytest.raises(ImportFailed):
-        Column.from_list(cast(list[PropertyValue], values))
+        column_of(cast(list[PropertyValue], values))
 
 
 def test_a_datetime_with_a_zone_is_kept_in_utc() -> None:
     there = datetime(2000, 1, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))
-    assert Column.from_list([there]).to_list() == [datetime(1999, 12, 31, 23, 30)]
+    assert column_of([there]).to_list() == [datetime(1999, 12, 31, 23, 30)]
 
 
 def test_times_go_to_arrow_without_a_copy() -> None:
     for values in ([date.min, None], [datetime.max, None], [timedelta(-1), None]):
-        column = Column.from_list(values)
-        shared = np.frombuffer(na.c_array(column).view().buffer(1), column.values.dtype)
+        column = column_of(values)
+        shared = np.frombuffer(na.c_array(Slice.of(column)).view().buffer(1), column.values.dtype)
         assert np.shares_memory(shared, column.values)
 
 
 def test_duckdb_reads_a_column_in_place() -> None:
-    strings = Column.from_list(["a", None, "é"])
-    column = na.c_array(strings)
+    strings = column_of(["a", None, "é"])
+    column = na.c_array(Slice.of(strings))
     batch = na.c_array_from_buffers(
         na.struct({"s": na.large_string()}), 3, [None], children=[column]
     )
@@ -120,7 +122,7 @@ def test_a_check_finds_damaged_lists(
 
 def test_lists_go_to_arrow_without_a_copy() -> None:
     for values in ([[1, 2], None], [["a"], ["é", "b"]], [[date.min], []]):
-        column = Column.from_list(cast(list[PropertyValue], values))
-        items = na.c_array(column).view().child(0)
+        column = column_of(cast(list[PropertyValue], values))
+        items = na.c_array(Slice.of(column)).view().child(0)
         held = np.frombuffer(items.buffer(items.n_buffers - 1), column.values.dtype)
         assert np.shares_memory(held, column.values)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.storage.columns.kinds import EXACT, fitted, inexact
-from gdb.storage.columns.model import Column, PropertyValue
+from gdb.storage.columns.kinds import fitted, inexact
+from gdb.storage.columns.model import EXACT, Column, PropertyValue
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.manifest import read
 from gdb.storage.write.store import Store
 from tests.support.loading import load
@@ -56,13 +57,13 @@ def kind_of(values: list[Any]) -> str:
 @example([None, BIG])
 @example([[], [1], None, [], [2, -BIG]])
 def test_the_first_integer_that_is_no_float(values: list[Any]) -> None:
-    column = Column.from_list(values)
+    column = column_of(values)
     found = [row for row, value in enumerate(values) if big(value)]
     assert inexact(column) == (found[0] if found else None)
 
 
 def test_what_stands_at_a_null_is_no_integer() -> None:
-    column = Column.from_list([BIG, 1])
+    column = column_of([BIG, 1])
     assert inexact(Column("int64", column.values, None, column.values == 1)) is None
 
 
@@ -70,7 +71,7 @@ def test_what_stands_at_a_null_is_no_integer() -> None:
 @example(([1], [BIG, None, 0.5]))
 def test_a_change_loses_no_value_or_is_refused_with_it(pair: tuple[list[Any], list[Any]]) -> None:
     try:
-        held, new = (Column.from_list(values) for values in pair)
+        held, new = (column_of(values) for values in pair)
     except ImportFailed:
         assert any(big(v) for v in [*pair[0], *pair[1]])
         return
@@ -112,7 +113,7 @@ MISFITS: list[tuple[list[object], str]] = [
 @pytest.mark.parametrize(("values", "says"), MISFITS)
 def test_a_value_that_goes_with_no_other_is_named(values: list[object], says: str) -> None:
     with pytest.raises(ImportFailed, match=says) as caught:
-        Column.from_list(cast("list[PropertyValue]", values))
+        column_of(cast("list[PropertyValue]", values))
     assert caught.value.cure
     with gdb.connect() as db, db.transaction() as tx:
         ids = list(range(len(values)))
@@ -124,7 +125,7 @@ def test_a_value_that_goes_with_no_other_is_named(values: list[object], says: st
 
 def test_lists_without_items_go_with_all() -> None:
     for values in ([[], [1]], [[1.5], []], [[], None, ["a"]], [[], []]):
-        assert Column.from_list(cast("list[PropertyValue]", values)).to_list() == values
+        assert column_of(cast("list[PropertyValue]", values)).to_list() == values
 
 
 # ---- transactions ----------------------------------------------------------------------------------

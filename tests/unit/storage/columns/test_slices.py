@@ -14,6 +14,7 @@ import pytest
 from gdb.executor.relational import arrow
 from gdb.storage.columns import slices
 from gdb.storage.columns.model import Column, Kind, PropertyValue
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice, breaks, follow_one_another
 
 COUNT = 37
@@ -43,7 +44,7 @@ def made(kind: Kind, nulls: str) -> tuple[list[PropertyValue], Column]:
     values = list(PLAIN[kind])
     if nulls != "none":
         values = [None if k % 3 == 1 else value for k, value in enumerate(values)]
-    column = Column.from_list(values, kind)
+    column = column_of(values, kind)
     return values, with_bits(column) if nulls == "bits" else column
 
 

@@ -14,6 +14,7 @@ from gdb.base.sql import written
 from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage.columns import temporal
 from gdb.storage.columns.model import Column, GraphTables, Kind, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import LONGEST, Temporal, parse, read_sql, text_of, written_sql
 from gdb.storage.format import manifest
 from gdb.storage.write.build import write_graph
@@ -147,8 +148,8 @@ def test_a_check_finds_what_is_no_time(column: Column) -> None:
 def test_only_a_store_with_times_is_refused_by_a_gdb_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plain = stored(Column.from_list([1])).snapshot().manifest
-    timed = stored(Column.from_list([date.min])).snapshot().manifest
+    plain = stored(column_of([1])).snapshot().manifest
+    timed = stored(column_of([date.min])).snapshot().manifest
     files = manifest.encode(plain), manifest.encode(timed)
     assert manifest.decode(files[1], "x") == timed
     monkeypatch.setattr(manifest, "FORMAT", 1)

@@ -22,6 +22,7 @@ import gdb
 from gdb.base.values.duration import Duration
 from gdb.errors import Cancelled, CorruptStore, FolderTaken, ImportFailed, NameProblem, StoreError
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, Item, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import EPOCH, LONGEST
 from gdb.storage.copies import exporter
 from gdb.storage.copies.export_contents import FORMATS, NAME, FileFormat
@@ -110,21 +111,21 @@ def odd() -> GraphTables:
     """All that is hard to write, on nodes and relationships."""
     count = len(ODD)
     columns = {
-        "text": Column.from_list([*ODD[:-1], None]),
-        "more": Column.from_list([None, *ODD[1:]]),
-        "float": Column.from_list((FLOATS * count)[:count], "float64"),
-        "int": Column.from_list((BIG * count)[:count]),
-        "bool": Column.from_list(([True, None, False] * count)[:count]),
-        "date": Column.from_list([*(DAYS * count)[: count - 1], None]),
-        "datetime": Column.from_list([None, *(INSTANTS * count)[: count - 1]]),
-        "duration": Column.from_list([*(LENGTHS * count)[: count - 2], None, None]),
-        "texts": Column.from_list([*([text] for text in ODD[:-1]), None]),
-        "more texts": Column.from_list([[], ESCAPES, ["", ""], None, ODD, *[["x"]] * (count - 5)]),
-        "floats": Column.from_list([FLOATS, [], None, *[[0.5]] * (count - 3)]),
-        "days": Column.from_list([DAYS, None, *[[]] * (count - 2)], "date[]"),
-        "instants": Column.from_list([INSTANTS, *[[]] * (count - 1)]),
-        "lengths": Column.from_list([LENGTHS, None, *[[]] * (count - 2)]),
-        "any": Column.from_list([*ODD[:-2], [*ODD[:-1], 1, Duration(1, 2, 3, 4)], None], "any"),
+        "text": column_of([*ODD[:-1], None]),
+        "more": column_of([None, *ODD[1:]]),
+        "float": column_of((FLOATS * count)[:count], "float64"),
+        "int": column_of((BIG * count)[:count]),
+        "bool": column_of(([True, None, False] * count)[:count]),
+        "date": column_of([*(DAYS * count)[: count - 1], None]),
+        "datetime": column_of([None, *(INSTANTS * count)[: count - 1]]),
+        "duration": column_of([*(LENGTHS * count)[: count - 2], None, None]),
+        "texts": column_of([*([text] for text in ODD[:-1]), None]),
+        "more texts": column_of([[], ESCAPES, ["", ""], None, ODD, *[["x"]] * (count - 5)]),
+        "floats": column_of([FLOATS, [], None, *[[0.5]] * (count - 3)]),
+        "days": column_of([DAYS, None, *[[]] * (count - 2)], "date[]"),
+        "instants": column_of([INSTANTS, *[[]] * (count - 1)]),
+        "lengths": column_of([LENGTHS, None, *[[]] * (count - 2)]),
+        "any": column_of([*ODD[:-2], [*ODD[:-1], 1, Duration(1, 2, 3, 4)], None], "any"),
         "none": Column.nulls("int64", count),
         "no lists": Column.nulls("string[]", count),
     }
@@ -185,7 +186,7 @@ ODD_NAMES = [
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_names_that_no_header_can_hold_come_back(format: FileFormat) -> None:
-    columns = {name: Column.from_list([k]) for k, name in enumerate(ODD_NAMES)}
+    columns = {name: column_of([k]) for k, name in enumerate(ODD_NAMES)}
     one = np.zeros(1, np.int64)
     graph = GraphTables(
         tuple(VertexTable((n, "L"), n, [n], columns) for n in ODD_NAMES),
@@ -198,7 +199,7 @@ def test_names_that_no_header_can_hold_come_back(format: FileFormat) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_text_longer_than_readers_take(format: FileFormat) -> None:
     text = 'long "quoted" text, ' * 300_000
-    graph = GraphTables((VertexTable((), "", np.arange(2), {"t": Column.from_list([text, "x"])}),))
+    graph = GraphTables((VertexTable((), "", np.arange(2), {"t": column_of([text, "x"])}),))
     assert plain(again(stored(graph), format)[0]) == plain(graph)
 
 
@@ -213,9 +214,7 @@ def test_many_texts_with_line_ends(format: FileFormat) -> None:
     rng = np.random.default_rng(3)
     texts = ['\n"', "a\n\nb", "\r\n", ",\n,", "x" * 500, "", "é\n"]
     picked = [texts[k] for k in rng.integers(0, len(texts), 300_000)]
-    graph = GraphTables(
-        (VertexTable((), "", np.arange(len(picked)), {"t": Column.from_list(picked)}),)
-    )
+    graph = GraphTables((VertexTable((), "", np.arange(len(picked)), {"t": column_of(picked)}),))
     found, _ = again(stored(graph), format)
     column = read_tables(found).vertices[0]
     order = np.argsort(np.asarray(column.ids))
@@ -235,10 +234,10 @@ def test_an_empty_graph(format: FileFormat) -> None:
 def test_the_files_have_headers_of_neo4j_admin(tmp_path: Path) -> None:
     graph = GraphTables(
         (
-            VertexTable(("P", "A"), "P", np.array([1]), {"name": Column.from_list(['"x"'])}),
-            VertexTable((), "", ["b"], {"s": Column.from_list([""])}),
+            VertexTable(("P", "A"), "P", np.array([1]), {"name": column_of(['"x"'])}),
+            VertexTable((), "", ["b"], {"s": column_of([""])}),
         ),
-        (EdgeTable("T", False, np.array([0]), np.array([1]), {"w": Column.from_list([0.5])}),),
+        (EdgeTable("T", False, np.array([0]), np.array([1]), {"w": column_of([0.5])}),),
     )
     export(stored(graph), tmp_path / "e", "csv", STEPS)
     held = {p.name: p.read_text() for p in (tmp_path / "e").iterdir() if p.suffix == ".csv"}

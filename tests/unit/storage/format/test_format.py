@@ -17,7 +17,8 @@ import pytest
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import manifest
 from gdb.storage.write import commit as committing
 from gdb.storage.write.build import write_graph
@@ -38,11 +39,11 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     weights = [None if w < 0.1 else float(w) for w in rng.random(edges)]
     graph = GraphTables(
         (
-            VertexTable(("B", "A"), "words", names, {"s": Column.from_list(names)}),
-            VertexTable((), "", np.arange(60) - 7, {"b": Column.from_list(marks)}),
+            VertexTable(("B", "A"), "words", names, {"s": column_of(names)}),
+            VertexTable((), "", np.arange(60) - 7, {"b": column_of(marks)}),
         ),
         (
-            EdgeTable("D", True, ends[0], ends[1], {"w": Column.from_list(weights)}),
+            EdgeTable("D", True, ends[0], ends[1], {"w": column_of(weights)}),
             EdgeTable("U", False, ends[2], ends[3]),
         ),
     )
@@ -99,7 +100,7 @@ def test_a_reader_written_from_the_text_reads_a_delta(
     some records."""
     monkeypatch.setattr(committing, "MOST_INLINE", 1 << 18 if inline else 0)
     tables = GraphTables(
-        (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
+        (VertexTable(("A",), "", np.arange(6), {"x": column_of(list(range(6)))}),),
         (
             EdgeTable("D", True, np.array([0, 1, 1, 2]), np.array([1, 2, 2, 3])),
             EdgeTable("U", False, np.array([0, 4]), np.array([1, 3])),
@@ -113,7 +114,7 @@ def test_a_reader_written_from_the_text_reads_a_delta(
             for n in (number, number - 1):
                 vid = changes.find([n % 5], "")
                 if n == number:
-                    changes.add_edges("D", True, vid, vid, {"w": Column.from_list([f"{n}"])})
+                    changes.add_edges("D", True, vid, vid, {"w": column_of([f"{n}"])})
                 elif n >= 0:
                     changes.remove_edges("D", vid, vid)
             if number == records:
@@ -123,17 +124,15 @@ def test_a_reader_written_from_the_text_reads_a_delta(
             commit(store, changes)
     with store.writer():
         changes = Changes(store.snapshot())
-        new = changes.add_vertices(
-            ("B",), "", Column.from_list([9, 8]), {"y": Column.from_list([1.5, None])}
-        )
+        new = changes.add_vertices(("B",), "", column_of([9, 8]), {"y": column_of([1.5, None])})
         zero, one, two, three, four, five = changes.find(list(range(6)), "").tolist()
         ends = np.array([new[1], one], np.uint32), np.array([zero, two], np.uint32)
-        changes.add_edges("D", True, *ends, {"w": Column.from_list(["a", "é"])})
+        changes.add_edges("D", True, *ends, {"w": column_of(["a", "é"])})
         changes.add_edges("U", False, *ends, {})
         some = np.array([four], np.uint32), np.array([three], np.uint32)
         assert changes.remove_edges("U", *some) == 1
-        changes.set_edges("D", ends[0][1:], ends[1][1:], {"w": Column.from_list(["z"])})
-        changes.set_vertices(np.array([two], np.uint32), {"x": Column.from_list([None])})
+        changes.set_edges("D", ends[0][1:], ends[1][1:], {"w": column_of(["z"])})
+        changes.set_vertices(np.array([two], np.uint32), {"x": column_of([None])})
         changes.remove_vertices(np.array([five, new[0]], np.uint32), detach=False)
         commit(store, changes)
     plain = PlainStore(tmp_path)
@@ -189,7 +188,7 @@ LATER: dict[str, list[PropertyValue]] = {
 
 
 def test_columns_of_times_and_lists_make_it_format_2(tmp_path: Path) -> None:
-    columns = {kind: Column.from_list(values) for kind, values in LATER.items()}
+    columns = {kind: column_of(values) for kind, values in LATER.items()}
     ends = np.arange(5)
     graph = GraphTables(
         (VertexTable((), "", np.arange(5), columns),),
@@ -220,9 +219,9 @@ ANY: list[tuple[PropertyValue, object]] = [
 
 
 def test_columns_of_any_type_make_it_format_3(tmp_path: Path) -> None:
-    column = Column.from_list([value for value, _ in ANY], "any")
+    column = column_of([value for value, _ in ANY], "any")
     count = len(ANY)
-    table = VertexTable((), "", np.arange(count), {"x": column, "y": Column.from_list([1] * count)})
+    table = VertexTable((), "", np.arange(count), {"x": column, "y": column_of([1] * count)})
     store = Store.open(tmp_path, create=True)
     write_graph(store, GraphTables((table,)))
     plain = PlainStore(tmp_path)
@@ -237,16 +236,16 @@ def test_columns_of_any_type_make_it_format_3(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["added", "patch", "edges", "patch of edges"])
 def test_so_does_any_in_a_delta(tmp_path: Path, kind: str) -> None:
     ends = np.zeros(1, np.int64)
-    table = VertexTable(("A",), "", np.arange(1), {"x": Column.from_list([1])})
-    edges = EdgeTable("R", True, ends, ends, {"x": Column.from_list([1])})
+    table = VertexTable(("A",), "", np.arange(1), {"x": column_of([1])})
+    edges = EdgeTable("R", True, ends, ends, {"x": column_of([1])})
     store = Store.open(tmp_path, create=True)
     write_graph(store, GraphTables((table,), (edges,)))
-    zero, new = np.zeros(1, np.uint32), {"x": Column.from_list(["a"])}
+    zero, new = np.zeros(1, np.uint32), {"x": column_of(["a"])}
     with store.writer():
         changes = Changes(store.snapshot())
         changes.widens = True
         if kind == "added":
-            changes.add_vertices(("A",), "", Column.from_list([1]), new)
+            changes.add_vertices(("A",), "", column_of([1]), new)
         elif kind == "patch":
             changes.set_vertices(zero, new)
         elif kind == "edges":
@@ -270,7 +269,7 @@ def test_so_does_any_in_a_delta(tmp_path: Path, kind: str) -> None:
 def test_an_older_gdb_says_that_it_is_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = VertexTable((), "", np.arange(1), {"x": Column.from_list([1], "any")})
+    table = VertexTable((), "", np.arange(1), {"x": column_of([1], "any")})
     write_graph(Store.open(tmp_path, create=True), GraphTables((table,)))
     monkeypatch.setattr(manifest, "FORMAT", 2)
     with pytest.raises(StoreVersionError, match="has format 3; this gdb reads up to format 2"):
@@ -278,7 +277,7 @@ def test_an_older_gdb_says_that_it_is_too_old(
 
 
 def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
-    table = VertexTable((), "", np.arange(1), {"x": Column.from_list([1], "any")})
+    table = VertexTable((), "", np.arange(1), {"x": column_of([1], "any")})
     write_graph(Store.open(tmp_path, create=True), GraphTables((table,)))
     raw = bytearray((tmp_path / "MANIFEST").read_bytes()[:-16])
     raw[8] = 2

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gdb.errors import ClosedError, CorruptStore, StoreError
-from gdb.storage.columns.model import Column
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.backup import backup
 from gdb.storage.disk.checksum import DIGEST_BYTES
 from gdb.storage.disk.steps import Steps
@@ -474,7 +474,7 @@ def test_a_change_that_is_large_is_no_record(folder: Path, monkeypatch: pytest.M
     before = (folder / "MANIFEST").stat().st_ino
     with store.writer():
         changes = Changes(store.snapshot())
-        changes.add_vertices(("N",), "", Column.from_list([f"m{k}" * 9 for k in range(20_000)]), {})
+        changes.add_vertices(("N",), "", column_of([f"m{k}" * 9 for k in range(20_000)]), {})
         commit(store, changes)
     assert (folder / "MANIFEST").stat().st_ino != before
     assert read(folder) == (6, content(store.snapshot()))

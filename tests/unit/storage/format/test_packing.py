@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import gdb
 from gdb.errors import CorruptStore, TypeProblem
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import arrays as disk_arrays
 from gdb.storage.format import gaps, packed_blocks, packing, segment
 from gdb.storage.format.packing import (
@@ -26,7 +27,7 @@ from gdb.storage.format.packing import (
     unpack_rows,
     unpacked_numbers,
 )
-from gdb.storage.format.segment import Code, Data, Section, SectionKind, Streamed
+from gdb.storage.format.sections import Code, Data, Section, SectionKind, Streamed
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed
@@ -290,7 +291,7 @@ def graph(seed: int = 1) -> GraphTables:
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, 900, (4, 6000))
     since = Column("int64", rng.integers(1900, 2000, 6000))
-    names = Column.from_list([f"name {n % 50}" if n % 4 else None for n in range(6000)])
+    names = column_of([f"name {n % 50}" if n % 4 else None for n in range(6000)])
     people = {"x": Column("int64", rng.integers(0, 90, 500))}
     return GraphTables(
         (

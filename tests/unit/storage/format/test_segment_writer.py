@@ -12,7 +12,8 @@ from gdb.errors import StoreError
 from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_writer
-from gdb.storage.format.segment import Section, SectionKind, open_segment
+from gdb.storage.format.sections import Section, SectionKind
+from gdb.storage.format.segment import open_segment
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.write import build
 from gdb.storage.write.store import Store

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gdb.storage.columns.model import Column
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph import ids
 from gdb.storage.graph.ascending import distinct, last_places, unite_ascending
 from gdb.storage.graph.delta import Patch, overlay
@@ -38,7 +39,7 @@ def test_the_new_values_of_two_patches_win(seed: int) -> None:
     rows = distinct(some(2 * seed)), distinct(some(2 * seed + 1))
     texts = [[f"{k}{'ab'[k]}{row}" for row in own.tolist()] for k, own in enumerate(rows)]
     old, new = (
-        Patch(own, Column.from_list(text, "string")) for own, text in zip(rows, texts, strict=True)
+        Patch(own, column_of(text, "string")) for own, text in zip(rows, texts, strict=True)
     )
     found = overlay(old, new)
     expected = dict(zip(rows[0].tolist(), texts[0], strict=True))
@@ -61,9 +62,7 @@ def test_an_index_with_more_ids() -> None:
     def made(
         values: list[int], first: int
     ) -> tuple[Column, np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-        return Column.from_list(values, "int64"), np.arange(
-            first, first + len(values), dtype=np.uint32
-        )
+        return column_of(values, "int64"), np.arange(first, first + len(values), dtype=np.uint32)
 
     index = ids.build(*made([5, 1, 9], 0), "")
     more = ids.extend_index(index, *made([7, 0, 12], 3), "")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.storage.columns.model import Column
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.delta import Patch, overlay, patched
 
 VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.integers(-9, 9)), max_size=8)
@@ -14,7 +15,7 @@ VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.integers(-9,
 
 def patch(values: dict[int, int | None]) -> Patch:
     rows = sorted(values)
-    return Patch(np.array(rows, np.int64), Column.from_list([values[row] for row in rows], "int64"))
+    return Patch(np.array(rows, np.int64), column_of([values[row] for row in rows], "int64"))
 
 
 @given(VALUES, VALUES.filter(bool))

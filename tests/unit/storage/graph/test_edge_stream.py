@@ -10,6 +10,7 @@ import pytest
 import gdb
 from gdb.errors import CorruptStore
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph import pcsr
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import build, snapshot_tables
@@ -30,9 +31,9 @@ def base() -> GraphTables:
     ends[1, :30] = 5  # as equal keys over several pieces
     columns = {
         "n": Column("int64", np.arange(EDGES)),
-        "s": Column.from_list([f"é{k}" if k % 3 else None for k in range(EDGES)]),
-        "a": Column.from_list([k if k % 2 else "x" for k in range(EDGES)], "any"),
-        "l": Column.from_list([[k, 1] if k % 5 else None for k in range(EDGES)]),
+        "s": column_of([f"é{k}" if k % 3 else None for k in range(EDGES)]),
+        "a": column_of([k if k % 2 else "x" for k in range(EDGES)], "any"),
+        "l": column_of([[k, 1] if k % 5 else None for k in range(EDGES)]),
     }
     return GraphTables(
         (VertexTable(("A",), "", np.arange(COUNT), {}),),
@@ -55,14 +56,14 @@ def change(store: Store) -> None:
         some[:, :9] = by_id[[[3], [5]]]
         some[:, 9] = vids[0]
         some[:, 10] = vids[-1]
-        values = {"n": Column.from_list([0.5] * 25), "new": Column.from_list(["w"] * 25)}
+        values = {"n": column_of([0.5] * 25), "new": column_of(["w"] * 25)}
         for name, directed in (("D", True), ("U", False), ("New", True)):
             changes.add_edges(name, directed, some[0], some[1], values)
         gone = rng.choice(by_id, (2, 200))
         changes.remove_edges("D", *gone)
         changes.remove_edges("U", *gone)
         one = by_id[[3]], by_id[[5]]
-        changes.set_edges("D", *one, {"s": Column.from_list(["set"])})
+        changes.set_edges("D", *one, {"s": column_of(["set"])})
         commit(store, changes)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.columns.model import Column, GraphTables, VertexTable
+from gdb.storage.columns.model import GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.exporter import export
 from gdb.storage.disk.steps import Steps
 from gdb.storage.write.build import write_graph
@@ -225,7 +226,7 @@ def test_integers_declared_as_durations_are_microseconds(store: Store, tmp_path:
 def test_an_export_tells_arrow_of_its_durations(tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    columns = {"l": Column.from_list([timedelta(1), None]), "s": Column.from_list(["a", "é"])}
+    columns = {"l": column_of([timedelta(1), None]), "s": column_of(["a", "é"])}
     snapshot = write_graph(
         Store.open(None, create=True),
         GraphTables((VertexTable(("A",), "", np.arange(2), columns),)),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, StoreError
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
@@ -73,10 +74,10 @@ def large(seed: int, edges: int = 6_000) -> GraphTables:
     rng = np.random.default_rng(seed)
     ends = (rng.random((2, edges)) ** 3 * 300).astype(np.int64)
     ends[0, : edges // 10] = 7  # a row that no bucket holds
-    texts = Column.from_list([None if k % 7 == 0 else "x" * (k % 11) for k in range(edges)])
-    lists = Column.from_list([None if k % 5 == 0 else ["y"] * (k % 3) for k in range(edges)])
-    columns = {"n": Column.from_list(list(range(edges))), "t": texts, "l": lists}
-    widened = {"n": Column.from_list([0.5] * edges)}
+    texts = column_of([None if k % 7 == 0 else "x" * (k % 11) for k in range(edges)])
+    lists = column_of([None if k % 5 == 0 else ["y"] * (k % 3) for k in range(edges)])
+    columns = {"n": column_of(list(range(edges))), "t": texts, "l": lists}
+    widened = {"n": column_of([0.5] * edges)}
     return GraphTables(
         (VertexTable(("A",), "", np.arange(300)),),
         (
@@ -140,7 +141,7 @@ def test_repeats_go_but_for_those_that_were_there(directed: bool, budget: int | 
         old = np.array([[1, 1, 2], [2, 2, 1]], np.uint32)
         new = np.array([[1, 3, 3, 2, 4], [2, 3, 3, 1, 5]], np.uint32)
         edges.add_edges(old[0], old[1], {})
-        weights = Column.from_list([1, 2, 3, 4, 5])
+        weights = column_of([1, 2, 3, 4, 5])
         edges.add_edges(new[0], new[1], {"w": weights})
         kept = edge_spool.without_repeats(edges, 3)
         ends = np.concatenate([piece.keys for piece in kept])

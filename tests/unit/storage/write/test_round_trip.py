@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from gdb.errors import ImportFailed
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.direction import Direction
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.snapshot_tables import read_tables
@@ -60,13 +61,13 @@ def test_reading_back_and_writing_again_changes_nothing(graph: GraphTables) -> N
 def test_appending_by_read_and_write() -> None:
     store = Store.open(None, create=True)
     old = GraphTables(
-        (VertexTable(("A",), "", np.array([1, 2]), {"p": Column.from_list([1, None])}),),
-        (EdgeTable("T", True, np.array([0]), np.array([1]), {"w": Column.from_list(["x"])}),),
+        (VertexTable(("A",), "", np.array([1, 2]), {"p": column_of([1, None])}),),
+        (EdgeTable("T", True, np.array([0]), np.array([1]), {"w": column_of(["x"])}),),
     )
     write_graph(store, old)
     read = read_tables(store.snapshot())
     more = GraphTables(
-        (*read.vertices, VertexTable(("A",), "", np.array([3]), {"p": Column.from_list([0.5])})),
+        (*read.vertices, VertexTable(("A",), "", np.array([3]), {"p": column_of([0.5])})),
         (*read.edges, EdgeTable("T", True, np.array([2, 2]), np.array([0, 2]))),
     )
     snapshot = write_graph(store, more)
@@ -118,13 +119,13 @@ V = VertexTable((), "", np.array([1, 2]))
             "directed in one place",
         ),
         (
-            GraphTables((VertexTable((), "", np.array([1]), {"p": Column.from_list([1, 2])}),)),
+            GraphTables((VertexTable((), "", np.array([1]), {"p": column_of([1, 2])}),)),
             "2 values for 1 rows",
         ),
         (
             GraphTables(
                 tuple(
-                    VertexTable((), "", np.array([n]), {"p": Column.from_list([value])})
+                    VertexTable((), "", np.array([n]), {"p": column_of([value])})
                     for n, value in enumerate([1, "x"])
                 )
             ),
