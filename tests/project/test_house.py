@@ -268,3 +268,12 @@ def test_only_oracles_and_support_are_shared(repository: Path) -> None:
     """What tests share lies in a room that says so, not beside the tests."""
     loose = {path.name for path in (repository / "tests").glob("*.py")}
     assert loose == {"__init__.py", "conftest.py"}
+
+
+def test_each_behaviour_has_its_file(repository: Path) -> None:
+    """docs/onboarding.md names a file for each of some thirty behaviours."""
+    text = (repository / "docs" / "onboarding.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- behaviours -->")[2].partition("<!-- end -->")[0]
+    files = re.findall(r"\| `([^`]+)` \|$", table, re.MULTILINE)
+    assert len(files) >= 30
+    assert not [name for name in files if not (repository / name).is_file()]
