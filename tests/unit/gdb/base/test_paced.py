@@ -57,7 +57,7 @@ def view_of(store: Path, *, renumbered: bool = False) -> Adjacency:
         if not renumbered:
             return view
         vid = np.arange(1500, dtype=np.uint32)
-        parts = degree_loops.renumbered(view, vid, vid, view.max_degree)
+        parts = degree_loops.renumber_rows(view, vid, vid, view.max_degree)
         named = *intervals(parts[0]), *parts[1:], view.simple, view.loops, view.max_degree
         return Adjacency(view.types, view.direction, *named)
     finally:

@@ -27,6 +27,7 @@ from gdb.errors import (
 )
 from gdb.language.parser import parse
 from gdb.language.printer import printed
+from tests.support.shared_store import cut_always
 
 NUMBER = 3000
 PAIRS = "MATCH (a:N)-[r]->(b) RETURN a.x AS x, b.y AS y, b.s AS s"
@@ -112,7 +113,10 @@ class Inline(Executor):
         return future
 
 
-def test_other_processes_find_the_rows(db: gdb.Database, tmp_path: Path) -> None:
+def test_other_processes_find_the_rows(
+    db: gdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_always(monkeypatch)
     on = Inline()
     db.execute(f"COPY ({PAIRS}) TO '{tmp_path}/o'", on=gdb.Cluster(on, 4, least=0.0))
     assert on.sent >= 4
