@@ -35,7 +35,8 @@ from gdb.executor.gpu import memory, special
 from gdb.executor.run import Options, Profile
 from gdb.language.parser import parse
 from gdb.logical.planning import planned
-from gdb.physical.binder import bind, one_pattern
+from gdb.physical.binder import bind
+from gdb.physical.one_pattern import one_pattern
 from gdb.run import options
 from gdb.storage.write.store import Store
 

@@ -26,7 +26,8 @@ from benchmarks.report.table import Cell, Column, Table
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.logical.planning import planned
-from gdb.physical.binder import bind, one_pattern
+from gdb.physical.binder import bind
+from gdb.physical.one_pattern import one_pattern
 from gdb.planner import plan
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.storage.graph.snapshot import Snapshot

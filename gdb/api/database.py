@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
-from gdb.api.running_work import Work
+from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
 from gdb.errors import Cancelled, ChangeRefused
 from gdb.run import options
@@ -409,15 +409,18 @@ class Database(Queries):
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer
+            from gdb.run.request import QueryRun
 
-            request = self._request(text, parameters, "auto", None, None, None, 0)
+            request = self._request(text, parameters)
             request.load = None
             before = changes.delta
 
             def work() -> Result:
                 view = changes.view
                 statements.of(view)
-                return answer(request, view, statements, lambda *_: _all_or_nothing(changes))
+                run = QueryRun(request, view, statements, copy=run_copy)
+                run.change = lambda *_: _all_or_nothing(changes)
+                return answer(run)
 
             try:
                 return self._work.do(work, request.cancel)

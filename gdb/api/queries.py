@@ -8,13 +8,12 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, with_procedure
-from gdb.api.running_work import Work, never_changes, no_load
+from gdb.api.running_work import Work, never_changes, no_load, run_copy
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
@@ -23,6 +22,7 @@ from gdb.limits import NONE
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
 from gdb.run.late_interrupt import Outcome
+from gdb.run.parameters import checked_parameters
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
-    from gdb.run.request import Clock, Load, Request
+    from gdb.run.request import Clock, Load, QueryRun, Request
     from gdb.run.stream import Stream
     from gdb.storage.checking.check import Report
     from gdb.storage.disk.steps import Steps
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
+_DEFAULTS = options.QueryOptions()
 
 
 class Queries(Closing):
@@ -130,9 +131,8 @@ class Queries(Closing):
         QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
             too.
         """
-        request = self._request(
-            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
-        )
+        said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
+        request = self._request(text, parameters, said)
         try:
             result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready
@@ -144,10 +144,7 @@ class Queries(Closing):
     def _answered(self, request: Request) -> Result:
         from gdb.run.pipeline import answer  # here and below: an import runs no query
 
-        return self._work.do(
-            lambda: answer(request, self._snapshot(), self._statements, self._change),
-            request.cancel,
-        )
+        return self._work.do(lambda: answer(self._run(request)), request.cancel)
 
     @boundary
     def stream(
@@ -190,16 +187,14 @@ class Queries(Closing):
         """
         from gdb.run.stream import Pipe, Stream, stream_query
 
-        request = self._request(
-            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
-        )
-        snapshot = self._work.do(self._snapshot)
-        run = partial(stream_query, request, snapshot, self._statements, self._change)
+        said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
+        request = self._request(text, parameters, said)
+        run = self._work.do(lambda: self._run(request))
         at_once = not parameters and self._statements.cache.has_shape(text)
         answers = held_back if at_once else run_interruptibly  # Ctrl-C: Stream does that itself
         stream = Stream(
             Pipe(request.cancel),
-            lambda pipe: self._work.do(lambda: run(pipe), request.cancel, answers),
+            lambda pipe: self._work.do(lambda: stream_query(run, pipe), request.cancel, answers),
             request.outcome,
             at_once,
         )
@@ -250,12 +245,9 @@ class Queries(Closing):
         """
         from gdb.run.pipeline import on_device
 
-        request = self._request(
-            text, parameters, device, memory, timeout, match, 0, None, gpu_memory
-        )
-        columns = self._work.do(
-            lambda: on_device(request, self._snapshot(), self._statements), request.cancel
-        )
+        said = options.QueryOptions(device, memory, gpu_memory, timeout, match)
+        request = self._request(text, parameters, said)
+        columns = self._work.do(lambda: on_device(self._run(request)), request.cancel)
         warn(columns.warnings)
         return columns
 
@@ -275,11 +267,15 @@ class Queries(Closing):
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
         from gdb.run.pipeline import explain_query
+        from gdb.run.request import QueryRun
 
-        request = self._request(
-            text, parameters, device, memory, timeout, match, threads, on, gpu_memory
-        )
-        return self._work.do(lambda: explain_query(request, self._snapshot()), request.cancel)
+        said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
+        request = self._request(text, parameters, said)
+
+        def plan() -> str:
+            return explain_query(QueryRun(request, self._snapshot(), Statements(), copy=run_copy))
+
+        return self._work.do(plan, request.cancel)
 
     @boundary
     def register_procedure(
@@ -319,33 +315,34 @@ class Queries(Closing):
         self,
         text: str,
         parameters: Mapping[str, object] | None,
-        device: str,
-        memory: int | str | None,
-        timeout: float | None,
-        match: str | None,
-        threads: int,
-        on: object = None,
-        gpu_memory: int | str | None = None,
+        said: options.QueryOptions = _DEFAULTS,
     ) -> Request:
+        """The request, its arguments checked. Raises what these checks do."""
         options.query_text(text)
         from gdb.run.request import Request  # here: connecting does not need it
 
         return Request(
             text,
-            options.checked_parameters(parameters),
-            self._mode if match is None else options.match_mode(match),
+            checked_parameters(parameters),
+            self._mode if said.match is None else options.match_mode(said.match),
             Cancel(),
-            device=checked_device(device),
-            threads=options.thread_count(threads),
-            memory=options.memory_bytes(memory, self._budgets.memory),
-            gpu_memory=options.gpu_memory_bytes(gpu_memory, self._budgets.gpu_memory),
-            timeout=options.timeout_seconds(timeout, self._limits),
+            device=checked_device(said.device),
+            threads=options.thread_count(said.threads),
+            memory=options.memory_bytes(said.memory, self._budgets.memory),
+            gpu_memory=options.gpu_memory_bytes(said.gpu_memory, self._budgets.gpu_memory),
+            timeout=options.timeout_seconds(said.timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,
             load=self._loads(),
             limits=self._limits,
-            on=None if on is None else options.cluster(on),
+            on=None if said.on is None else options.cluster(said.on),
         )
+
+    def _run(self, request: Request) -> QueryRun:
+        """The run of a query over what it sees now."""
+        from gdb.run.request import QueryRun
+
+        return QueryRun(request, self._snapshot(), self._statements, self._change, run_copy)
 
     def _loads(self) -> Load:
         """What COPY does."""

@@ -13,6 +13,9 @@ from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_m
 from gdb.run.interrupt import Cancel, run_interruptibly
 
 if TYPE_CHECKING:
+    from gdb.answer.result import Result
+    from gdb.language.clauses import Query
+    from gdb.run.request import QueryRun
     from gdb.storage.importer import LoadReport
 
 T = TypeVar("T")
@@ -152,3 +155,10 @@ def never_changes() -> ReadOnlyError:
 def no_load(*_: object, **__: object) -> LoadReport:
     """What COPY does in a snapshot."""
     raise never_changes()
+
+
+def run_copy(run: QueryRun, query: Query) -> Result:
+    """The answer of COPY."""
+    from gdb.run.copy_statement import run_copy  # most programs have none
+
+    return run_copy(run, query)

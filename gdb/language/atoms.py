@@ -234,10 +234,7 @@ class AtomReader(ABC):
         """Expressions between commas up to a closing bracket, which is not read."""
         if self.cursor.is_sign(close):
             return ()
-        items = [self.read()]
-        while self.cursor.accept_sign(","):
-            items.append(self.read())
-        return tuple(items)
+        return self.cursor.separated(self.read)
 
     def _list_comprehension(self, start: int) -> Expression:
         cursor = self.cursor

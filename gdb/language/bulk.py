@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from gdb.errors import QueryError
-from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
-from gdb.language.pattern_syntax import PathPattern
+from gdb.language.pattern_syntax import PathPattern, values
 from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
 from gdb.language.syntax import (
     Call,
@@ -40,6 +39,7 @@ from gdb.language.tokens import unescaped
 from gdb.records import dataclass
 
 Pulse: TypeAlias = Callable[[], object]
+Parse: TypeAlias = Callable[[str], Query]
 Convert: TypeAlias = Callable[[str], Constant | None]
 Key: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -75,15 +75,15 @@ _READS = {
 }
 
 
-def bulk(text: str, pulse: Pulse | None = None) -> BulkCreate | None:
+def bulk(text: str, parse: Parse, pulse: Pulse | None = None) -> BulkCreate | None:
     """The CREATE clauses that a text begins with, as a table; None where there are few patterns, or others.
 
-    pulse : called now and then; what it raises ends the reading.
+    parse : reads a query, without tables. pulse : called now and then; what it raises ends the reading.
     """
     begin = _BEGIN.match(text)
     if begin is None:
         return None
-    reader = _BulkReader(text, pulse)
+    reader = _BulkReader(text, parse, pulse)
     end = reader.read(begin.end())
     if len(reader.rows) < FEWEST:
         return None
@@ -115,8 +115,8 @@ class _BulkReader:
     """rows : for each pattern the number of its shape, its names and its values. nodes, relationships : their names, in
     the order in which they come."""
 
-    def __init__(self, text: str, pulse: Pulse | None) -> None:
-        self.text, self.pulse = text, pulse
+    def __init__(self, text: str, parse: Parse, pulse: Pulse | None) -> None:
+        self.text, self.parse, self.pulse = text, parse, pulse
         self.shapes: list[_Shape] = []
         self.rows: list[tuple[int, tuple[str, ...], tuple[Constant, ...]]] = []
         self.nodes: dict[str, None] = {}
@@ -171,7 +171,7 @@ class _BulkReader:
             several = len(self.shapes)
             if several >= _SHAPES and several * _PER_SHAPE > len(self.rows):
                 return None
-            shape = self._by_key[slots.key] = _shape(found[0], slots, len(self.shapes))
+            shape = self._by_key[slots.key] = _shape(found[0], slots, len(self.shapes), self.parse)
             self.shapes += [] if shape is None else [shape]
         return self._by_key[slots.key]
 
@@ -240,10 +240,10 @@ def _string(written: str) -> str | None:
     return unescaped(written) if "\\" in written else written[1:-1]
 
 
-def _shape(text: str, slots: _Slots, number: int) -> _Shape | None:
+def _shape(text: str, slots: _Slots, number: int, parse: Parse) -> _Shape | None:
     """The shape of a pattern; None where patterns of it could mean something else."""
     try:
-        path = _path(slots, text)
+        path = _path(slots, text, parse)
     except QueryError:  # the parser will say so, with the place
         return None
     if path is None or _EMPTY_MAP.search(text) or not all(map(_plain, _written(path))):
@@ -265,11 +265,11 @@ def _shape(text: str, slots: _Slots, number: int) -> _Shape | None:
     return _Shape(number, pattern, slots.expression(), names, converted, fresh, known, between)
 
 
-def _path(slots: _Slots, text: str) -> PathPattern | None:
+def _path(slots: _Slots, text: str, parse: Parse) -> PathPattern | None:
     """The pattern with variables in the places of names and literals; None where it is another with these put back."""
     from gdb.language.checks import check  # here: only long texts of literals come here
 
-    written, made = _created(text), _created(slots.made)
+    written, made = _created(text, parse), _created(slots.made, parse)
     if written is None or made is None or check(written[0], ()):  # a warning shows what is written
         return None
     literals = list(map(constant, slots.values))
@@ -285,11 +285,9 @@ def _path(slots: _Slots, text: str) -> PathPattern | None:
     return made[1] if replace_parts(made[1], back) == written[1] else None
 
 
-def _created(text: str) -> tuple[Query, PathPattern] | None:
+def _created(text: str, parse: Parse) -> tuple[Query, PathPattern] | None:
     """A query that creates one pattern, and the pattern."""
-    from gdb.language.parser import parse  # here: only long texts of literals come here
-
-    query = parse(f"CREATE {text}", tables=False)
+    query = parse(f"CREATE {text}")
     match query.parts:
         case ((Create(patterns=(path,)),),):
             return query, path
@@ -298,7 +296,7 @@ def _created(text: str) -> tuple[Query, PathPattern] | None:
 
 def _written(path: PathPattern) -> Iterator[Expression]:
     """What is computed for a pattern."""
-    for part in parts([path]):
+    for part in path.parts:
         yield from (*values(part), *part.named)
         if part.where is not None:
             yield part.where

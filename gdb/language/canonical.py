@@ -136,7 +136,7 @@ class _CanonicalWriter:
                 return f"{self._operand(subject)}[{self.text(index)}]"
             case _:  # the binder refuses what is here
                 # here: only comparisons of two elements need it
-                from gdb.language.expression_text import expression_text
+                from gdb.language.printer import expression_text
 
                 return expression_text(expression)
 

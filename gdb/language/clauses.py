@@ -339,12 +339,23 @@ class Query:
         return None
 
 
+def imports_names(clause: Clause) -> bool:
+    """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
+    if not isinstance(clause, With) or clause.where is not None:
+        return False
+    projection = clause.projection
+    if projection.distinct or projection.order or projection.skip or projection.limit:
+        return False
+    return all(
+        isinstance(item.expression, Variable) and item.name == item.expression.name
+        for item in projection.items
+    )
+
+
 def hoist_conditions(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
-    if not any(
-        part.where is not None for path in match.patterns for part in path.nodes
-    ) and not any(part.where is not None for path in match.patterns for part in path.relationships):
+    if all(part.where is None for path in match.patterns for part in path.parts):
         return match
 
     def bare(part: Part) -> Part:

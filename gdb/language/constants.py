@@ -1,7 +1,8 @@
-"""Calls of functions whose arguments are known before the query runs: their value is, too, by the Python definition."""
+"""Values that are known before the query runs: constants, and what is calculated of them by the Python definitions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +12,7 @@ from gdb.functions.types import in_columns
 from gdb.imports import deferred
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
+    Arithmetic,
     Call,
     Expression,
     ListLiteral,
@@ -39,33 +41,77 @@ def constant(expression: Expression, scope: Scope) -> ParameterValue:
 
     Raises
     ------
-    NotConstant : it is none. NameProblem, NotSupported : of a parameter.
+    NotConstant : it is none.
     """
     try:
-        return cast("ParameterValue", temporal_python.to_python(_value(expression, scope)))
+        return cast(
+            "ParameterValue", temporal_python.to_python(value_of(expression, scope.parameters))
+        )
     except ValueProblem:
         raise NotConstant from None
 
 
-def _value(expression: Expression, scope: Scope) -> Value:
+def value_of(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
+    """The value of the language.
+
+    Raises
+    ------
+    NotConstant : it is none. ValueProblem : it fails.
+    """
     match expression:
         case Literal(value=value):
             return value
-        case Parameter(name=name, place=place):
-            return temporal_python.from_python(scope.parameter(name, place))
+        case Parameter(name=name) if name in parameters:
+            return temporal_python.from_python(parameters[name])
         case Negative(operand=operand):
-            return arithmetic.negate(_value(operand, scope))
+            return arithmetic.negate(value_of(operand, parameters))
+        case Arithmetic(first=first, rest=rest):
+            total = value_of(first, parameters)
+            for sign, part in rest:
+                total = arithmetic.OPERATIONS[sign](total, value_of(part, parameters))
+            return total
         case ListLiteral(items=items):
-            return [_value(item, scope) for item in items]
+            return [value_of(item, parameters) for item in items]
         case MapLiteral(entries=entries):
-            return {key.text: _value(part, scope) for key, part in entries}
+            return {key.text: value_of(part, parameters) for key, part in entries}
         case Call(function=function, arguments=arguments, star=False, distinct=False):
             row = FUNCTIONS.get(function.text.lower())
             if row is None or row.varies or not arguments or "." in row.name:
                 raise NotConstant
-            return row.apply(*[_value(argument, scope) for argument in arguments])
+            return row.apply(*[value_of(argument, parameters) for argument in arguments])
         case _:
             raise NotConstant
+
+
+def written(expression: Expression, scope: Scope) -> ParameterValue:
+    """A literal, also with a minus, or the value of a parameter.
+
+    Raises
+    ------
+    NotConstant : it is neither. NameProblem, NotSupported : of a parameter.
+    """
+    match expression:
+        case Literal(value=value):
+            return value
+        case Parameter(name=name, place=place):
+            return scope.parameter(name, place)
+        case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
+            return -value
+    raise NotConstant
+
+
+def written_list(expression: Expression, scope: Scope) -> Sequence[ParameterValue] | None:
+    """The values of a list of what is `written`, or of a parameter that is a list; None for anything else."""
+    match expression:
+        case Parameter(name=name, place=place):
+            value = scope.parameter(name, place)
+            return value if isinstance(value, (list, tuple)) else None
+        case ListLiteral(items=items):
+            try:
+                return [written(item, scope) for item in items]
+            except NotConstant:
+                return None
+    return None
 
 
 def has_column(value: ParameterValue) -> bool:

@@ -19,11 +19,9 @@ class CopyStatement(WritingClauses):
         pattern = None if cursor.is_word("FROM") else self.path()
         if not cursor.accept_word("FROM"):
             raise cursor.unexpected("FROM", ["FROM"], "Write COPY (:Label) FROM 'people.csv'.")
-        sources = [self.read()]
-        while cursor.accept_sign(","):
-            sources.append(self.read())
+        sources = cursor.separated(self.read)
         options = self.read() if cursor.accept_word("OPTIONS") else None
-        end = tuple(sources), options, cursor.since(start)
+        end = sources, options, cursor.since(start)
         if pattern is None:
             return Copy("graph", None, True, *end)
         self._check(pattern)
@@ -52,8 +50,7 @@ class CopyStatement(WritingClauses):
 
     def _check(self, pattern: PathPattern) -> None:
         """Refuse what says more than a label or a type."""
-        parts: tuple[NodePattern | RelationshipPattern, ...]
-        parts = (*pattern.nodes, *pattern.relationships)
+        parts = pattern.parts
         more = pattern.name is not None or pattern.selector is not None or len(parts) > 3
         for part in parts:
             details = (part.variable, part.given, part.where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from gdb.errors import NotSupported, SyntaxProblem
 from gdb.language.report import problem
@@ -13,6 +14,8 @@ from gdb.language.tokens import Token, TokenKind, tokenize
 
 _BETWEEN_PULSES = 4096
 _FLOATS = ("INF", "INFINITY", "NAN")
+
+T = TypeVar("T")
 
 
 class Brackets:
@@ -135,6 +138,13 @@ class TokenCursor:
                 if all(self.peek(ahead + k).word == part for k, part in enumerate(parts)):
                     return True
         return False
+
+    def separated(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """What `read` reads, once or more, with commas between."""
+        found = [read()]
+        while self.accept_sign(","):
+            found.append(read())
+        return tuple(found)
 
     def accept_word(self, word: str) -> bool:
         """Read a word (or several, `"ORDER BY"`) if it comes next."""

@@ -10,19 +10,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
-from gdb.base.sql import call, cast, column_of, exp, joined
+from gdb.base.sql import cast, column_of, exp
 from gdb.errors import InternalError
-from gdb.executor.relational.relational_tail import ColumnRef
 from gdb.functions.types import (
     BOOLEAN,
-    NODE,
     NULL,
     OF_STORE,
-    RELATIONSHIP,
     STRING,
     Type,
     Typed,
-    TypeName,
     sql_type,
 )
 from gdb.language.scope import Scope, has_labels
@@ -85,66 +81,6 @@ class Columns(Protocol):
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
         """Whether an element has a label of each term."""
-
-
-class EmbeddingColumns:
-    """Columns c0, c1, ... of the embeddings table, made on demand."""
-
-    def __init__(self, scope: Scope, parameters: Parameters) -> None:
-        self.scope = scope
-        self.parameters = parameters
-        self.refs: dict[tuple[ElementReference, What, str | None], ColumnRef] = {}
-
-    def _column(
-        self,
-        element: ElementReference,
-        what: What,
-        key: str | None = None,
-        kind: StoreKind | None = None,
-    ) -> exp.Expr:
-        place = (element, what, key)
-        if place not in self.refs:
-            name = f"c{len(self.refs)}"
-            self.refs[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
-        return column_of(self.refs[place].name)
-
-    def element(self, element: ElementReference) -> Typed:
-        """The element's column of the embeddings table: its vid or edge id."""
-        type_ = NODE if element.kind == "vertex" else RELATIONSHIP
-        return Typed(self._column(element, "element"), type_)
-
-    def property(self, element: ElementReference, key: Name) -> Typed:
-        """A column of the property, gathered by vid or edge id; null where nothing in the schema has it."""
-        type_ = self.scope.column_type(element, key)
-        if type_ == NULL:
-            return Typed(exp.Null(), NULL)
-        column = self._column(element, "property", key.text, STORE_KIND[type_])
-        return Typed(column, type_)
-
-    def identity(self, element: ElementReference, place: Place) -> Typed:
-        """A column of the ids: a vertex's user id, or an edge id. `place` is underlined where ids of two kinds meet."""
-        type_ = self.scope.id_type(element, place)
-        kind = STORE_KIND[type_] if element.kind == "vertex" else None
-        return Typed(self._column(element, "id", kind=kind), type_)
-
-    def labels(self, element: ElementReference) -> Typed:
-        """A column of lists of labels."""
-        return Typed(self._column(element, "labels"), Type(TypeName.LIST, TypeName.STRING))
-
-    def type(self, element: ElementReference) -> Typed:
-        """A column of type names."""
-        return Typed(self._column(element, "type"), STRING)
-
-    def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
-        """AND over the terms, OR over the labels of a term, of tests on the element's labels or type."""
-        terms = [[self._has(element, name.text) for name in term] for term in labels]
-        return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
-
-    def _has(self, element: ElementReference, label: str) -> exp.Expr:
-        parameter = self.parameters.add(label, STRING)
-        if element.kind == "vertex":
-            return call("list_contains", self.labels(element).sql, parameter)
-        return exp.EQ(this=self.type(element).sql, expression=parameter)
 
 
 class ElementColumns:

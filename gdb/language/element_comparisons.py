@@ -9,18 +9,16 @@ property of an element, or might overflow stays in the tail.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gdb.base.values import arithmetic
 from gdb.base.values.duration import DAY, Duration
 from gdb.base.values.problems import ValueProblem
-from gdb.base.values.temporal_make import make_duration
-from gdb.base.values.temporal_python import from_python
 from gdb.executor.plan.plan import Compare
 from gdb.functions.types import NUMBERS, TypeName
 from gdb.language.comparison_values import LARGEST, Side, pair
+from gdb.language.constants import NotConstant, value_of
 from gdb.language.name_resolution import is_id
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
@@ -30,12 +28,10 @@ from gdb.language.syntax import (
     Comparison,
     ElementReference,
     Expression,
-    Literal,
-    MapLiteral,
     Negative,
     Not,
-    Parameter,
     Property,
+    walk,
 )
 from gdb.records import dataclass
 
@@ -51,13 +47,6 @@ _OPPOSITE = {
     Comparator.LESS_EQUAL: Comparator.GREATER,
     Comparator.GREATER: Comparator.LESS_EQUAL,
     Comparator.GREATER_EQUAL: Comparator.LESS,
-}
-_CALCULATED: dict[str, Callable[[Value, Value], Value]] = {
-    "+": arithmetic.add,
-    "-": arithmetic.subtract,
-    "*": arithmetic.multiply,
-    "/": arithmetic.divide,
-    "%": arithmetic.remainder,
 }
 _EXACT = {  # nanoseconds that a whole number means
     TypeName.DATE: DAY,
@@ -321,31 +310,10 @@ def _bounds(operator: Comparator, than: Fraction | int | float) -> tuple[int, in
 def _constant(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
     """The value of an expression that mentions no element; None where it is null, fails, or is none of those that are
     known here: what it is then is left to the tail."""
-    try:
-        return _calculated(expression, parameters)
-    except ValueProblem:
+    calls = (part.function.text.lower() for part in walk(expression) if isinstance(part, Call))
+    if any(name != "duration" for name in calls):
         return None
-
-
-def _calculated(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
-    match expression:
-        case Literal(value=value):
-            return value
-        case Parameter(name=name):
-            return from_python(parameters[name])
-        case Negative(operand=operand):
-            return arithmetic.negate(_calculated(operand, parameters))
-        case Arithmetic(first=first, rest=rest):
-            total = _calculated(first, parameters)
-            for sign, operand in rest:
-                if sign not in _CALCULATED:
-                    return None
-                total = _CALCULATED[sign](total, _calculated(operand, parameters))
-            return total
-        case MapLiteral(entries=entries):
-            return {key.text: _calculated(part, parameters) for key, part in entries}
-        case Call(function=name, arguments=(argument,)) if name.text.lower() == "duration":
-            argument_value = _calculated(argument, parameters)
-            return None if argument_value is None else make_duration(argument_value)
-        case _:
-            return None
+    try:
+        return value_of(expression, parameters)
+    except (ValueProblem, NotConstant):
+        return None

@@ -19,17 +19,15 @@ def of_element(name: str, expression: Call, translator: Translator) -> Typed:
 
     Raises
     ------
-    TypeProblem : of anything but an element of the pattern. NotSupported : of nodes of several id spaces.
+    NotSupported : of anything but an element of the pattern, or of nodes of several id spaces.
     """
     subject, columns = expression.arguments[0], translator.columns
     wanted = {"labels": "vertex", "type": "edge"}.get(name)
     if isinstance(subject, Literal) and subject.value is None:
         return Typed(exp.Null(), NULL)
     if not isinstance(subject, ElementReference) or wanted not in (None, subject.kind):
-        takes = {"labels": "a node", "type": "a relationship"}.get(name, "a node or a relationship")
-        shown = expression.function.text
-        message = f"{shown}() takes {takes} of the pattern."
-        raise translator.type_problem(expression.place, message)
+        what = f"{expression.function.text}() of anything but an element of the pattern is"
+        raise translator.refuse(expression.place, what)
     if name == "elementid":
         return _element_id(subject, expression.place, translator)
     if name == "id":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.functions.types import TypeName
+from gdb.language.constants import written_list
 from gdb.language.syntax import (
     Comparator,
     Comparison,
@@ -16,10 +17,7 @@ from gdb.language.syntax import (
     Expression,
     In,
     ListLiteral,
-    Literal,
     Name,
-    Negative,
-    Parameter,
     Property,
 )
 from gdb.storage.graph.value_index import Wanted
@@ -36,7 +34,7 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
 
     Raises
     ------
-    TypeProblem, NotSupported : a property is of several types that have no common one.
+    NotSupported : a property is of several types that have no common one.
     """
     found: I64 | None = None
     for condition in conditions:
@@ -56,17 +54,15 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
 
 def _sides(
     condition: Expression, scope: Scope
-) -> tuple[ElementReference, Name, list[object]] | None:
+) -> tuple[ElementReference, Name, Sequence[object]] | None:
     """A property of an element, and the constants that it may equal."""
+    values: Sequence[object] | None
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
             subject, other = (left, right) if isinstance(left, Property) else (right, left)
-            values = _constants((other,), scope)
-        case In(item=subject, list=ListLiteral(items=items)):
-            values = _constants(items, scope)
-        case In(item=subject, list=Parameter(name=name, place=place)):
-            several = scope.parameter(name, place)
-            values = list(several) if isinstance(several, (list, tuple)) else None
+            values = written_list(ListLiteral((other,), other.place), scope)
+        case In(item=subject, list=several):
+            values = written_list(several, scope)
         case _:
             return None
     match subject:
@@ -75,18 +71,3 @@ def _sides(
         ):
             return element, key, values
     return None
-
-
-def _constants(parts: Sequence[Expression], scope: Scope) -> list[object] | None:
-    found: list[object] = []
-    for part in parts:
-        match part:
-            case Literal(value=value):
-                found.append(value)
-            case Parameter(name=name, place=place):
-                found.append(scope.parameter(name, place))
-            case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
-                found.append(-value)
-            case _:
-                return None
-    return found

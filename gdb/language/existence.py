@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import NotSupported
 from gdb.language.canonical import labels_text
 from gdb.language.clauses import Match
 from gdb.language.name_resolution import is_id
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Call,
@@ -151,13 +150,7 @@ def edge_test(scope: Scope, condition: Expression, default: MatchMode) -> EdgeTe
     bound = [node for node in (pattern.left, pattern.right) if node is not other or end is not None]
     more = any(node.labels for node in bound)
     if start is None or known or more or default.nodes_differ:
-        raise problem(
-            NotSupported,
-            scope.text,
-            pattern.place,
-            "a pattern inside an expression is not supported yet.",
-            "Write it in MATCH, separated by a comma.",
-        )
+        raise beyond_pattern(scope.text, pattern.place, "a pattern inside an expression is")
     labels = () if end is not None else other.labels
     return EdgeTest(start, end, labels, pattern.relationship.types, direction, pattern.negated)
 

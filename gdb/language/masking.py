@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gdb.executor.conditions import masks
 from gdb.executor.conditions.masks import Both, Either, Fixed, Negated, Test
 from gdb.functions.types import TypeName, alike
-from gdb.language.constants import NotConstant, constant
+from gdb.language.constants import NotConstant, constant, written, written_list
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Call,
@@ -27,11 +27,7 @@ from gdb.language.syntax import (
     HasLabels,
     In,
     IsNull,
-    ListLiteral,
-    Literal,
-    Negative,
     Not,
-    Parameter,
     Property,
     StringOperator,
     StringTest,
@@ -74,7 +70,7 @@ def mask_test(
 
     Raises
     ------
-    TypeProblem, NotSupported : a property is of several types that have no common one.
+    NotSupported : a property is of several types that have no common one.
     """
     return _all_of(Both, conditions, scope, names)
 
@@ -141,18 +137,11 @@ def _side(expression: Expression, scope: Scope) -> Side | None:
         case Property(subject=ElementReference() as element, key=key):
             type_ = scope.property_type(element, key)
             return (None, TypeName.NULL) if type_.kind is TypeName.NULL else (key.text, type_.kind)
-        case Literal(value=value):
-            return _fixed(value)
-        case Parameter(name=name, place=place):
-            return _fixed(scope.parameter(name, place))
-        case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
-            return None if isinstance(value, bool) else _fixed(-value)
-        case Call():
-            try:
-                return _fixed(constant(expression, scope))
-            except NotConstant:
-                return None
-    return None
+    find = constant if isinstance(expression, Call) else written
+    try:
+        return _fixed(find(expression, scope))
+    except NotConstant:
+        return None
 
 
 def _fixed(value: Value) -> Constant | None:
@@ -224,7 +213,7 @@ def _string_test(test: StringTest, scope: Scope) -> Test | None:
 
 
 def _within(test: In, scope: Scope) -> Test | None:
-    values = _values(test.list, scope)
+    values = written_list(test.list, scope)
     item = None if values is None else _side(test.item, scope)
     if values is None or item is None or item[1] is TypeName.LIST:
         return None
@@ -248,21 +237,3 @@ def _within(test: In, scope: Scope) -> Test | None:
     if kind is TypeName.STRING and len(fixed) > _MOST_TEXTS:
         return None
     return masks.Within(key, tuple(fixed), missing)
-
-
-def _values(within: Expression, scope: Scope) -> Sequence[Value] | None:
-    """The values of a list that is known before the query runs."""
-    if isinstance(within, Parameter):
-        value = scope.parameter(within.name, within.place)
-        return value if isinstance(value, (list, tuple)) else None
-    if not isinstance(within, ListLiteral):
-        return None
-    found: list[Value] = []
-    for item in within.items:
-        if isinstance(item, Literal):
-            found.append(item.value)
-        elif isinstance(item, Parameter):
-            found.append(scope.parameter(item.name, item.place))
-        else:
-            return None
-    return found

@@ -25,9 +25,9 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
+from gdb.language.pattern_syntax import values
 from gdb.language.syntax import (
     Expression,
-    NodePattern,
     PathPattern,
     PatternComprehension,
     PatternTest,
@@ -74,17 +74,14 @@ def _of_expression(expression: Expression) -> Iterator[str]:
 def _of_pattern(pattern: PathPattern) -> Iterator[str]:
     if pattern.name is not None:
         yield pattern.name.text
-    parts: tuple[NodePattern | RelationshipPattern, ...]
-    parts = (*pattern.nodes, *pattern.relationships)
-    for part in parts:
+    for part in pattern.parts:
         if part.variable is not None:
             yield part.variable.text
         if isinstance(part, RelationshipPattern) and part.repeated is not None:
             yield from _of_pattern(part.repeated)
-        inner = [value for _, value in part.properties]
-        inner += [value for value in (part.given, part.where, *part.named) if value is not None]
-        for expression in inner:
-            yield from _of_expression(expression)
+        for expression in (*values(part), part.where, *part.named):
+            if expression is not None:
+                yield from _of_expression(expression)
 
 
 def _of_query(query: Query) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 from gdb import limits
 from gdb.errors import LimitExceeded
-from gdb.language.rebuild import rebuilt
 from gdb.language.report import located_message
 from gdb.language.syntax import (
     Arithmetic,
@@ -27,6 +26,7 @@ from gdb.language.syntax import (
     Reduce,
     Variable,
     children,
+    rebuilt,
     walk,
 )
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import dialects
@@ -36,13 +38,6 @@ from gdb.language.patterns import PATH_WORDS
 from gdb.language.syntax import Place
 from gdb.language.tokens import TokenKind, check_length
 
-CLAUSE_WORDS: tuple[str, ...] = (
-    *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
-    *("LET", "FILTER", "FINISH"),
-    *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
-)
-_FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
-_STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
 _SHORT = 1_000
 """Characters up to which no text begins with so many patterns that a table of them is worth it."""
 _LONG = 100_000
@@ -84,7 +79,7 @@ def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
     from gdb.language.bulk import bulk  # here: only long texts of literals need it
 
     check_length(text)
-    return bulk(text, pulse)
+    return bulk(text, partial(parse, tables=False), pulse)
 
 
 @contextmanager
@@ -225,54 +220,15 @@ class _Parser(CopyStatement):
         if start > cursor.next_pulse:
             cursor.beat()
         word = cursor.tokens[start].word
-        if word not in _FIRST_WORDS:
-            return None
-        if cursor.accept_word("MATCH"):
-            return self.match(start, optional=False)
-        if cursor.accept_word("OPTIONAL MATCH"):
-            return self.match(start, optional=True)
-        if cursor.accept_word("UNWIND"):
-            return self.unwind(start)
-        if cursor.accept_word("WITH"):
-            return self.with_(start)
-        if cursor.accept_word("RETURN"):
-            return self.returned(start)
-        if cursor.accept_word("CALL"):
-            return self.call_clause(start, optional=False)
-        if cursor.accept_word("OPTIONAL CALL"):
-            return self.call_clause(start, optional=True)
-        if cursor.accept_word("LOAD CSV"):
-            return self.load_csv(start)
-        if cursor.accept_word("LET"):
-            return self.let(start)
-        if cursor.accept_word("FILTER"):
-            return self.filter(start)
-        if cursor.accept_word("FINISH"):
-            return Finish(cursor.last)
-        return self._writing_clause(start)
-
-    def _writing_clause(self, start: int) -> Clause | None:
-        cursor = self.cursor
-        if cursor.accept_word("CREATE") or cursor.accept_word("INSERT"):
-            return self.create(start)
-        if cursor.accept_word("MERGE"):
-            return self.merge(start)
-        if cursor.accept_word("SET"):
-            return self.set_(start)
-        if cursor.accept_word("REMOVE"):
-            return self.remove(start)
-        if cursor.accept_word("DELETE"):
-            return self.delete(start, detach=False)
-        if cursor.accept_word("DETACH DELETE"):
-            return self.delete(start, detach=True)
-        if cursor.accept_word("FOREACH"):
-            return self.foreach(start)
+        for words, read in _BY_FIRST_WORD.get(word, ()):
+            if cursor.accept_word(words):
+                return read(self, start)
         return None
 
     def writing_clause(self) -> Clause:
-        clause = self._writing_clause(self.cursor.at)
+        clause = self._clause() if self.cursor.is_word(*_WRITERS) else None
         if clause is None:
-            words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
+            words = [word for word in _WRITERS if word != "INSERT"]
             reads = self.cursor.peek().word in _FIRST_WORDS
             cure = "Write UNWIND list AS x, and the clauses that read behind it." if reads else ""
             raise self.cursor.unexpected(
@@ -367,3 +323,43 @@ def _words_after(returning: Return) -> tuple[str, ...]:
         else:
             words += ("ORDER BY", "ORDER", "AS")
     return words + OPERATOR_WORDS + ("UNION",)
+
+
+# ---- the clauses ---------------------------------------------------------------------------------
+
+Read: TypeAlias = Callable[[_Parser, int], Clause]
+"""Reads a clause from behind its words; the number is that of the token that it begins with."""
+_READERS: dict[str, Read] = {
+    "MATCH": partial(_Parser.match, optional=False),
+    "OPTIONAL MATCH": partial(_Parser.match, optional=True),
+    "UNWIND": _Parser.unwind,
+    "WITH": _Parser.with_,
+    "RETURN": _Parser.returned,
+    "CALL": partial(_Parser.call_clause, optional=False),
+    "OPTIONAL CALL": partial(_Parser.call_clause, optional=True),
+    "LOAD CSV": _Parser.load_csv,
+    "LET": _Parser.let,
+    "FILTER": _Parser.filter,
+    "FINISH": lambda parser, _: Finish(parser.cursor.last),
+}
+_WRITERS: dict[str, Read] = {
+    "CREATE": _Parser.create,
+    "INSERT": _Parser.create,
+    "MERGE": _Parser.merge,
+    "SET": _Parser.set_,
+    "REMOVE": _Parser.remove,
+    "DELETE": partial(_Parser.delete, detach=False),
+    "DETACH DELETE": partial(_Parser.delete, detach=True),
+    "FOREACH": _Parser.foreach,
+}
+CLAUSE_WORDS: tuple[str, ...] = (*_READERS, *_WRITERS)
+_FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
+_STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
+_BY_FIRST_WORD = {
+    first: tuple(
+        (words, read)
+        for words, read in (*_READERS.items(), *_WRITERS.items())
+        if words.split()[0] == first
+    )
+    for first in _FIRST_WORDS
+}

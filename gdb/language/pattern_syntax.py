@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
@@ -89,3 +90,16 @@ class PathPattern:
     name: Name | None = None
     selector: Selector | None = None
     mode: PathMode = PathMode.TRAIL
+
+    @property
+    def parts(self) -> tuple[NodePattern | RelationshipPattern, ...]:
+        """Its nodes, then its relationships."""
+        return (*self.nodes, *self.relationships)
+
+
+def values(part: NodePattern | RelationshipPattern) -> Iterator[Expression]:
+    """What is written in a node or relationship for its properties."""
+    for _, value in part.properties:
+        yield value
+    if part.given is not None:
+        yield part.given

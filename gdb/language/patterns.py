@@ -96,10 +96,7 @@ class PatternReader(ExpressionReader):
 
     def patterns(self) -> tuple[PathPattern, ...]:
         """Patterns separated by commas."""
-        found = [self.path()]
-        while self.cursor.accept_sign(","):
-            found.append(self.path())
-        return tuple(found)
+        return self.cursor.separated(self.path)
 
     def path(self, inside_expression: bool = False) -> PathPattern:
         """One pattern. inside_expression : a minus may follow, which is no relationship."""
@@ -217,10 +214,8 @@ class PatternReader(ExpressionReader):
                 what = "a length inside a pattern that is repeated is"
                 raise cursor.not_supported(one.place, what, "Write its relationships out.")
         own = of_pattern(path)
-        parts: tuple[NodePattern | RelationshipPattern, ...]
-        parts = (*path.nodes, *path.relationships)
-        inner = [value for part in parts for _, value in part.properties]
-        inner += [part.where for part in parts if part.where is not None]
+        inner = [value for part in path.parts for _, value in part.properties]
+        inner += [part.where for part in path.parts if part.where is not None]
         inner += [] if where is None else [where]
         for part in (part for one in inner for part in walk(one)):
             scoped = isinstance(part, (PatternTest, PatternComprehension, Subquery))

@@ -14,7 +14,6 @@ from typing import TypeVar
 from gdb import limits
 from gdb.errors import LimitExceeded
 from gdb.language.hidden_names import HIDDEN
-from gdb.language.rebuild import rebuilt
 from gdb.language.report import located_message
 from gdb.language.syntax import (
     Comparator,
@@ -27,6 +26,7 @@ from gdb.language.syntax import (
     Property,
     RelationshipPattern,
     Variable,
+    rebuilt,
 )
 from gdb.records import dataclass, field, replace
 
@@ -191,13 +191,10 @@ class _Unrolling:
         pattern: PathPattern, nodes: list[NodePattern], between: list[RelationshipPattern]
     ) -> dict[str, str]:
         """What the variables of the pattern are called in one repetition."""
-        written: tuple[NodePattern | RelationshipPattern, ...]
-        own: tuple[NodePattern | RelationshipPattern, ...]
-        written = (*pattern.nodes, *pattern.relationships)
-        own = (*nodes, *between)
+        own: tuple[NodePattern | RelationshipPattern, ...] = (*nodes, *between)
         return {
             part.variable.text: mine.variable.text
-            for part, mine in zip(written, own, strict=True)
+            for part, mine in zip(pattern.parts, own, strict=True)
             if part.variable is not None and mine.variable is not None
         }
 

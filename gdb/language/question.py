@@ -7,13 +7,14 @@ must or must not exist, vertices that differ, comparisons of two elements. All o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from gdb.language import pushdown
-from gdb.language.existence import EdgeTest, told_apart
+from gdb.language.existence import EdgeTest, edge_test, told_apart
 from gdb.language.hidden_names import is_hidden
+from gdb.language.name_resolution import conjuncts, measure, parameters, resolve
 from gdb.language.pushdown import ElementConditions
 from gdb.language.scope import Scope
 from gdb.language.syntax import ElementReference, Expression
@@ -90,6 +91,29 @@ def sort_conditions(
     return found
 
 
+def conditions_of(
+    scope: Scope, where: Sequence[Expression], default: MatchMode
+) -> tuple[list[EdgeTest], list[Expression]]:
+    """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
+    and parameters known; apart from these the conditions on edges."""
+    written, scope.conditions = scope.conditions, []
+    written += where
+    tests: list[EdgeTest] = []
+    found: list[Expression] = []
+    for condition in written:
+        measure(condition, scope.text)
+        for part in conjuncts(condition):
+            test = edge_test(scope, part, default)
+            if test is not None:
+                tests.append(test)
+                continue
+            resolved = resolve(part, scope.lookup)
+            for name, place in parameters(resolved):
+                scope.parameter(name, place)  # refuses one that has no value
+            found.append(resolved)
+    return tests, found
+
+
 Candidates: TypeAlias = "Mapping[ElementReference, tuple[I64, str]]"
 """The vids or edge ids that pass an element's own conditions, ascending, and the text of these conditions."""
 
@@ -104,6 +128,16 @@ def candidates_of(
     else:
         found = pushdown.allowed_edges(scope, element, conditions)
     return found, pushdown.predicate(scope, conditions)
+
+
+def candidates(
+    scope: Scope,
+    pushed: Mapping[ElementReference, ElementConditions],
+    kind: Literal["vertex", "edge"],
+) -> Candidates:
+    """What the elements of a kind may be by their own conditions."""
+    elements_ = (element for element in pushed if element.kind == kind)
+    return {element: candidates_of(scope, element, pushed[element]) for element in elements_}
 
 
 def vertex_of(

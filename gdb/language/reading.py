@@ -19,19 +19,15 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.expressions import OPERATOR_WORDS
+from gdb.language.mentioned_names import asks
 from gdb.language.patterns import PATH_WORDS, PatternReader
 from gdb.language.suggest import closest
 from gdb.language.syntax import (
     Expression,
-    ListComprehension,
     Literal,
     Name,
-    PatternComprehension,
-    PatternTest,
-    Quantified,
-    Reduce,
-    Subquery,
     Variable,
+    own_variables,
     walk,
 )
 from gdb.language.tokens import Token, TokenKind
@@ -197,18 +193,15 @@ class ReadingClauses(PatternReader):
     def _items(self) -> tuple[bool, tuple[ReturnItem, ...]]:
         cursor = self.cursor
         star = cursor.accept_sign("*")
-        items: list[ReturnItem] = []
-        if not star or cursor.accept_sign(","):
-            items.append(self._item())
-            while cursor.accept_sign(","):
-                items.append(self._item())
+        more = not star or cursor.accept_sign(",")
+        items = cursor.separated(self._item) if more else ()
         most = limits.size("MAX_RETURN_ITEMS")
         if len(items) > most:
             raise LimitExceeded(
                 f"the query returns more than {most} columns.",
                 limits.cure("Return fewer", "MAX_RETURN_ITEMS"),
             )
-        return star, tuple(items)
+        return star, items
 
     def _item(self) -> ReturnItem:
         cursor = self.cursor
@@ -225,10 +218,7 @@ class ReadingClauses(PatternReader):
                 cursor.take()
                 raise cursor.unexpected("BY after ORDER", ["BY"])
             return ()
-        found = [self._sort_item()]
-        while cursor.accept_sign(","):
-            found.append(self._sort_item())
-        return tuple(found)
+        return cursor.separated(self._sort_item)
 
     def _sort_item(self) -> SortItem:
         cursor, expression = self.cursor, self.read()
@@ -295,41 +285,27 @@ class ReadingClauses(PatternReader):
     def _imports(self) -> tuple[Name, ...]:
         cursor = self.cursor
         cursor.take()
-        found: list[Name] = []
+        found: tuple[Name, ...] = ()
         if cursor.accept_sign("*"):
-            found.append(Name("*", cursor.last))
+            found = (Name("*", cursor.last),)
         elif not cursor.is_sign(")"):
-            found.append(cursor.name("the name of a variable"))
-            while cursor.accept_sign(","):
-                found.append(cursor.name("the name of a variable"))
+            found = cursor.separated(lambda: cursor.name("the name of a variable"))
         cursor.expect_sign(")", "or ',' between the variables of CALL")
-        return tuple(found)
+        return found
 
     def _yields(self) -> tuple[tuple[Name, Name], ...]:
         """The items behind YIELD, or the sign - for none."""
         cursor = self.cursor
         if cursor.accept_sign("-"):
             return ()
-        found: list[tuple[Name, Name]] = []
-        while not found or cursor.accept_sign(","):
-            item = cursor.name("what to yield")
-            alias = cursor.name("a name after AS") if cursor.accept_word("AS") else item
-            found.append((item, alias))
-        return tuple(found)
+        return cursor.separated(self._yielded)
+
+    def _yielded(self) -> tuple[Name, Name]:
+        cursor, item = self.cursor, self.cursor.name("what to yield")
+        return item, cursor.name("a name after AS") if cursor.accept_word("AS") else item
 
 
 def _reads_a_row(expression: Expression) -> bool:
     """Whether it mentions a pattern, or a variable that it does not make itself."""
-    own: set[str] = set()
-    named: set[str] = set()
-    for part in walk(expression):
-        match part:
-            case Variable(name=name):
-                named.add(name)
-            case ListComprehension(variable=variable) | Quantified(variable=variable):
-                own.add(variable.text)
-            case Reduce(total=total, variable=variable):
-                own |= {total.text, variable.text}
-            case PatternTest() | PatternComprehension() | Subquery():
-                return True
-    return not named <= own
+    named = {part.name for part in walk(expression) if isinstance(part, Variable)}
+    return asks(expression) or not named <= own_variables(expression)

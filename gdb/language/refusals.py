@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from gdb.errors import NotSupported
 from gdb.language.clauses import Match
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.existence import is_edge_test
 from gdb.language.name_resolution import conjuncts
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.syntax import (
     Call,
     Comparison,
@@ -17,7 +16,6 @@ from gdb.language.syntax import (
     ListComprehension,
     MapLiteral,
     MapProjection,
-    NodePattern,
     Not,
     PathMode,
     PathPattern,
@@ -25,25 +23,21 @@ from gdb.language.syntax import (
     PatternTest,
     Quantified,
     Reduce,
-    RelationshipPattern,
     Subquery,
     walk,
 )
 from gdb.language.value_types import IsNormalized, IsTyped
 
-_HOPS = "Write each relationship out, one query for each length."
-_PARAMETER = "Pass the list as a $parameter."
-_IN_MATCH = "Write it in MATCH, separated by a comma."
-_KINDS: dict[type[Expression], tuple[str, str]] = {
-    MapLiteral: ("maps as values are", "Return the values as columns."),
-    MapProjection: ("maps as values are", "Return the values as columns."),
-    IsTyped: ("a test of the type is", "Compare valueType() in Python."),
-    HasNamed: ("a label that a value names is", "Write its name."),
-    IsNormalized: ("IS NORMALIZED is", "Test it in Python."),
-    ListComprehension: ("a list comprehension is", _PARAMETER),
-    Reduce: ("reduce() is", _PARAMETER),
-    PatternComprehension: ("a pattern inside an expression is", _IN_MATCH),
-    PatternTest: ("a pattern inside an expression is", _IN_MATCH),
+_KINDS: dict[type[Expression], str] = {
+    MapLiteral: "a map as a value is",
+    MapProjection: "a map as a value is",
+    IsTyped: "a test of the type is",
+    HasNamed: "a label that a value names is",
+    IsNormalized: "IS NORMALIZED is",
+    ListComprehension: "a list comprehension is",
+    Reduce: "reduce() is",
+    PatternComprehension: "a pattern inside an expression is",
+    PatternTest: "a pattern inside an expression is",
 }
 
 
@@ -57,7 +51,7 @@ def check(text: str, matches: Iterable[Match]) -> None:
     for match in matches:
         for path in match.patterns:
             _check_path(text, path)
-            for element in _elements(path):
+            for element in path.parts:
                 for _, value in element.properties:
                     check_expression(text, value)
         for condition in () if match.where is None else conjuncts(match.where):
@@ -72,18 +66,16 @@ def check_expression(
     for part in walk(expression):
         found = None if part in known else untranslatable_part(part)
         if found is not None:
-            what, instead = found
-            raise problem(NotSupported, text, part.place, f"{what} not supported yet.", instead)
+            raise beyond_pattern(text, part.place, found)
 
 
-def untranslatable_part(part: Expression) -> tuple[str, str] | None:
-    """What the part is, and what to write instead; None if it can be translated."""
+def untranslatable_part(part: Expression) -> str | None:
+    """What the part is; None if it can be translated."""
     match part:
         case Subquery(kind=kind):
-            instead = "Write its pattern in MATCH, with RETURN DISTINCT or count(DISTINCT ...)."
-            return f"{kind} {{ }} is", instead
+            return f"{kind} {{ }} is"
         case Quantified(quantifier=quantifier):
-            return f"{quantifier}() is", "Use IN to look into a list."
+            return f"{quantifier}() is"
         case _:
             return _KINDS.get(type(part))
 
@@ -98,33 +90,19 @@ def _lengths(condition: Expression) -> frozenset[Expression]:
     return frozenset(part for call in durations for part in call.arguments)
 
 
-def _elements(path: PathPattern) -> list[NodePattern | RelationshipPattern]:
-    return [*path.nodes, *path.relationships]
-
-
 def _check_path(text: str, path: PathPattern) -> None:
     place = path.nodes[0].place.to(path.nodes[-1].place)
     for relationship in path.relationships:
         if relationship.length is not None:
-            what = "a relationship of variable length is no part of one compiled pattern."
-            raise problem(NotSupported, text, relationship.place, what, _HOPS)
+            what = "a relationship of variable length is"
+            raise beyond_pattern(text, relationship.place, what)
     if path.selector is not None or path.mode is not PathMode.TRAIL:
-        what = "a path selector is no part of one compiled pattern."
-        raise problem(NotSupported, text, place, what, _HOPS)
+        raise beyond_pattern(text, place, "a path selector is")
     if path.name is not None:
-        what = "a name for a whole path is no part of one compiled pattern."
-        instead = "Name its nodes and relationships instead."
-        raise problem(NotSupported, text, path.name.place, what, instead)
-    for element in _elements(path):
-        _check_element(text, element)
-
-
-def _check_element(text: str, element: NodePattern | RelationshipPattern) -> None:
-    if element.given is not None:
-        what = "a parameter for a whole property map is not supported yet."
-        instead = "Write {key: $value} for each key."
-        raise problem(NotSupported, text, element.given.place, what, instead)
-    if element.where is not None:
-        what = "WHERE inside a pattern is not supported yet."
-        instead = "Write WHERE after the last pattern."
-        raise problem(NotSupported, text, element.where.place, what, instead)
+        raise beyond_pattern(text, path.name.place, "a name for a whole path is")
+    for part in path.parts:
+        if part.given is not None:
+            what = "a parameter for a whole property map is"
+            raise beyond_pattern(text, part.given.place, what)
+        if part.where is not None:
+            raise beyond_pattern(text, part.where.place, "WHERE inside a pattern is")

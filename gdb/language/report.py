@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gdb.errors import ChangeRefused, QueryError
+from gdb.errors import ChangeRefused, NotSupported, QueryError, TypeProblem
 from gdb.language.syntax import Place
 
 Kind = TypeVar("Kind", bound=QueryError)
@@ -46,6 +46,11 @@ def problem(
     )
 
 
+def beyond_pattern(text: str, place: Place, what: str) -> NotSupported:
+    """Why a query is not one compiled pattern and its tail; it runs operator by operator then."""
+    return problem(NotSupported, text, place, f"{what} no part of one compiled pattern.")
+
+
 def change_problem(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:
     """A refused change, at its place in the query."""
     line, column = position(text, place.start)
@@ -63,3 +68,12 @@ def located_message(text: str, place: Place, message: str) -> str:
     """The message of a warning, with its line and column."""
     line, column = position(text, place.start)
     return f"line {line}, column {column}: {short(message)}"
+
+
+def row_count(value: object, text: str, place: Place, clause: str) -> int:
+    """The value of SKIP or LIMIT, checked. Raises TypeProblem: it is no whole number from 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        message = f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}."
+        detail = "NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType"
+        raise problem(TypeProblem, text, place, message, detail=detail)
+    return value

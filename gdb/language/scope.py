@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
+from gdb.errors import LimitExceeded, NameProblem
 from gdb.functions.types import (
     INTEGER,
     NULL,
@@ -19,8 +19,7 @@ from gdb.functions.types import (
     in_columns,
 )
 from gdb.language.clauses import Match
-from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
+from gdb.language.report import beyond_pattern, problem
 from gdb.language.syntax import (
     Comparator,
     Comparison,
@@ -91,7 +90,6 @@ class Scope:
 
         Raises
         ------
-        SyntaxProblem : a relationship named twice, or one name for a node and a relationship.
         NotSupported : a relationship of an earlier MATCH.
         LimitExceeded : too many of them.
         """
@@ -120,8 +118,6 @@ class Scope:
             self.vertices.append(ScopeVertex(name, node.place))
             if name is not None:
                 self.names[name] = known
-        elif known.kind == "edge" and node.variable is not None:
-            raise self._one_name(node.variable, "relationship")
         self.vertices[known.index].labels += node.labels
         self._map(known, node.properties)
         return known.index
@@ -131,24 +127,9 @@ class Scope:
         element = ElementReference("edge", len(self.edges), relationship.place)
         if variable is not None:
             known = self.names.get(variable.text)
-            if known is not None and known.kind == "vertex":
-                raise self._one_name(variable, "node")
-            if known is not None and self.edges[known.index].clause < clause:
-                raise problem(
-                    NotSupported,
-                    self.text,
-                    variable.place,
-                    f"the relationship '{variable.text}' of an earlier MATCH is not supported yet.",
-                    "Match it once.",
-                )
             if known is not None:
-                raise problem(
-                    SyntaxProblem,
-                    self.text,
-                    variable.place,
-                    f"the relationship '{variable.text}' occurs twice in the pattern.",
-                    "Give the second one a name of its own; relationships differ anyway.",
-                )
+                what = f"the relationship '{variable.text}' of an earlier MATCH is"
+                raise beyond_pattern(self.text, variable.place, what)
             self.names[variable.text] = element
         back = relationship.direction is Direction.IN
         self.edges.append(
@@ -163,15 +144,6 @@ class Scope:
             )
         )
         self._map(element, relationship.properties)
-
-    def _one_name(self, variable: Name, other: str) -> SyntaxProblem:
-        return problem(
-            SyntaxProblem,
-            self.text,
-            variable.place,
-            f"'{variable.text}' is already the name of a {other}.",
-            "Give it a name of its own.",
-        )
 
     def _map(
         self, element: ElementReference, properties: Sequence[tuple[Name, Expression]]
@@ -192,49 +164,16 @@ class Scope:
         """
         known = self.names.get(variable.name)
         if known is None:
-            cure = did_you_mean(variable.name, self.names)
-            if not cure and self.names:
-                cure = f"The pattern names {', '.join(self.names)}."
-            raise problem(
-                NameProblem,
-                self.text,
-                variable.place,
-                f"the pattern has no '{variable.name}'.",
-                cure or "Name a node, as in (a).",
-            )
+            message = f"the pattern has no '{variable.name}'."
+            raise problem(NameProblem, self.text, variable.place, message)
         return ElementReference(known.kind, known.index, variable.place)
 
     def parameter(self, name: str, place: Place) -> Value:
-        """The value of a parameter.
-
-        Raises
-        ------
-        NameProblem : the caller gave none of this name. NotSupported : it is not for columns.
-        """
-        if name not in self.parameters:
-            cure = did_you_mean(name, self.parameters, "$")
-            raise problem(
-                NameProblem,
-                self.text,
-                place,
-                f"the parameter ${name} has no value.",
-                cure or f'Pass parameters={{"{name}": ...}}.',
-            )
+        """The value of a parameter. Raises NotSupported: it is not for columns."""
         value = self.parameters[name]
         if not in_columns(value):
-            raise problem(
-                *(NotSupported, self.text, place),
-                f"the value of ${name} is a time that is not covered over columns.",
-            )
+            raise beyond_pattern(self.text, place, f"the value of ${name}, such a time, is")
         return value
-
-    def shown(self, element: ElementReference) -> str:
-        """An element in a message."""
-        if element.kind == "vertex":
-            name = self.vertices[element.index].name
-            return f"the node '{name}'" if name else "a node"
-        name = self.edges[element.index].name
-        return f"the relationship '{name}'" if name else "a relationship"
 
     # ---- what the store knows ---------------------------------------------------------------------
 
@@ -260,8 +199,7 @@ class Scope:
 
         Raises
         ------
-        TypeProblem : it is, say, a number here and a string there.
-        NotSupported : it holds values of several types somewhere; only a run over rows has these.
+        NotSupported : it is, say, a number here and a string there; only a run over rows has such values.
         """
         place = (element, key.text)
         if place not in self._types:
@@ -274,12 +212,11 @@ class Scope:
         Raises
         ------
         NotSupported : it is an integer here and a float there: a column would make floats of all.
-        TypeProblem, NotSupported : as `property_type`.
         """
         type_ = self.property_type(element, key)
         if type_.kind is TypeName.FLOAT and len(self.stored_kinds(element, key.text)) > 1:
-            message = f"{key.text}, here an integer and there a float, is not covered over columns."
-            raise problem(NotSupported, self.text, key.place, message)
+            what = f"{key.text}, here an integer and there a float, is"
+            raise beyond_pattern(self.text, key.place, what)
         return type_
 
     def _property_type(self, element: ElementReference, key: Name) -> Type:
@@ -287,30 +224,14 @@ class Scope:
         kinds = {keys[key.text] for _, keys in parts if key.text in keys}
         if not kinds:
             return NULL
-        if "any" in kinds:
-            raise problem(
-                NotSupported,
-                self.text,
-                key.place,
-                f"the property {key.text} holds values of several types.",
-            )
-        types = {OF_STORE[kind] for kind in kinds}
+        types = {OF_STORE[kind] for kind in kinds if kind != "any"}
+        common = common_kind({type_.kind for type_ in types})
+        if "any" in kinds or (len(types) > 1 and common is None):
+            what = f"the property {key.text}, which holds values of several types, is"
+            raise beyond_pattern(self.text, key.place, what)
         if len(types) == 1:
             return types.pop()
-        common = common_kind({type_.kind for type_ in types})
-        if common is None:
-            examples = {keys[key.text]: name for name, keys in parts if key.text in keys}
-            listed = " and ".join(
-                f"{OF_STORE[kind]} on {examples[kind]}" for kind in sorted(examples)
-            )
-            what = "label" if element.kind == "vertex" else "type"
-            raise problem(
-                TypeProblem,
-                self.text,
-                key.place,
-                f"the property {key.text} is {listed}.",
-                f"Add a {what} to {self.shown(element)}, so that only one of them is meant.",
-            )
+        assert common is not None
         return Type(common)
 
     def stored_kinds(self, element: ElementReference, key: str) -> frozenset[StoreKind]:
@@ -333,19 +254,13 @@ class Scope:
 
         Raises
         ------
-        TypeProblem : some ids are numbers, some strings.
+        NotSupported : some ids are numbers, some strings.
         """
         if element.kind == "edge":
             return INTEGER
         kinds = {self.snapshot.id_column(group).kind for group in self.groups(element.index)}
         if len(kinds) > 1:
-            raise problem(
-                TypeProblem,
-                self.text,
-                place,
-                f"the ids of {self.shown(element)} are numbers and strings.",
-                "Add a label, so that only one of them is meant.",
-            )
+            raise beyond_pattern(self.text, place, "an id that is a number or a string is")
         return STRING if kinds == {"string"} else INTEGER
 
 

@@ -26,8 +26,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
-def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
-    """The question "Did you mean X?" with `prefix` before the name, or nothing.
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "", *, quoted: bool = False) -> str:
+    """The question "Did you mean X?" with `prefix` before the name, or the name in quotes; "" where none is near.
 
     Examples
     --------
@@ -35,4 +35,6 @@ def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
     'Did you mean :Person?'
     """
     found = closest(word, known)
-    return f"Did you mean {prefix}{found}?" if found else ""
+    if found is None:
+        return ""
+    return f"Did you mean {found!r}?" if quoted else f"Did you mean {prefix}{found}?"

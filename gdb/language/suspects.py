@@ -54,9 +54,6 @@ def _parts(query: Query) -> Iterator[Expression]:
 
 
 def _inside(pattern: PathPattern) -> Iterator[Expression | None]:
-    for node in pattern.nodes:
-        yield from (value for _, value in node.properties)
-        yield node.where
-    for one in pattern.relationships:
-        yield from (value for _, value in one.properties)
-        yield one.where
+    for part in pattern.parts:
+        yield from (value for _, value in part.properties)
+        yield part.where

@@ -7,9 +7,9 @@ a deep one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 from typing import Literal as OneOf
 
 from gdb.language.dynamic_labels import HasNamed
@@ -20,7 +20,7 @@ from gdb.language.pattern_syntax import PathPattern as PathPattern
 from gdb.language.pattern_syntax import RelationshipPattern as RelationshipPattern
 from gdb.language.pattern_syntax import Selector as Selector
 from gdb.language.value_types import IsNormalized, IsTyped
-from gdb.records import dataclass, field, quick
+from gdb.records import dataclass, field, quick, replace
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -397,49 +397,71 @@ Expression: TypeAlias = (
 )
 
 
+_OPERANDS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys((Property, HasLabels), ("subject",)),
+    **dict.fromkeys((Not, Negative, IsNull, IsTyped, IsNormalized), ("operand",)),
+    **dict.fromkeys((Comparison, StringTest), ("left", "right")),
+    HasNamed: ("subject", "names"),
+    ListLiteral: ("items",),
+    Connected: ("operands",),
+    Call: ("arguments",),
+    In: ("item", "list"),
+    Arithmetic: ("first", "rest"),
+    MapLiteral: ("entries",),
+    MapProjection: ("subject", "entries"),
+    Index: ("subject", "index"),
+    Slice: ("subject", "start", "stop"),
+    Case: ("subject", "branches", "default"),
+    ListComprehension: ("list", "where", "result"),
+    Quantified: ("list", "where"),
+    Reduce: ("initial", "list", "result"),
+    PatternComprehension: ("where", "result"),
+}
+"""The fields of each kind of expression that hold its operands, in the order of the text. A field is an expression,
+None, or a tuple of expressions, or of pairs with an expression: of an operator and it, of a name and it, of two."""
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
     """The operands of an expression, in the order of the text. Expressions in a pattern or a subquery inside it are not
     among them; those in the scope of a comprehension's variable are."""
-    match expression:
-        case Property(subject=inner) | HasLabels(subject=inner):
-            return (inner,)
-        case Not() | Negative() | IsNull() | IsTyped() | IsNormalized():
-            return (expression.operand,)
-        case HasNamed(subject=left, names=right):
-            return left, right
-        case ListLiteral(items=several) | Connected(operands=several) | Call(arguments=several):
-            return several
-        case Comparison(left=left, right=right) | StringTest(left=left, right=right):
-            return left, right
-        case In(item=left, list=right):
-            return left, right
-        case Arithmetic(first=first, rest=rest):
-            return first, *(operand for _, operand in rest)
-        case MapLiteral(entries=entries):
-            return tuple(value for _, value in entries)
-        case MapProjection(subject=subject, entries=entries):
-            return subject, *(value for _, value in entries)
-        case Index(subject=left, index=right):
-            return left, right
-        case Slice(subject=subject, start=start, stop=stop):
-            return _there(subject, start, stop)
-        case Case(subject=first_, branches=branches, default=default):
-            pairs = [part for branch in branches for part in branch]
-            return _there(first_, *pairs, default)
-        case ListComprehension(list=of, where=where, result=result):
-            return _there(of, where, result)
-        case Quantified(list=of, where=test):
-            return of, test
-        case Reduce(initial=initial, list=of, result=each):
-            return initial, of, each
-        case PatternComprehension(where=where, result=each):
-            return _there(where, each)
-        case _:
-            return ()
+    found: list[Expression] = []
+    for name in _OPERANDS.get(type(expression), ()):
+        held = getattr(expression, name)
+        if type(held) is not tuple:
+            found += () if held is None else (held,)
+            continue
+        for one in held:
+            if type(one) is tuple:
+                found += [part for part in one if not isinstance(part, (str, Name))]
+            else:
+                found.append(one)
+    return tuple(found)
 
 
-def _there(*parts: Expression | None) -> tuple[Expression, ...]:
-    return tuple(part for part in parts if part is not None)
+def rebuilt(
+    expression: Expression, replaced: Callable[[Expression], Expression | None]
+) -> Expression:
+    """The expression in which every part for which `replaced` gives another is that other, outer parts first; patterns
+    and subqueries stay, and so does the variable that a map projection is of."""
+    other = replaced(expression)
+    if other is not None:
+        return other
+    names = _OPERANDS.get(type(expression), ())
+    if isinstance(expression, MapProjection):
+        names = ("entries",)
+    if not names:
+        return expression
+    changed = {name: _mapped(getattr(expression, name), replaced) for name in names}
+    return cast("Callable[..., Expression]", replace)(expression, **changed)
+
+
+def _mapped(held: object, replaced: Callable[[Expression], Expression | None]) -> object:
+    """A field with its expressions rebuilt, see `_OPERANDS`."""
+    if isinstance(held, tuple):
+        return tuple([_mapped(one, replaced) for one in held])
+    if held is None or isinstance(held, (str, Name)):
+        return held
+    return rebuilt(cast("Expression", held), replaced)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -453,3 +475,22 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 _LEAVES = (Literal, Parameter, Variable, ElementReference, PatternTest, Subquery)
+
+
+def brings(expression: Expression) -> frozenset[str]:
+    """The variables that an expression has of its own."""
+    match expression:
+        case ListComprehension(variable=variable) | Quantified(variable=variable):
+            return frozenset([variable.text])
+        case Reduce(total=total, variable=variable):
+            return frozenset([total.text, variable.text])
+        case PatternComprehension(pattern=pattern):
+            names = [pattern.name, *(part.variable for part in pattern.parts)]
+            return frozenset(name.text for name in names if name is not None)
+        case _:
+            return frozenset()
+
+
+def own_variables(expression: Expression) -> frozenset[str]:
+    """The names that the parts of an expression have of their own."""
+    return frozenset[str]().union(*map(brings, walk(expression)))

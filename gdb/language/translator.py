@@ -23,7 +23,7 @@ from gdb.base.sql import (
     negated,
     operand,
 )
-from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
+from gdb.errors import NotSupported, SyntaxProblem
 from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import call_python, of_row
@@ -45,7 +45,7 @@ from gdb.functions.types import (
 )
 from gdb.language import column_times
 from gdb.language.comparisons import any_of, compare, null, within, within_values
-from gdb.language.constants import NotConstant, constant, has_column
+from gdb.language.constants import NotConstant, constant, has_column, written_list
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import untranslatable_part
@@ -115,7 +115,7 @@ class Translator:
 
         Raises
         ------
-        TypeProblem : it is none.
+        NotSupported : it is none.
         """
         return self._boolean(expression, "WHERE").sql
 
@@ -124,7 +124,7 @@ class Translator:
 
         Raises
         ------
-        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        NotSupported : with the place.
         """
         match expression:
             case Literal(value=value):
@@ -177,8 +177,9 @@ class Translator:
             case Call():
                 return self._call(expression)
             case _:
-                what = untranslatable_part(expression)
-                raise self.refuse(expression.place, what[0] if what else "this expression is")
+                raise self.refuse(
+                    expression.place, untranslatable_part(expression) or "this expression is"
+                )
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -209,9 +210,7 @@ class Translator:
             return subject
         if isinstance(subject, Variable):
             self._variable(subject.name, subject.place)
-        raise self.type_problem(
-            subject.place, f"only a node or a relationship has {what}.", "Name one before the sign."
-        )
+        raise self.refuse(subject.place, f"{what} of anything but a node or a relationship is")
 
     def _list(self, expression: ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
@@ -254,12 +253,7 @@ class Translator:
     def _boolean(self, expression: Expression, operator: str) -> Typed:
         value = self.translate(expression)
         if value.kind not in (TypeName.BOOLEAN, TypeName.NULL):
-            cure = "Compare it with something, as in x > 0."
-            if value.kind in (TypeName.NODE, TypeName.RELATIONSHIP):
-                cure = "Test a property, a label or IS NOT NULL."
-            raise self.type_problem(
-                expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
-            )
+            raise self.refuse(expression.place, f"{operator} of {value.kind} is")
         return value
 
     def _connected(self, expression: Connected) -> Typed:
@@ -291,7 +285,7 @@ class Translator:
         return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
 
     def _in(self, test: In) -> Typed:
-        values = self._constant_list(test.list)
+        values = written_list(test.list, self.scope)
         item = self.translate(test.item)
         if item.kind is TypeName.LIST:
             raise self.refuse(test.place, "looking for a list in a list is")
@@ -303,9 +297,7 @@ class Translator:
         if items.is_null:
             return null()
         if items.kind is not TypeName.LIST:
-            raise self.type_problem(
-                test.list.place, f"IN takes a list, and this is {items.kind}.", "Write [a, b]."
-            )
+            raise self.refuse(test.list.place, f"IN {items.kind} is")
         return Typed(within(item, items), BOOLEAN)
 
     def _same(self, item: Typed, part: Expression) -> Typed:
@@ -314,24 +306,6 @@ class Translator:
             raise self.refuse(part.place, "a list inside a list is")
         again = Typed(item.sql.copy(), item.type, item.constant)
         return compare(Comparator.EQUAL, again, other)
-
-    def _constant_list(self, expression: Expression) -> Sequence[Value] | None:
-        """The values of a list that is known before the query runs."""
-        if isinstance(expression, Parameter):
-            value = self.scope.parameter(expression.name, expression.place)
-            # what is no list is translated, and refused by its type
-            return value if isinstance(value, (list, tuple)) else None
-        if not isinstance(expression, ListLiteral):
-            return None
-        found: list[Value] = []
-        for item in expression.items:
-            if isinstance(item, Literal):
-                found.append(item.value)
-            elif isinstance(item, Parameter):
-                found.append(self.scope.parameter(item.name, item.place))
-            else:
-                return None
-        return found
 
     # ---- lists -----------------------------------------------------------------------------------
 
@@ -411,12 +385,7 @@ class Translator:
         name, place = expression.function.text.lower(), expression.place
         if name in AGGREGATES:
             return self.aggregate(expression)
-        row = FUNCTIONS.get(name)
-        count = len(expression.arguments)
-        if row is None or expression.star or expression.distinct or count < row.least:
-            raise self.refuse(place, f"{expression.function.text}() like this is")
-        if row.most is not None and count > row.most:
-            raise self.refuse(place, f"{expression.function.text}() of so many values is")
+        row = FUNCTIONS[name]
         if name in OF_ELEMENTS:
             return of_element(name, expression, self)
         try:
@@ -438,19 +407,14 @@ class Translator:
 
     def aggregate(self, expression: Call) -> Typed:
         """An aggregate, where rows are not gathered."""
-        raise problem(
-            SyntaxProblem,
-            self.scope.text,
-            expression.place,
-            f"{expression.function.text}() is only allowed in RETURN and ORDER BY, and not inside another aggregate.",
-        )
+        raise self.refuse(expression.place, f"{expression.function.text}() here is")
 
     def gathered(self, expression: Call) -> Typed:
         """SQL of an aggregate of these rows.
 
         Raises
         ------
-        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        NotSupported : with the place.
         """
         row = AGGREGATES[expression.function.text.lower()]
         if expression.star:
@@ -482,10 +446,6 @@ class Translator:
         """Why a part of the query is not for columns."""
         message = f"{what} not covered over columns."
         return problem(NotSupported, self.scope.text, place, message)
-
-    def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
-        """A TypeProblem that underlines `place` in the query."""
-        return problem(TypeProblem, self.scope.text, place, message, cure)
 
 
 def _matches(text: str, pattern: str) -> bool:

@@ -56,9 +56,7 @@ class WritingClauses(ReadingClauses):
     def merge(self, start: int) -> Merge:
         """MERGE with its ON CREATE and ON MATCH."""
         cursor, pattern = self.cursor, self.path()
-        parts: tuple[NodePattern | RelationshipPattern, ...]
-        parts = (*pattern.nodes, *pattern.relationships)
-        for part in parts:
+        for part in pattern.parts:
             if isinstance(part.where, HasNamed):
                 instead = "Write its name, or SET n:$(...) behind."
                 raise cursor.not_supported(
@@ -83,10 +81,7 @@ class WritingClauses(ReadingClauses):
         return Set(items, self.cursor.since(start))
 
     def _set_items(self) -> tuple[SetItem, ...]:
-        found = [self._set_item()]
-        while self.cursor.accept_sign(","):
-            found.append(self._set_item())
-        return tuple(found)
+        return self.cursor.separated(self._set_item)
 
     def _set_item(self) -> SetItem:
         cursor, start = self.cursor, self.cursor.at
@@ -147,10 +142,8 @@ class WritingClauses(ReadingClauses):
 
     def delete(self, start: int, detach: bool) -> Delete:
         """DELETE. detach : and the relationships of a node with it."""
-        targets: list[Expression] = [self.read()]
-        while self.cursor.accept_sign(","):
-            targets.append(self.read())
-        return Delete(tuple(targets), detach, self.cursor.since(start))
+        targets = self.cursor.separated(self.read)
+        return Delete(targets, detach, self.cursor.since(start))
 
     def foreach(self, start: int) -> Foreach:
         """FOREACH with the clauses in it."""

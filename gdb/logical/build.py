@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gdb.language.aggregation import has_aggregate, is_aggregate
-from gdb.language.checks import takes
-from gdb.language.checks_grouping import brings
 from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
@@ -23,11 +21,20 @@ from gdb.language.clauses import (
     Return,
     SortItem,
     With,
+    imports_names,
 )
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
-from gdb.language.rebuild import rebuilt
-from gdb.language.syntax import Call, Expression, Literal, Name, Parameter, Variable
+from gdb.language.syntax import (
+    Call,
+    Expression,
+    Literal,
+    Name,
+    Parameter,
+    Variable,
+    brings,
+    rebuilt,
+)
 from gdb.logical.operators import (
     MADE,
     Aggregate,
@@ -113,13 +120,13 @@ class _OperatorBuilder:
     def apply(self, clause: CallSubquery, names: Names) -> Apply:
         query, imports = clause.query, clause.imports
         if imports is None:  # the first WITH of each side says what it takes
-            sees = names if any(takes(clauses[0]) for clauses in query.parts) else ()
+            sees = names if any(imports_names(clauses[0]) for clauses in query.parts) else ()
         else:
             several = tuple(name.text for name in imports)
             sees = names if several == ("*",) else several
         sides = []
         for clauses in query.parts:
-            alone = imports is None and sees and not takes(clauses[0])
+            alone = imports is None and sees and not imports_names(clauses[0])
             nothing = [Project((), clause.place)] if alone else []
             sides.append((*nothing, *self.side(clauses, () if alone else sees)))
         returns = isinstance(query.parts[0][-1], Return)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from gdb.language.checks_patterns import parts, values
 from gdb.language.clauses import BulkCreate, Clause, Create, Query
 from gdb.language.mentioned_names import asks
+from gdb.language.pattern_syntax import values
 from gdb.query_graph import MatchMode
 from gdb.records import replace
 
@@ -39,5 +39,6 @@ def _merged(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
 def _merges(clause: Clause) -> bool:
     if not isinstance(clause, Create):
         return False
-    written = (value for part in parts(clause.patterns) for value in (*values(part), *part.named))
+    parts = (part for path in clause.patterns for part in path.parts)
+    written = (value for part in parts for value in (*values(part), *part.named))
     return not any(map(asks, written))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from gdb.language.expression_text import expression_text, name_text
-from gdb.language.printer import clause_text, sort_text
+from gdb.language.name_text import name_text
+from gdb.language.printer import clause_text, expression_text, sort_text
 from gdb.language.syntax import Expression
 from gdb.logical.operators import (
     MADE,

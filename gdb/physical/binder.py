@@ -7,102 +7,35 @@ become the `Tail`, SQL over the embeddings (design.md §3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from itertools import takewhile
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.errors import LimitExceeded, NotSupported
+from gdb.errors import LimitExceeded
 from gdb.executor.relational.relational_tail import same
 from gdb.language import pushdown, question
-from gdb.language.aggregation import is_count
 from gdb.language.canonical import canonical, numbered
-from gdb.language.clauses import Match, hoist_conditions
-from gdb.language.existence import EdgeTest, edge_test
-from gdb.language.name_resolution import conjuncts, elements, measure, parameters, resolve
+from gdb.language.existence import EdgeTest
+from gdb.language.name_resolution import elements, parameters
 from gdb.language.pushdown import ElementConditions
-from gdb.language.question import Candidates, edge_of, vertex_of
+from gdb.language.question import edge_of, vertex_of
 from gdb.language.refusals import check
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope
-from gdb.language.syntax import Call, ElementReference, Expression
-from gdb.logical.operators import Aggregate, Filter, Limit, Names, Operators, Plan, expressions_of
-from gdb.physical import tail
+from gdb.language.syntax import ElementReference, Expression
+from gdb.logical.operators import Limit, Names, Operators, expressions_of
+from gdb.physical.one_pattern import OnePattern
+from gdb.physical.tail import TailCompiler
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
-from gdb.records import dataclass, field, replace
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
-    from gdb.logical.demand import Demand
     from gdb.physical.rows.bound import Bound
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 
 Weigh: TypeAlias = "Callable[[QueryGraph, Names], Bound | None]"
 """Whether a pattern had better run over rows, and how many."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OnePattern:
-    """A plan that is one pattern and its tail.
-
-    text : of the query. matches : one or several MATCH, none optional. conditions : those of a WITH on the rows
-        that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
-    optional : OPTIONAL MATCHes after the others, where only the number of rows is needed.
-    demand : what is used of the embeddings.
-    """
-
-    text: str
-    matches: tuple[Match, ...]
-    conditions: tuple[Expression, ...]
-    behind: Operators
-    names: Names
-    operators: Operators = ()
-    optional: tuple[Match, ...] = ()
-    demand: Demand = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "demand", tail.demand_of(self.behind, self.names))
-
-    @property
-    def first(self) -> Operators:
-        """The operators that are the pattern."""
-        return self.operators[: len(self.operators) - len(self.behind)]
-
-
-def one_pattern(plan: Plan) -> OnePattern | None:
-    """The plan as one pattern and its tail; None where it is none."""
-    if len(plan.sides) > 1 or not plan.returns or plan.start:
-        return None
-    return of_operators(plan.text, plan.sides[0], plan.names)
-
-
-def of_operators(text: str, operators: Operators, names: Names) -> OnePattern | None:
-    """As `one_pattern`, of the operators of a plan. names : of the answer."""
-    first = takewhile(lambda one: isinstance(one, Match), operators)
-    every = tuple(hoist_conditions(one) for one in first if isinstance(one, Match))
-    matches = tuple(takewhile(lambda one: not one.optional, every))
-    optional = every[len(matches) :]
-    rest = operators[len(every) :]
-    filters = tuple(takewhile(lambda one: isinstance(one, Filter), rest))
-    behind = rest[len(filters) :]
-    covered = all(isinstance(one, tail.COVERED) for one in behind)
-    if not matches or not behind or not covered:
-        return None
-    if optional and (filters or counted_alone(behind) is None):
-        return None
-    if not all(one.optional for one in optional):
-        return None
-    conditions = tuple(one.condition for one in filters if isinstance(one, Filter))
-    return OnePattern(text, matches, conditions, behind, names, operators, optional)
-
-
-def counted_alone(operators: Operators) -> Call | None:
-    """The count that some operators begin with, where they gather nothing else, and no keys."""
-    match operators[0]:
-        case Aggregate(keys=(), calls=(gathered,), rest=()) if is_count(gathered.call):
-            return None if gathered.call.distinct else gathered.call
-        case _:
-            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,8 +164,7 @@ class BoundQuery:
             graph = replace(graph, symmetric_under=texts, renamed=renamed)
         made = self.tail
         if self.tail_names & changed:
-            pattern = before.pattern
-            made = tail.tail(scope, pattern.behind, pattern.names, before.rest, pattern.demand)
+            made = _tail_compiler(scope, before.pattern, before.rest).tail()
         sources = replace(before, scope=scope, pushed=pushed)
         return replace(self, graph=graph, tail=made, sources=sources)
 
@@ -274,7 +206,7 @@ def bind_or_bound(
     check(pattern.text, (*pattern.matches, *pattern.optional))
     try:
         if pattern.optional:
-            from gdb.physical.optional_matches import needed_matches
+            from gdb.physical.optional_matches import needed_matches  # few queries have any
 
             pattern = needed_matches(pattern)
         return _bind(pattern, Scope(pattern.text, snapshot, params), default_mode, weigh)
@@ -297,18 +229,18 @@ def _bind(
         where = [] if match.where is None else [match.where]
         if match is pattern.matches[-1]:
             where += pattern.conditions
-        more, others = conditions_of(scope, where, default_mode)
+        more, others = question.conditions_of(scope, where, default_mode)
         tests += more
         written += others
     found = question.sort_conditions(scope, tests, written)
-    allowed = candidates(scope, found.pushed, "vertex")
+    allowed = question.candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
     few = not pattern.optional and question.soon_listed(scope, vertices)
     if not mode.distinct and not few:
         found.compare(scope)
-    maker = tail.TailMaker(scope, pattern.behind, pattern.names, found.rest, pattern.demand)
+    maker = _tail_compiler(scope, pattern, found.rest)
     made = maker.without_select()
-    allowed = candidates(scope, found.pushed, "edge")
+    allowed = question.candidates(scope, found.pushed, "edge")
     texts, renamed = _compared(scope, found.rest)
 
     def graph(wanted: Set[int]) -> QueryGraph:
@@ -330,16 +262,10 @@ def _bind(
     return BoundQuery(matched, made, (), sources)
 
 
-def candidates(
-    scope: Scope,
-    pushed: Mapping[ElementReference, ElementConditions],
-    kind: Literal["vertex", "edge"],
-) -> Candidates:
-    """What the elements of a kind may be by their own conditions."""
-    elements_ = (element for element in pushed if element.kind == kind)
-    return {
-        element: question.candidates_of(scope, element, pushed[element]) for element in elements_
-    }
+def _tail_compiler(
+    scope: Scope, pattern: OnePattern, conditions: Sequence[Expression]
+) -> TailCompiler:
+    return TailCompiler(scope, pattern.behind, pattern.names, conditions, pattern.demand)
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:
@@ -382,34 +308,5 @@ def _mode(pattern: OnePattern, default: MatchMode) -> MatchMode:
     mode = first.mode or default
     for match in others:
         if (match.mode or default) != mode or mode.nodes_differ:
-            raise problem(
-                NotSupported,
-                pattern.text,
-                match.place,
-                "a second MATCH in this mode is not supported yet.",
-                "Write all patterns in one MATCH, separated by commas.",
-            )
+            raise beyond_pattern(pattern.text, match.place, "a second MATCH in this mode is")
     return mode
-
-
-def conditions_of(
-    scope: Scope, where: Sequence[Expression], default: MatchMode
-) -> tuple[list[EdgeTest], list[Expression]]:
-    """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
-    and parameters known; apart from these the conditions on edges."""
-    written, scope.conditions = scope.conditions, []
-    written += where
-    tests: list[EdgeTest] = []
-    found: list[Expression] = []
-    for condition in written:
-        measure(condition, scope.text)
-        for part in conjuncts(condition):
-            test = edge_test(scope, part, default)
-            if test is not None:
-                tests.append(test)
-                continue
-            resolved = resolve(part, scope.lookup)
-            for name, place in parameters(resolved):
-                scope.parameter(name, place)  # refuses one that has no value
-            found.append(resolved)
-    return tests, found

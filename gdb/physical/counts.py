@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from gdb.errors import QueryError
 from gdb.language.clauses import Match
 from gdb.logical.operators import Aggregate, Operator, Plan
-from gdb.physical.binder import bind, of_operators
+from gdb.physical.binder import bind
 from gdb.physical.counting import count_plan
+from gdb.physical.one_pattern import of_operators
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:

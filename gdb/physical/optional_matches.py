@@ -16,10 +16,10 @@ from gdb.errors import NotSupported
 from gdb.language import question
 from gdb.language.mentioned_names import of_pattern
 from gdb.language.question import edge_of, vertex_of
-from gdb.language.report import problem
+from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope
 from gdb.language.syntax import Variable
-from gdb.physical.binder import OnePattern, candidates, conditions_of, counted_alone
+from gdb.physical.one_pattern import OnePattern, counted_alone
 from gdb.query_graph import MatchMode, OptionalGraph, QueryGraph
 from gdb.records import dataclass, replace
 
@@ -97,13 +97,7 @@ def _arounds(pattern: OnePattern) -> list[int]:
 
 
 def _refused(pattern: OnePattern, match: Match) -> NotSupported:
-    return problem(
-        NotSupported,
-        pattern.text,
-        match.place,
-        "this OPTIONAL MATCH is not covered in one pattern.",
-        "Match what belongs together in one OPTIONAL MATCH.",
-    )
+    return beyond_pattern(pattern.text, match.place, "this OPTIONAL MATCH is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +141,14 @@ class _Wholes:
     def _own(self, scope: Scope, match: Match, mode: MatchMode) -> QueryGraph:
         """The query graph of an OPTIONAL MATCH by itself. Raises NotSupported where a condition is not in it."""
         where = [] if match.where is None else [match.where]
-        found = question.sort_conditions(scope, *conditions_of(scope, where, self.default_mode))
-        allowed = candidates(scope, found.pushed, "vertex")
+        found = question.sort_conditions(
+            scope, *question.conditions_of(scope, where, self.default_mode)
+        )
+        allowed = question.candidates(scope, found.pushed, "vertex")
         vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
         found.compare(scope)
         if found.rest:
             raise _refused(self.pattern, match)
-        allowed = candidates(scope, found.pushed, "edge")
+        allowed = question.candidates(scope, found.pushed, "edge")
         edges = [edge_of(scope, k, allowed, False) for k in range(len(scope.edges))]
         return found.graph(vertices, edges, mode)

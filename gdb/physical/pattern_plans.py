@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gdb import planner
 from gdb.physical.counting import tally
-from gdb.physical.rows.component import question
+from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.row_matching import asked_edges
 from gdb.records import dataclass
 
@@ -107,7 +107,7 @@ def _of_component(
     rest: Sequence[Condition],
 ) -> PatternPlan:
     wanted = asked_edges(pattern, component.edges, [*own, *rest])
-    graph, left = question(context, pattern, component, own, {}, {}, wanted, sure=False)
+    graph, left = ComponentRun(context, pattern, component).graph(own, wanted=wanted)
     plan = planner.plan(graph, context.graph.snapshot, counting=False)
     return PatternPlan(component, bound, plan, taken=len(own) - len(left))
 
@@ -116,8 +116,8 @@ def of_step(context: RowContext, step: Found) -> Plan:
     """The plan of a step of a chain: it lists, or counts."""
     component, snapshot = step.component, context.graph.snapshot
     wanted = [component.vertices.index(n) for n in step.columns if n in component.vertices]
-    arguments = context, step.pattern, component, step.conditions
-    graph, _ = question(*arguments, {}, {}, step.columns.keys())
+    run = ComponentRun(context, step.pattern, component)
+    graph, _ = run.graph(step.conditions, wanted=step.columns.keys(), sure=True)
     if step.number is None or len(wanted) > 1:
         return planner.plan(graph, snapshot, counting=False)
     if not wanted:

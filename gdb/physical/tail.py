@@ -49,54 +49,13 @@ def demand_of(operators: Operators, names: Names) -> Demand:
     return demands((Project((), operators[0].place), *operators), names)[0]
 
 
-def tail(
-    scope: Scope,
-    operators: Operators,
-    names: Names,
-    conditions: Sequence[Expression],
-    demand: Demand,
-) -> Tail:
-    """The relational part of a query.
-
-    Parameters
-    ----------
-    scope : the elements of the pattern. operators : behind its MATCH, of those that are `COVERED`. names : of the
-        answer. conditions : resolved conditions that are left for the embeddings. demand : see `demand_of`.
-
-    Raises
-    ------
-    NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
-    """
-    made = TailMaker(scope, operators, names, conditions, demand)
-    return made.without_select() or made.select()
-
-
-def by_operator(
-    scope: Scope,
-    pattern: Operator,
-    operators: Operators,
-    names: Names,
-    conditions: Sequence[Expression],
-    weight: str | None,
-) -> tuple[Chain, tuple[ColumnRef, ...]]:
-    """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
-    and the columns of `embeddings`.
-
-    pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
-        embeddings that each row represents. Others as `tail`, which has raised nothing.
-
-    Raises
-    ------
-    NotSupported : it is one SELECT only.
-    """
-    demand = demand_of(operators, names)
-    made = TailMaker(scope, operators, names, conditions, demand)
-    return made.by_operator(pattern, weight)
-
-
 @dataclass(slots=True)
-class TailMaker:
-    """Makes the relational part of a query. Attributes and errors as `tail` has them."""
+class TailCompiler:
+    """Makes the relational part of a query.
+
+    scope : the elements of the pattern. operators : behind its MATCH, all `COVERED`. names : of the answer.
+    conditions : resolved conditions that are left for the embeddings. demand : of the embeddings, see `demand_of`.
+    """
 
     scope: Scope
     operators: Operators
@@ -104,14 +63,18 @@ class TailMaker:
     conditions: Sequence[Expression]
     demand: Demand
 
+    def tail(self) -> Tail:
+        """The tail. Raises NameProblem, TypeProblem, NotSupported, with the place: it is none."""
+        return self.without_select() or self.select()
+
     def without_select(self) -> Tail | None:
-        """The tail, where it takes no SQL."""
+        """The tail, where it takes no SQL. Raises as `tail`."""
         if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
             return Tail((), "", outputs=(Output(self.names[0]),), count_only=True)
         return self._columns_alone()
 
     def select(self) -> Tail:
-        """The tail that is a SELECT. Loads what writes SQL."""
+        """The tail that is a SELECT. Loads what writes SQL. Raises as `tail`."""
         builder, sql, made = self._compiled(None)
         refs = tuple(builder.taken.values())
         once = self._once(refs)
@@ -177,7 +140,16 @@ class TailMaker:
     def by_operator(
         self, pattern: Operator, weight: str | None
     ) -> tuple[Chain, tuple[ColumnRef, ...]]:
-        """As the function of this name."""
+        """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured
+        (PROFILE), and the columns of `embeddings`.
+
+        pattern : the operator for which the rows of the pattern are recorded. weight : the column with the number of
+            embeddings that each row represents. It has a `tail`, which has raised nothing.
+
+        Raises
+        ------
+        NotSupported : it is one SELECT only.
+        """
         from gdb.base.sql import written  # here: only SQL needs it
         from gdb.physical.columns.chain_compilation import answer, over, owned
         from gdb.physical.columns.relation import Builder, outputs
@@ -198,15 +170,9 @@ class TailMaker:
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
-        from gdb.functions.types import NODE, RELATIONSHIP  # here: only SQL needs it
-        from gdb.physical.columns.relation import Held, Relation
+        from gdb.physical.columns.relation import Relation, embedded  # here: only SQL needs it
 
-        types = {"vertex": NODE, "edge": RELATIONSHIP}
-        names = {
-            name: Held("", types[element.kind], element, gathered=True)
-            for name, element in self.scope.names.items()
-            if not is_hidden(name)
-        }
+        names = {name: held for name, held in embedded(self.scope).items() if not is_hidden(name)}
         hidden = () if weight is None else (weight,)
         found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:

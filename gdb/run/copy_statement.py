@@ -1,53 +1,55 @@
-"""COPY: a query that imports files, as `Database.load` does."""
+"""COPY: a query that imports files, as `Database.load` does, or writes rows to files (`gdb.run.writing_files`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
 from gdb.answer.summary import Effects, Summary
-from gdb.errors import ChangeRefused, ImportFailed, NameProblem, QueryError, TypeProblem
+from gdb.errors import ChangeRefused, ImportFailed, NotSupported, QueryError, TypeProblem
+from gdb.language.clauses import Copy
 from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import (
-    Expression,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Negative,
-    Parameter,
-    Place,
-)
+from gdb.run.copy_values import CopyValues, ParameterValue
 from gdb.storage.importer.load_options import load_options, respelt
 
 if TYPE_CHECKING:
-    from gdb.language.clauses import Copy, Query
-    from gdb.run.request import Clock, Load, Request
+    from gdb.language.clauses import Query
+    from gdb.language.syntax import Expression
+    from gdb.run.request import Load, QueryRun
     from gdb.storage.importer.report import LoadReport
-
-ParameterValue: TypeAlias = object
-"""The value of an option or a parameter."""
 
 _SHOWN = 10  # skipped lines that are reported
 
 
-def run_copy(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
-    """Run COPY.
+def run_copy(run: QueryRun, query: Query) -> Result:
+    """Run COPY; of EXPLAIN its plan.
 
     Raises
     ------
-    ChangeRefused : inside a transaction. NameProblem, TypeProblem : it says what `Database.load` does not take.
-    GdbError : as `Database.load`.
+    ChangeRefused : files are imported inside a transaction. NotSupported : an import has no plan.
+    GdbError : as `Database.load`, and as `gdb.run.writing_files.copied_to`.
     """
-    load = request.load
+    if isinstance(query.copying, Copy):
+        if query.explain:
+            raise NotSupported("COPY has no plan.", "Run it with execute().")
+        return _imported(run, query, query.copying)
+    from gdb.run import writing_files
+
+    if query.explain:
+        return Result.of_lines("plan", writing_files.plan_of(run, query))
+    return writing_files.copied_to(run, query)
+
+
+def _imported(run: QueryRun, query: Query, copy: Copy) -> Result:
+    request, load, clock = run.request, run.request.load, run.clock
     if load is None:
         raise ChangeRefused(
             "COPY is a commit of its own, and cannot be part of a transaction",
             "Run it with Database.execute, before or after.",
         )
-    arguments = {**_arguments(request, query, copy), "cancel": request.cancel}
+    arguments = {**_arguments(CopyValues(request, query.text), copy), "cancel": request.cancel}
     report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
     request.outcome.committed = True
     effects = Effects()
@@ -87,63 +89,48 @@ def _option(name: str, value: str) -> str:
     return f"OPTIONS {{{_entry(name, value)}}}"
 
 
-def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, ParameterValue]:
-    """What `Database.load` is given."""
-    sources = [_source(request, query, one) for one in copy.sources]
+def _arguments(values: CopyValues, copy: Copy) -> dict[str, ParameterValue]:
+    """The arguments of `Database.load`."""
+    sources = [values.path(one, "FROM takes the path of a file") for one in copy.sources]
     found: dict[str, ParameterValue] = {}
     if copy.options is not None:
-        found = _options(request, query, copy.options)
+        found = _options(values, copy.options)
     if copy.what == "graph":
         return {**found, "source": sources}
     key = "nodes" if copy.what == "nodes" else "edges"
     twice = "label" if copy.what == "nodes" else "type"
     if copy.name is not None and twice in found:
         message = f"the {twice} is in the pattern and in OPTIONS."
-        raise problem(TypeProblem, query.text, copy.place, message, "Write it once.")
+        raise values.problem(TypeProblem, copy.place, message, "Write it once.")
     found[key] = sources if copy.name is None else {copy.name.text: sources}
     if copy.ends is not None:
         if "ends" in found:
             message = "the ends are in the pattern and in OPTIONS."
-            raise problem(TypeProblem, query.text, copy.place, message, "Write them once.")
+            raise values.problem(TypeProblem, copy.place, message, "Write them once.")
         ends = tuple(end.text for end in copy.ends)
         found[key] = {("" if copy.name is None else copy.name.text, *ends): sources}
     if copy.what == "relationships":
         if "directed" in found:
             message, cure = "an arrow says whether they are directed.", "Write -[:T]-> or -[:T]-."
-            raise problem(TypeProblem, query.text, copy.place, message, cure)
+            raise values.problem(TypeProblem, copy.place, message, cure)
         found["directed"] = copy.directed
     return found
 
 
-def _source(request: Request, query: Query, expression: Expression) -> str:
-    value = value_of(request, query, expression)
-    if not isinstance(value, str):
-        message = f"FROM takes the path of a file, a string, and this is {str(value)[:40]!r}."
-        raise problem(TypeProblem, query.text, expression.place, message)
-    return value.removeprefix("file://")
-
-
-def _options(request: Request, query: Query, expression: Expression) -> dict[str, ParameterValue]:
-    value = value_of(request, query, expression)
-    if not isinstance(value, Mapping):
-        message, cure = "OPTIONS takes a map.", "As in OPTIONS {delimiter: ';', header: true}."
-        raise problem(TypeProblem, query.text, expression.place, message, cure)
-    known = load_options()
-    found = {str(name): option for name, option in value.items() if option is not None}
+def _options(values: CopyValues, expression: Expression) -> dict[str, ParameterValue]:
+    known, example = load_options(), "{delimiter: ';', header: true}"
+    given = values.options(expression, known, "COPY", example)
+    found = {name: option for name, option in given.items() if option is not None}
     for name, option in found.items():
-        if name not in known:
-            cure = did_you_mean(name, known) or f"There are {', '.join(known)}."
-            message = f"COPY has no option '{name}'."
-            raise problem(NameProblem, query.text, expression.place, message, cure)
         if type(option) not in known[name].kinds or not _of_texts(option):
             kinds = " or ".join(_KINDS[kind] for kind in known[name].kinds)
             message = f"the option '{name}' takes {kinds}, and this is {str(option)[:40]!r}."
-            raise problem(TypeProblem, query.text, expression.place, message)
+            raise values.problem(TypeProblem, expression.place, message)
     ends = found.get("ends")
     if isinstance(ends, list):
         if len(ends) != 2:
             message = f"the option 'ends' takes two id spaces, and these are {len(ends)}."
-            raise problem(TypeProblem, query.text, expression.place, message)
+            raise values.problem(TypeProblem, expression.place, message)
         found["ends"] = tuple(ends)
     return found
 
@@ -153,29 +140,3 @@ _KINDS = {str: "a string", bool: "true or false", list: "a list of strings", int
 
 def _of_texts(option: ParameterValue) -> bool:
     return not isinstance(option, list) or all(isinstance(item, str) for item in option)
-
-
-def value_of(request: Request, query: Query, expression: Expression) -> ParameterValue:
-    """A value that is written out, or a parameter."""
-    match expression:
-        case Literal(value=value):
-            return value
-        case Negative(operand=Literal(value=int() | float() as number)):
-            return -number
-        case ListLiteral(items=items):
-            return [value_of(request, query, item) for item in items]
-        case MapLiteral(entries=entries):
-            return {key.text: value_of(request, query, value) for key, value in entries}
-        case Parameter(name=name, place=place):
-            return _parameter(request, query, name, place)
-    message, cure = "COPY takes values as they are.", "Calculate it before, and give a $parameter."
-    raise problem(TypeProblem, query.text, expression.place, message, cure)
-
-
-def _parameter(request: Request, query: Query, name: str, place: Place) -> ParameterValue:
-    if name not in request.parameters:
-        message = f"there is no value for the parameter ${name}."
-        cure = did_you_mean(name, request.parameters, "$") or f'Give {{"{name}": ...}}.'
-        raise problem(NameProblem, query.text, place, message, cure, detail="MissingParameter")
-    value: ParameterValue = request.parameters[name]
-    return list(value) if isinstance(value, tuple) else value

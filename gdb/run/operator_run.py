@@ -6,9 +6,7 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from gdb import limits
 from gdb.answer.result import Result
@@ -23,7 +21,7 @@ from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
 from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
-from gdb.run.statements import Refusal, Statements, key_of
+from gdb.run.statements import Refusal, key_of
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Plan
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.request import Clock, Request
+    from gdb.run.request import Clock, QueryRun
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
@@ -45,8 +43,6 @@ SMALL = 2_000
 """Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
 LARGE = 10_000
 """Rows from which on a query that reads says why it ran in Python."""
-Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
-"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +77,8 @@ class Choice:
     counts: Counts | None = None
 
 
-def answer_by_operators(
-    request: Request,
-    planned: Planned,
-    snapshot: Snapshot,
-    clock: Clock,
-    change: Change | None,
-    statements: Statements,
-) -> Result:
+def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
     """The answer of a query; of EXPLAIN its plan.
-
-    change : None where nothing may be written. statements : where what is found of a query that reads is kept.
 
     Raises
     ------
@@ -100,10 +87,11 @@ def answer_by_operators(
     """
     from gdb.physical.rows.row_run import TooMany
 
-    notes = None if planned.writes else _Notes(request, planned.refusal, snapshot, statements)
+    snapshot, clock = run.snapshot, run.clock
+    notes = None if planned.writes else _Notes(run, planned.refusal)
 
-    def run(snapshot: Snapshot, changes: Changes | None) -> _Operated:
-        arguments = request, planned, snapshot, changes, clock, notes
+    def made_of(snapshot: Snapshot, changes: Changes | None) -> _Operated:
+        arguments = run, planned, snapshot, changes, notes
         found = _tried(*arguments, few=True)
         if found is None:
             if planned.refusal.bound is not None:
@@ -113,19 +101,19 @@ def answer_by_operators(
         return found
 
     if planned.explain:
-        context = _context(request, planned, snapshot, None, clock)
-        lines = _explained(planned, context, _chosen(request, planned, context, notes))
+        context = _context(run, planned, snapshot, None)
+        lines = _explained(planned, context, _chosen(planned, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not planned.writes:
-        made = run(snapshot, None)
+        made = made_of(snapshot, None)
         if made.choice.counts is not None and notes is not None:
             notes.keep(made.choice.counts)
-    elif change is None:
+    elif run.change is None:
         raise ReadOnlyError("a query that writes was run on a graph that is opened read-only.")
     else:
-        with change(request, clock) as changes:
+        with run.change(run.request, clock) as changes:
             # all that can fail comes before the commit
-            made = run(changes.view, changes)
+            made = made_of(changes.view, changes)
     context = made.context
     warnings = (*planned.warnings, *context.options.lost)
     if context.handled > LARGE and not planned.writes and made.choice.bound is None:
@@ -166,13 +154,11 @@ class _Notes:
     why : it is not one pattern and its tail. refused : whether it is known already that not all of it is for columns.
     """
 
-    def __init__(
-        self, request: Request, refusal: Refusal, snapshot: Snapshot, statements: Statements
-    ) -> None:
-        self._of = key_of(request), snapshot
-        self._statements, self._lasting = statements, refusal.lasting
-        self._values = bool(request.parameters)
-        known = statements.refusal(*self._of) if refusal.always else None
+    def __init__(self, run: QueryRun, refusal: Refusal) -> None:
+        self._of = key_of(run.request), run.snapshot
+        self._statements, self._lasting = run.statements, refusal.lasting
+        self._values = bool(run.request.parameters)
+        known = self._statements.refusal(*self._of) if refusal.always else None
         self.why = refusal.why if known is None else known.why
         self.refused = refusal.columns if known is None else known.columns
 
@@ -201,11 +187,7 @@ def is_small(snapshot: Snapshot) -> bool:
 
 
 def _chosen(
-    request: Request,
-    planned: Planned,
-    context: RowContext,
-    notes: _Notes | None,
-    few: bool = True,
+    planned: Planned, context: RowContext, notes: _Notes | None, few: bool = True
 ) -> Choice:
     """notes : None where it writes. few : whether it may be bounded."""
     plan, snapshot = planned.plan, context.graph.snapshot
@@ -231,7 +213,7 @@ def _chosen(
     else:
         from gdb.physical.columns.chain_compilation import NotForColumns, compiled
 
-        found = compiled(context, plan, request.parameters)
+        found = compiled(context, plan, context.plain)
         if not isinstance(found, NotForColumns):
             return Choice(found, None, why)
         why = f"{why}; over columns it is refused: {found.why}"
@@ -240,7 +222,7 @@ def _chosen(
         return Choice(None, None, why)
     from gdb.physical.columns.prefix import prefix
 
-    return Choice(None, prefix(context, plan, request.parameters), why)
+    return Choice(None, prefix(context, plan, context.plain), why)
 
 
 def _bounded(planned: Planned, context: RowContext, small: bool) -> Choice | None:
@@ -287,30 +269,29 @@ def _makes_rows(plan: Plan) -> bool:
 
 
 def _tried(
-    request: Request,
+    run: QueryRun,
     planned: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
-    clock: Clock,
     notes: _Notes | None,
     few: bool,
 ) -> _Operated | None:
     """few : whether the run may be bounded; None where it met more rows."""
     from gdb.physical.rows.row_run import TooMany  # here: one of several ways
 
-    context = _context(request, planned, snapshot, changes, clock)
+    context = _context(run, planned, snapshot, changes)
     try:
-        choice = clock.step("plan", lambda: _chosen(request, planned, context, notes, few))
+        choice = run.clock.step("plan", lambda: _chosen(planned, context, notes, few))
         if choice.bound is not None and choice.bound.expected is not None:
             from gdb.physical.engine_loading import spend
 
             spend(choice.bound)
         if choice.bound is not None and choice.bound.expected is None:
             # a few rows, which the collector soon goes through
-            return _run(request, planned, context, choice, clock)
+            return _run(run.clock, planned, context, choice)
         with garbage.rarely():
             try:
-                return _run(request, planned, context, choice, clock)
+                return _run(run.clock, planned, context, choice)
             finally:  # else the collector goes through rows and elements once more
                 context.graph.release()
     except TooMany:
@@ -319,21 +300,19 @@ def _tried(
         context.graph.release()
 
 
-def _run(
-    request: Request, planned: Planned, context: RowContext, choice: Choice, clock: Clock
-) -> _Operated:
+def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) -> _Operated:
     if choice.columns is not None:
         from gdb.physical.columns.chain_run import try_chain  # here: one of several ways
 
-        chain, memory = choice.columns, request.memory
-        found = clock.step("run", lambda: try_chain(context, chain, memory))
+        chain = choice.columns
+        found = clock.step("run", lambda: try_chain(context, chain))
         if not isinstance(found, GdbError):
             limits.check_rows(len(found))
             answer = ColumnAnswer(found, context.graph.snapshot)
             return _Operated(answer, context, choice, choice.why)
         choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
-        over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice, request))
+        over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice))
         rows = clock.step("tail", lambda: _user_rows(over_rows))
     made = RowAnswer(over_rows.columns, rows, planned.refusal.kinds)
     return _Operated(made, context, choice, choice.why)
@@ -354,9 +333,7 @@ def _meter(context: RowContext) -> None:
         context.meter = Meter(profile, context.allowance)
 
 
-def _ran(
-    context: RowContext, plan: Plan, choice: Choice, request: Request
-) -> tuple[RowsAnswer, Choice]:
+def _ran(context: RowContext, plan: Plan, choice: Choice) -> tuple[RowsAnswer, Choice]:
     """The answer over rows, and how it was come by."""
     from gdb.physical.rows.row_run import run_over_rows as rows_of  # here: one of several ways
 
@@ -365,7 +342,7 @@ def _ran(
     if choice.first is not None:
         from gdb.physical.columns.prefix import run_prefix
 
-        start = run_prefix(context, choice.first, request.memory)
+        start = run_prefix(context, choice.first)
         if not isinstance(start, GdbError):
             return rows_of(context, choice.first.rest, start, choice.bound), choice
         choice = _without_columns(context, choice, start)
@@ -418,19 +395,16 @@ class _not_too_deep:  # used in `with`, as a function would be
 
 
 def _context(
-    request: Request,
-    planned: Planned,
-    snapshot: Snapshot,
-    changes: Changes | None,
-    clock: Clock,
+    run: QueryRun, planned: Planned, snapshot: Snapshot, changes: Changes | None
 ) -> RowContext:
     # here: pipelines of one pattern never come here
     from gdb.physical.rows.object_graph import Graph
     from gdb.physical.rows.run_context import RowContext
     from gdb.physical.rows.values import taken
 
+    request = run.request
     memory = half_of_memory() if request.memory is None else request.memory
-    allowance = Allowance(memory, clock.deadline, request.cancel)
+    allowance = Allowance(memory, run.clock.deadline, request.cancel)
     profile = executor.Profile(loops=True) if planned.profile else None
     made = RowContext(
         request.text,
@@ -438,7 +412,7 @@ def _context(
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
-        request.options(clock.left(), profile),
+        run.options(profile),
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,

@@ -15,7 +15,7 @@ from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.pattern_plans import embeddings
-from gdb.physical.tail import by_operator
+from gdb.physical.tail import TailCompiler
 from gdb.planner.explain import explain
 from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, Shown, figures_text, tree_lines
@@ -26,41 +26,39 @@ if TYPE_CHECKING:
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail, TailResult
     from gdb.logical.operators import Operator, Operators
-    from gdb.physical.binder import OnePattern
     from gdb.physical.columns.steps import Chain
-    from gdb.run.request import Request
+    from gdb.physical.one_pattern import OnePattern
+    from gdb.run.request import QueryRun, Request
     from gdb.run.statements import Statement
     from gdb.storage.graph.adjacency import I64
-    from gdb.storage.graph.snapshot import Snapshot
 
 Finish = Callable[..., "TailResult"]
 """As `gdb.executor.relational.relational_tail.finish`."""
 
 
-def explain_lines(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
+def explain_lines(run: QueryRun, statement: Statement) -> list[str]:
     """The lines of EXPLAIN. Raises DeviceError."""
-    return _lines(request, statement, snapshot, None, {})
+    return _lines(run, statement, None, {})
 
 
 def profile_statement(
-    request: Request,
+    run: QueryRun,
     statement: Statement,
-    snapshot: Snapshot,
-    run: Callable[[Statement, executor.Profile, Finish], Result],
+    ran: Callable[[Statement, executor.Profile, Finish], Result],
 ) -> Result:
     """The plan in lines, with what its run counted and the seconds of each step.
 
-    run : gives the answer of a statement; the profile is what the executors note in, and the tail is finished by the
+    ran : gives the answer of a statement; the profile is what the executors note in, and the tail is finished by the
         third argument. Raises what it raises.
     """
     profile = executor.Profile(loops=True)
     measured = _Measured(statement, Meter(profile))
-    result = run(measured.statement, profile, measured.finish)
+    result = ran(measured.statement, profile, measured.finish)
     summary = result.summary
     if summary.why:  # columns failed at a value: it ran again over rows, and says so itself
         return result
     figures = measured.figures(summary)
-    lines = _lines(request, statement, snapshot, profile, figures)
+    lines = _lines(run, statement, profile, figures)
     if measured.answer is not None:
         lines.append(f"Result   [{DUCKDB}]   {figures_text(measured.answer)}")
     lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
@@ -77,13 +75,13 @@ def profile_statement(
 
 
 def _lines(
-    request: Request,
+    run: QueryRun,
     statement: Statement,
-    snapshot: Snapshot,
     profile: executor.Profile | None,
     figures: Mapping[int, Figures],
 ) -> list[str]:
     """profile, figures : of a run; None and nothing under EXPLAIN."""
+    request, snapshot = run.request, run.snapshot
     bound, plan, tail = statement.bound, statement.plan, statement.tail
     pattern = bound.sources.pattern
     counted = None if profile is None else profile.bound
@@ -180,10 +178,9 @@ class _Measured:
         pattern = sources.pattern
         weighted = statement.plan.counting and tail.tallied_vertex is not None
         try:
-            chain, columns = by_operator(
-                *(sources.scope, pattern.first[-1], pattern.behind, pattern.names, sources.rest),
-                relational_tail.NUMBER if weighted else None,
-            )
+            given = sources.scope, pattern.behind, pattern.names, sources.rest, pattern.demand
+            weight = relational_tail.NUMBER if weighted else None
+            chain, columns = TailCompiler(*given).by_operator(pattern.first[-1], weight)
         except QueryError:
             return  # it runs as one SELECT, and the last operator has its figures
         self.chain = chain

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from gdb import limits
 from gdb.answer.device_columns import DeviceColumns
@@ -16,6 +16,7 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import (
     DeviceError,
+    InternalError,
     NotSupported,
     PlacedError,
     QueryError,
@@ -28,8 +29,8 @@ from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
-from gdb.run.request import Clock, Request
-from gdb.run.statements import Refusal, Statement, Statements, key_of
+from gdb.run.request import QueryRun, Request
+from gdb.run.statements import Refusal, Statement, key_of
 
 if TYPE_CHECKING:
     from gdb.executor.plan.plan import Plan
@@ -41,177 +42,137 @@ if TYPE_CHECKING:
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run import rows_first
-    from gdb.run.operator_run import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
 else:
     rows_first = deferred("gdb.run.rows_first")
 
-Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
-"""What makes a result of a statement."""
 _log = logging.getLogger("gdb")
 AGAIN = 200_000
 """Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
 
 
-def answer(
-    request: Request,
-    snapshot: Snapshot,
-    statements: Statements | None = None,
-    change: Change | None = None,
-    run: Run | None = None,
-) -> Result:
-    """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead, with PROFILE its plan
-    and what the run did.
-
-    statements : where what was understood and planned is kept, and found when the text comes again; None keeps
-        nothing.
-    change : how a query that writes does so; None refuses it.
-    run : what runs a statement; None for `run_statement`.
+def answer(run: QueryRun) -> Result:
+    """Run a query; one that begins with EXPLAIN gives its plan instead, with PROFILE its plan and what the run did.
 
     Raises
     ------
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
-    statements = Statements() if statements is None else statements
-    with snapshot.reading(), clock:
-        known = snapshot, statements, change, clock, run or run_statement
-        if not request.parameters:
+    asked = run.request
+    with run.snapshot.reading(), run.clock:
+        if not asked.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
-                if (shaped := by_shape(request, statements.cache)) is not None:
-                    return _answer(shaped, *known)
-        return _answer(request, *known)
+                if (shaped := by_shape(asked, run.statements.cache)) is not None:
+                    run.request = shaped
+                    return _answer(run)
+            run.request = asked
+        return _answer(run)
 
 
-def _answer(
-    request: Request,
-    snapshot: Snapshot,
-    statements: Statements,
-    change: Change | None,
-    clock: Clock,
-    run: Run,
-) -> Result:
+def _answer(run: QueryRun) -> Result:
+    request, statements = run.request, run.statements
     prepared = statements.cache.prepared(request)
     if prepared is not None:
         from gdb.run.operator_run import answer_by_operators  # here: one of two ways
 
-        return answer_by_operators(request, prepared, snapshot, clock, change, statements)
+        return answer_by_operators(run, prepared)
     key = key_of(request)
-    known = statements.find(key, snapshot)
+    known = statements.find(key, run.snapshot)
     if known is None:
         with garbage.rarely():  # modules, trees and plans are made, and stay
-            return _first(request, key, snapshot, statements, change, clock, run)
+            return _first(run, key)
     try:
-        statement = _with_values(request, known, snapshot, clock)
+        statement = _with_values(run, known)
     except QueryError as failed:
-        return _again(request, snapshot, clock, failed, statements)
-    result = run(request, statement, snapshot, clock)
+        return _again(run, failed)
+    result = _result(run, statement)
     if statement is not known:
-        statements.keep(key, snapshot, statement)
+        statements.keep(key, run.snapshot, statement)
     return result
 
 
-def _first(
-    request: Request,
-    key: Hashable,
-    snapshot: Snapshot,
-    statements: Statements,
-    change: Change | None,
-    clock: Clock,
-    run: Run,
-) -> Result:
+def _result(run: QueryRun, statement: Statement) -> Result:
+    return run_statement(run, statement) if run.run is None else run.run(run, statement)
+
+
+def _first(run: QueryRun, key: Hashable) -> Result:
     """The answer to a text without a kept statement."""
-    query = clock.step("parse", lambda: _parsed(request, clock, statements))
+    query = run.clock.step("parse", lambda: _parsed(run))
     if query.copying is not None:
-        return _copied(request, query, snapshot, statements, clock)
-    refusal = statements.refusal(key, snapshot)
+        if run.copy is None:
+            raise InternalError("COPY was run where nothing can be copied.")
+        return run.copy(run, query)
+    refusal = run.statements.refusal(key, run.snapshot)
     if refusal is not None:
-        return _by_operators(request, query, snapshot, clock, statements, refusal, change)
-    known = request, query, snapshot, clock, statements
-    understood = _understood(*known, first=True)
+        return _by_operators(run, query, refusal)
+    understood = _understood(run, query, first=True)
     if isinstance(understood, Refusal) and understood.bound is not None:
         from gdb.physical.rows.row_run import TooMany
 
         with suppress(TooMany):
-            return _by_operators(*known, understood, change)
-        understood = _understood(*known)
+            return _by_operators(run, query, understood)
+        understood = _understood(run, query)
     if isinstance(understood, Refusal):
-        return _by_operators(*known, understood, change)
+        return _by_operators(run, query, understood)
     statement = Statement.of(*understood)
     if query.explain:
-        lines = clock.step("explain", lambda: _explained(request, statement, snapshot))
-        summary = Summary(dict(clock.seconds), "", len(lines))
-        return Result.of_lines("plan", lines, summary)
+        from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
+
+        lines = run.clock.step("explain", lambda: explain_lines(run, statement))
+        return Result.of_lines("plan", lines, Summary(dict(run.clock.seconds), "", len(lines)))
     if query.profile:
-        return _profiled(request, statement, snapshot, clock)
-    result = run(request, statement, snapshot, clock)
-    statements.keep(key, snapshot, statement)
+        from gdb.run.pattern_tree import profile_statement  # here: only PROFILE needs it
+
+        return profile_statement(run, statement, partial(run_statement, run))
+    result = _result(run, statement)
+    run.statements.keep(key, run.snapshot, statement)
     return result
 
 
-def _copied(
-    request: Request, query: Query, snapshot: Snapshot, statements: Statements, clock: Clock
-) -> Result:
-    """COPY, in either direction."""
-    from gdb.language.clauses import Copy  # here: only COPY needs it
-
-    if isinstance(query.copying, Copy):
-        from gdb.run.copy_statement import run_copy
-
-        return run_copy(request, query, query.copying, clock)
-    from gdb.run import writing_files
-
-    if query.explain:
-        return Result.of_lines("plan", writing_files.plan_of(request, query, snapshot))
-    return writing_files.copied_to(request, query, snapshot, statements)
-
-
-def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
+def on_device(run: QueryRun) -> DeviceColumns:
     """Run a query whose answer is columns of ids, and leave them on the GPU that the request names.
 
     Raises
     ------
     GdbError : as `answer`; NotSupported where the answer is something else, TypeProblem where ids are strings.
     """
-    if request.device in (AUTO, CPU):
+    device = run.request.device
+    if device in (AUTO, CPU):
         raise DeviceError(
-            f"columns on a GPU cannot be had with device={request.device!r}.",
+            f"columns on a GPU cannot be had with device={device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
-    with snapshot.reading(), clock:
-        return _on_device(request, snapshot, statements, clock)
+    with run.snapshot.reading(), run.clock:
+        return _on_device(run)
 
 
-def _on_device(
-    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
-) -> DeviceColumns:
+def _on_device(run: QueryRun) -> DeviceColumns:
     from gdb.run.picked_columns import picked_columns
 
+    request, snapshot, clock = run.request, run.snapshot, run.clock
     key = key_of(request)
-    known = statements.find(key, snapshot)
+    known = run.statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request, clock, statements))
-        understood = _understood(request, query, snapshot, clock, statements)
+        query = clock.step("parse", lambda: _parsed(run))
+        understood = _understood(run, query)
         if isinstance(understood, Refusal):
             raise NotSupported(
                 f"the columns of this query cannot stay on a GPU: {understood.why}.",
                 "Use execute().",
             )
-        bound, plan = understood
         if query.explain or query.profile:
             raise NotSupported("a plan is no column of ids.", "Use execute() or explain().")
-        statement = Statement.of(bound, plan)
+        statement = Statement.of(*understood)
     else:
-        statement = _with_values(request, known, snapshot, clock)
+        statement = _with_values(run, known)
     plan, tail = statement.plan, statement.tail
     picks = picked_columns(statement, snapshot)
     device = choose(plan, request.device, snapshot).device
     profile = executor.Profile()
-    options = request.options(clock.left(), profile)
+    options = run.options(profile)
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
@@ -219,7 +180,7 @@ def _on_device(
         ),
     )
     if statement is not known:
-        statements.keep(key, snapshot, statement)
+        run.statements.keep(key, snapshot, statement)
     rows = found[0].shape[0]
     limits.check_rows(rows)
     summary = Summary(
@@ -231,47 +192,44 @@ def _on_device(
     return DeviceColumns(columns, _warnings(statement.bound, plan), summary)
 
 
-def explain_query(request: Request, snapshot: Snapshot) -> str:
+def explain_query(run: QueryRun) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    own = Clock(request.cancel, request.timeout, request.limits, request.memory)
-    with snapshot.reading(), own as clock:
-        query = _parsed(request, clock)
+    with run.snapshot.reading(), run.clock:
+        query = _parsed(run)
         if query.copying is not None:
-            from gdb.run.writing_files import plan_of  # here: only COPY needs it
-
-            return "\n".join(plan_of(request, query, snapshot))
-        statements = Statements()
-        understood = _understood(request, query, snapshot, clock, statements, first=True)
+            if run.copy is None:
+                raise InternalError("COPY was explained where nothing can be copied.")
+            return _lines_of(run.copy(run, replace(query, explain=True)))
+        understood = _understood(run, query, first=True)
         if isinstance(understood, Refusal):
-            explain = replace(query, explain=True)
-            found = _by_operators(request, explain, snapshot, clock, statements, understood, None)
-            return "\n".join(str(line) for (line,) in found)
-        return "\n".join(_explained(request, Statement.of(*understood), snapshot))
+            return _lines_of(_by_operators(run, replace(query, explain=True), understood))
+        from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
+
+        return "\n".join(explain_lines(run, Statement.of(*understood)))
 
 
-def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
-    cache = Statements().cache if statements is None else statements.cache
-    return cache.parsed(request.text, clock.check)
+def _lines_of(plan: Result) -> str:
+    return "\n".join(str(line) for (line,) in plan)
+
+
+def _parsed(run: QueryRun) -> Query:
+    return run.statements.cache.parsed(run.request.text, run.clock.check)
 
 
 def _understood(
-    request: Request,
-    query: Query,
-    snapshot: Snapshot,
-    clock: Clock,
-    statements: Statements,
-    first: bool = False,
+    run: QueryRun, query: Query, first: bool = False
 ) -> tuple[BoundQuery, Plan] | Refusal:
     """The query as one pattern and its relational tail, and its plan; or why it is none. first : it may run over rows
     instead, while the relational engine is not loaded."""
     from gdb.physical.binder import BoundQuery, bind_or_bound  # `import gdb` stays light
 
+    request, snapshot, clock, cache = run.request, run.snapshot, run.clock, run.statements.cache
     if query.copying is not None:
         return Refusal("it imports files")
-    warnings = _checked(request, query, statements, clock)
+    warnings = _checked(run, query)
     known = query, request.procedures, request.mode
-    logical = clock.step("plan", lambda: statements.cache.planned(*known))
-    pattern = statements.cache.one_pattern(query, logical, request.mode)
+    logical = clock.step("plan", lambda: cache.planned(*known))
+    pattern = cache.one_pattern(query, logical, request.mode)
     if pattern is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
 
@@ -287,22 +245,14 @@ def _understood(
         return Refusal(why, lasting=isinstance(refused, NotSupported))
     if not isinstance(bound, BoundQuery):
         return rows_first.refusal(request, pattern, snapshot, bound)
-    warnings = (*_schema_warnings(request, query, snapshot, statements), *warnings)
+    warnings = (*_schema_warnings(run, query), *warnings)
     if warnings:
         bound = replace(bound, warnings=warnings)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
 
-def _by_operators(
-    request: Request,
-    query: Query,
-    snapshot: Snapshot,
-    clock: Clock,
-    statements: Statements,
-    refusal: Refusal,
-    change: Change | None,
-) -> Result:
+def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
     """Operator by operator: over columns, where that is possible, else over rows.
 
     refusal : it is not one pattern and its tail.
@@ -310,54 +260,45 @@ def _by_operators(
     from gdb.physical.rows.row_run import writes  # here: one of two ways
     from gdb.run.operator_run import Planned, answer_by_operators
 
-    schema = _schema_warnings(request, query, snapshot, statements)
+    request, statements = run.request, run.statements
+    schema = _schema_warnings(run, query)
     if schema:  # they show what is written, and another graph may have the names
         statements.cache.run_as_written(request.text)
-    warnings = (*schema, *_checked(request, query, statements, clock))
+    warnings = (*schema, *_checked(run, query))
     known = query, request.procedures, request.mode
-    plan = clock.step("plan", lambda: statements.cache.planned(*known))
+    plan = run.clock.step("plan", lambda: statements.cache.planned(*known))
     patterns = statements.cache.patterns(query, plan, request.mode)
     flags = query.explain, query.profile
     planned = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
     if refusal.always and not schema:
         statements.cache.prepare(request, query, planned)
     elif refusal.lasting and not refusal.columns:
-        statements.refuse(key_of(request), snapshot, refusal)
-    return answer_by_operators(request, planned, snapshot, clock, change, statements)
+        statements.refuse(key_of(request), run.snapshot, refusal)
+    return answer_by_operators(run, planned)
 
 
-def _checked(
-    request: Request, query: Query, statements: Statements, clock: Clock
-) -> tuple[str, ...]:
+def _checked(run: QueryRun, query: Query) -> tuple[str, ...]:
     """The warnings of a query. Raises what is wrong with it."""
+    request, clock = run.request, run.clock
     known = (query, request.parameters, request.procedures, clock.check)
-    return clock.step("bind", lambda: statements.cache.checked(*known))
+    return clock.step("bind", lambda: run.statements.cache.checked(*known))
 
 
-def _schema_warnings(
-    request: Request, query: Query, snapshot: Snapshot, statements: Statements
-) -> tuple[str, ...]:
+def _schema_warnings(run: QueryRun, query: Query) -> tuple[str, ...]:
     """What a query names beside what the graph has."""
-    from gdb.language.checks_schema import warnings_of  # here: kept with the text
+    from gdb.language.checks.schema_warnings import warnings_of  # here: kept with the text
 
+    request, snapshot = run.request, run.snapshot
     find = partial(warnings_of, query, snapshot, request.parameters)
-    return statements.cache.schema_warnings(query, key_of(request), snapshot.schema, find)
+    cache = run.statements.cache
+    return cache.schema_warnings(query, key_of(request), snapshot.schema, find)
 
 
-def _again(
-    request: Request,
-    snapshot: Snapshot,
-    clock: Clock,
-    failed: QueryError,
-    statements: Statements | None = None,
-) -> Result:
+def _again(run: QueryRun, failed: QueryError) -> Result:
     """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
     knows the place."""
     why = f"over columns it failed: {failed.message}"
-    statements = Statements() if statements is None else statements
-    query = _parsed(request, clock, statements)
-    refusal = Refusal(why, lasting=False)
-    return _by_operators(request, query, snapshot, clock, statements, refusal, None)
+    return _by_operators(run, _parsed(run), Refusal(why, lasting=False))
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
@@ -380,40 +321,30 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
 
 
-def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
+def _with_values(run: QueryRun, known: Statement) -> Statement:
     """The kept statement, for the values of this request."""
+    request = run.request
     if not request.parameters:
         return known
 
     def plan(changed: BoundQuery) -> Plan:
-        return _planned(request, changed, snapshot)
+        return _planned(request, changed, run.snapshot)
 
-    return clock.step("bind", lambda: known.with_values(request.parameters, plan))
-
-
-def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
-    """The plan in lines, with what its run counted."""
-    from gdb.run.pattern_tree import profile_statement  # here: only PROFILE needs it
-
-    def run(statement: Statement, profile: executor.Profile, finish: Finish) -> Result:
-        return run_statement(request, statement, snapshot, clock, profile, finish)
-
-    return profile_statement(request, statement, snapshot, run)
+    return run.clock.step("bind", lambda: known.with_values(request.parameters, plan))
 
 
 def run_statement(
-    request: Request,
+    run: QueryRun,
     statement: Statement,
-    snapshot: Snapshot,
-    clock: Clock,
     profile: executor.Profile | None = None,
     finish: Finish = relational_tail.finish,
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
+    request, snapshot, clock = run.request, run.snapshot, run.clock
     plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
-    options = request.options(clock.left(), profile)
+    options = run.options(profile)
 
     numbers: I64 | None = None
 
@@ -455,8 +386,8 @@ def run_statement(
             if embeddings > AGAIN and not isinstance(failed, NotSupported):
                 from gdb.language.suspects import locate_failure  # here: only errors come here
 
-                raise locate_failure(_parsed(request, clock), failed) from None
-            return _again(request, snapshot, clock, failed)
+                raise locate_failure(_parsed(run), failed) from None
+            return _again(run, failed)
     count = len(answer)
     limits.check_rows(count)
     summary = Summary(
@@ -464,9 +395,9 @@ def run_statement(
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )
-    ran = options.profile
-    if ran is not None and options.ran != "cpu":
-        summary = replace(summary, kernel_seconds=ran.kernel_seconds, moved_bytes=ran.moved_bytes)
+    kept = options.profile
+    if kept is not None and options.ran != "cpu":
+        summary = replace(summary, kernel_seconds=kept.kernel_seconds, moved_bytes=kept.moved_bytes)
     warnings = (*_warnings(statement.bound, plan), *options.lost)
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
@@ -479,12 +410,6 @@ def _most_rows(tail: Tail) -> int | None:
         return tail.row_limit
     refused = most + 1
     return refused if tail.row_limit is None else min(refused, tail.row_limit)
-
-
-def _explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
-    from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
-
-    return explain_lines(request, statement, snapshot)
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb import limits
 from gdb.base import forks, waiting
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gdb.language.procedure_signatures import Procedure
     from gdb.language.shapes import Constant, Key
     from gdb.logical.operators import Plan
-    from gdb.physical.binder import OnePattern
+    from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
     from gdb.run.operator_run import Planned
@@ -26,6 +27,8 @@ MOST = 256
 """Queries of one database."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 _PreparedKey: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
 
 
@@ -45,6 +48,10 @@ class QueryCache:
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
+        self._found = (
+            *(self._warnings, self._plans, self._patterns, self._single),
+            *(self._of_schema, self._prepared),
+        )
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
@@ -130,13 +137,23 @@ class QueryCache:
             while self._queries and (len(self._queries) > MOST or self._length > MOST_LENGTH):
                 oldest, _ = self._queries.popitem(last=False)
                 self._length -= len(oldest)
-                self._warnings.pop(oldest, None)
-                self._of_schema.pop(oldest, None)
-                self._plans.pop(oldest, None)
-                self._single.pop(oldest, None)
-                self._patterns.pop(oldest, None)
-                self._prepared.pop(oldest, None)
+                for of_text in self._found:
+                    of_text.pop(oldest, None)
         return query
+
+    def _remembered(
+        self, table: dict[str, dict[K, T]], query: Query, key: K, find: Callable[[], T]
+    ) -> T:
+        """What is found of a query by a key, kept in a table."""
+        with self._lock:
+            known = table.get(query.text, {})
+            if key in known:
+                return known[key]
+        found = find()
+        with self._lock:
+            if self._keeps(query):
+                table.setdefault(query.text, {})[key] = found
+        return found
 
     def checked(
         self,
@@ -149,45 +166,22 @@ class QueryCache:
         procedures that there are. Raises as `gdb.language.checks.check`."""
         from gdb.language.checks import check  # here: texts in the cache are not checked again
 
-        names = frozenset(parameters)
-        with self._lock:
-            known = self._warnings.get(query.text, {}).get(names)
-        if known is not None:
-            return known
-        found = check(query, parameters, procedures, pulse)
-        with self._lock:
-            if self._keeps(query):
-                self._warnings.setdefault(query.text, {})[names] = found
-        return found
+        find = partial(check, query, parameters, procedures, pulse)
+        return self._remembered(self._warnings, query, frozenset(parameters), find)
 
     def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
         """The operators of a query that was checked (`gdb.logical.planning`)."""
         from gdb.logical.planning import planned  # here: texts in the cache are not planned again
 
-        with self._lock:
-            known = self._plans.get(query.text, {}).get(mode)
-        if known is not None:
-            return known
-        found = planned(query, procedures, mode)
-        with self._lock:
-            if self._keeps(query):
-                self._plans.setdefault(query.text, {})[mode] = found
-        return found
+        find = partial(planned, query, procedures, mode)
+        return self._remembered(self._plans, query, mode, find)
 
     def one_pattern(self, query: Query, plan: Plan, mode: MatchMode) -> OnePattern | None:
         """The operators of a query as one pattern and its tail; None where they are none."""
         # here: texts in the cache are not taken apart again
-        from gdb.physical.binder import one_pattern
+        from gdb.physical.one_pattern import one_pattern
 
-        with self._lock:
-            several = self._single.get(query.text, {})
-            if mode in several:
-                return several[mode]
-        found = one_pattern(plan)
-        with self._lock:
-            if self._keeps(query):
-                self._single.setdefault(query.text, {})[mode] = found
-        return found
+        return self._remembered(self._single, query, mode, partial(one_pattern, plan))
 
     def schema_warnings(
         self, query: Query, key: Hashable, schema: Hashable, find: Callable[[], tuple[str, ...]]

@@ -1,10 +1,11 @@
-"""The request: a query as it was called, and the clock that times its steps."""
+"""The request: a query as it was called, the clock that times its steps, and all else that these need."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import Token
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
@@ -17,12 +18,17 @@ from gdb.run.late_interrupt import Outcome
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdb.answer.result import Result
     from gdb.executor import run as executor
     from gdb.executor.cluster.cluster import Cluster
     from gdb.executor.relational.relational_tail import Value
+    from gdb.language.clauses import Query
     from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
+    from gdb.run.statements import Statement, Statements
+    from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.importer.report import LoadReport
+    from gdb.storage.write.transaction import Changes
 
 T = TypeVar("T")
 Load: TypeAlias = "Callable[..., LoadReport]"
@@ -62,14 +68,12 @@ class Request:
         self,
         timeout: float | None,
         profile: executor.Profile | None = None,
-        device: str | None = None,
     ) -> executor.Options:
-        """How its patterns are run. timeout : seconds left. device : the one chosen, None: that of the request."""
+        """How its patterns are run. timeout : seconds left."""
         from gdb.executor.run import Options  # `import gdb` stays light
 
-        device = self.device if device is None else device
         return Options(
-            *(device, self.threads, self.memory, timeout, self.cancel, profile, self.on),
+            *(self.device, self.threads, self.memory, timeout, self.cancel, profile, self.on),
             gpu_memory=self.gpu_memory,
         )
 
@@ -162,3 +166,38 @@ class Clock:
             self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
         self.seconds[name] = self.seconds.get(name, 0.0) + spent
         return value
+
+
+@dataclass(slots=True, eq=False)
+class QueryRun:
+    """One query on its way, as all steps of it need it.
+
+    request : the query; while its text runs by its shape, that (`gdb.run.query_cache`). snapshot : the graph.
+    statements : where what is understood and planned is kept, and found when the text comes again.
+    change : how a query that writes does so; None refuses it. copy : how COPY runs; None where it cannot.
+    run : what runs a statement; None for `pipeline.run_statement`.
+    """
+
+    request: Request
+    snapshot: Snapshot
+    statements: Statements
+    change: Change | None = None
+    copy: Copying | None = None
+    run: StatementRun | None = None
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        asked = self.request
+        self.clock = Clock(asked.cancel, asked.timeout, asked.limits, asked.memory)
+
+    def options(self, profile: executor.Profile | None = None) -> executor.Options:
+        """How its patterns are run, in the time that is left."""
+        return self.request.options(self.clock.left(), profile)
+
+
+Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
+"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
+Copying: TypeAlias = "Callable[[QueryRun, Query], Result]"
+"""The answer of COPY."""
+StatementRun: TypeAlias = "Callable[[QueryRun, Statement], Result]"
+"""The answer of a statement."""

@@ -12,7 +12,7 @@ from gdb.run.statements import Refusal
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Names
-    from gdb.physical.binder import OnePattern
+    from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run.request import Request

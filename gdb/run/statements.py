@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
-from gdb.run.options import kind_of
+from gdb.run.parameters import kind_of
 from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from gdb.answer.row import Row
     from gdb.executor.plan.embeddings import Embeddings
     from gdb.executor.relational.arrow import Array
-    from gdb.run.operator_run import Change
-    from gdb.run.request import Clock, Request
-    from gdb.run.statements import Statement, Statements
-    from gdb.storage.graph.snapshot import Snapshot
+    from gdb.run.request import QueryRun
+    from gdb.run.statements import Statement
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")
@@ -245,29 +243,22 @@ class Stream(Closing):
             raise self.cancelled() from None
 
 
-def stream_query(
-    request: Request,
-    snapshot: Snapshot,
-    statements: Statements,
-    change: Change | None,
-    pipe: Pipe,
-) -> Summary:
-    """Run a query over a snapshot and give its rows to a pipe: as they are found where it is one pattern whose rows are
-    found one by one; else, what sorts, groups or has several clauses, when it has all of them.
+def stream_query(run: QueryRun, pipe: Pipe) -> Summary:
+    """Run a query and give its rows to a pipe: as they are found where it is one pattern whose rows are found one by
+    one; else, what sorts, groups or has several clauses, when it has all of them.
 
     Raises
     ------
     GdbError : as `gdb.run.pipeline.answer`; where a GPU fails after the first rows, also with the device "auto".
     """
 
-    def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
+    def give(run: QueryRun, statement: Statement) -> Result:
         if not statement.tail.by_part or statement.tail.once is not None:
-            return run_statement(request, statement, snapshot, clock)
-        return Result(
-            RowAnswer([], []), summary=_give_rows(request, statement, snapshot, clock, pipe)
-        )
+            return run_statement(run, statement)
+        return Result(RowAnswer([], []), summary=_give_rows(run, statement, pipe))
 
-    found = answer(request, snapshot, statements, change, run)
+    run.run = give
+    found = answer(run)
     if pipe.begun is None:
         pipe.begin(Begun(found.columns, found.warnings))
         if len(found):
@@ -275,26 +266,23 @@ def stream_query(
     return found.summary
 
 
-def _give_rows(
-    request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
-) -> Summary:
+def _give_rows(run: QueryRun, statement: Statement, pipe: Pipe) -> Summary:
     """Give the rows of a statement."""
     notes = dict.fromkeys((*statement.bound.warnings, *statement.plan.notes.warnings))
     pipe.begin(Begun([output.name for output in statement.tail.outputs], tuple(notes)))
     try:
-        return _by_part(request, statement, snapshot, clock, pipe)
+        return _by_part(run, statement, pipe)
     except QueryError as failed:
         if failed.line is not None:
             raise
-        raise locate_failure(parse(request.text), failed) from None
+        raise locate_failure(parse(run.request.text), failed) from None
 
 
-def _by_part(
-    request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
-) -> Summary:
+def _by_part(run: QueryRun, statement: Statement, pipe: Pipe) -> Summary:
+    request, snapshot, clock = run.request, run.snapshot, run.clock
     plan, tail = statement.plan, statement.tail
     profile = executor.Profile()
-    options = request.options(clock.left(), profile)
+    options = run.options(profile)
     rows, lock, most = 0, threading.Lock(), limits.rows()
 
     def take(some: Embeddings) -> None:
@@ -313,8 +301,8 @@ def _by_part(
             snapshot.look_at_rows()
             pipe.give(ColumnAnswer(made, snapshot))
 
-    run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
-    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.bindings))
+    hand_over = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
+    embeddings = clock.step("run", lambda: hand_over(tail.row_limit, statement.bindings))
     return Summary(
         *(
             clock.seconds,

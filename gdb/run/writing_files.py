@@ -6,7 +6,7 @@ gathered in a table of DuckDB, which spills to disk, and written as a part whene
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -16,8 +16,6 @@ from gdb.answer.rows import Answer, RowAnswer
 from gdb.base import sql, waiting
 from gdb.errors import (
     ArgumentProblem,
-    NameProblem,
-    NotSupported,
     OutOfBudget,
     StoreError,
     SyntaxProblem,
@@ -25,11 +23,12 @@ from gdb.errors import (
 )
 from gdb.language.clauses import CopyTo
 from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass, replace
-from gdb.run.copy_statement import value_of
+from gdb.run.copy_values import CopyValues
 from gdb.run.late_interrupt import Outcome
 from gdb.run.pipeline import explain_query
+from gdb.run.request import QueryRun
+from gdb.run.statements import Statements
 from gdb.run.stream import Pipe, stream_query
 from gdb.storage.disk.duckdb_engine import Engine, Watch
 from gdb.storage.disk.new_folder import new_file, new_folder
@@ -39,10 +38,7 @@ if TYPE_CHECKING:
     from gdb.base.sql import Value
     from gdb.executor.relational.arrow import Array
     from gdb.language.clauses import Query
-    from gdb.language.syntax import Expression
     from gdb.run.request import Request
-    from gdb.run.statements import Statements
-    from gdb.storage.graph.snapshot import Snapshot
 
 Format: TypeAlias = Literal["parquet", "csv"]
 PART_ROWS = 1 << 20
@@ -53,6 +49,7 @@ _HOW: dict[Format, dict[str, Value]] = {
     "parquet": {"FORMAT": "parquet"},
 }
 _OPTIONS = ("format", "part_rows")
+_TAKES = "TO takes the path of a file or a folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class Target:
         return f"{self.path}, a folder of {self.format} files of about {self.part_rows:,} rows"
 
 
-def copied_to(request: Request, query: Query, snapshot: Snapshot, statements: Statements) -> Result:
+def copied_to(run: QueryRun, query: Query) -> Result:
     """Run COPY (query) TO target: one row, with the numbers of rows and of files that were written.
 
     Raises
@@ -78,8 +75,8 @@ def copied_to(request: Request, query: Query, snapshot: Snapshot, statements: St
     FolderTaken : there is something at the target. StorePermissionError, StoreError : it cannot be written.
     OutOfBudget : `memory` is too little to write. GdbError : as the query.
     """
+    request = run.request
     target = _target(request, query)
-    inner = _inner(request, query)
     place = new_file if target.file else new_folder
     with (
         place(target.path) as files,
@@ -88,29 +85,23 @@ def copied_to(request: Request, query: Query, snapshot: Snapshot, statements: St
         _translated(request, target),
         closing(_RowWriter(request, engine, Path(files.where), target, query)) as writer,
     ):
-        summary = stream_query(inner, snapshot, statements, None, writer)
+        summary = stream_query(_inner(run, query, run.statements), writer)
         writer.finish()
     assert writer.begun is not None
     answer = RowAnswer(["rows", "files"], [(writer.rows, writer.files)])
     return Result(answer, warnings=writer.begun.warnings, summary=replace(summary, rows=1))
 
 
-def plan_of(request: Request, query: Query, snapshot: Snapshot) -> list[str]:
-    """What EXPLAIN shows: where rows go, and the plan of the query.
-
-    Raises
-    ------
-    NotSupported : it imports files.
-    """
-    if not isinstance(query.copying, CopyTo):
-        raise NotSupported("COPY has no plan.", "Run it with execute().")
-    target = _target(request, query)
-    return [f"COPY TO {target}", *explain_query(_inner(request, query), snapshot).split("\n")]
+def plan_of(run: QueryRun, query: Query) -> list[str]:
+    """What EXPLAIN shows: where rows go, and the plan of the query."""
+    target = _target(run.request, query)
+    return [f"COPY TO {target}", *explain_query(_inner(run, query, Statements())).split("\n")]
 
 
-def _inner(request: Request, query: Query) -> Request:
+def _inner(run: QueryRun, query: Query, statements: Statements) -> QueryRun:
+    """The run of the query that gives the rows, which only reads."""
     assert isinstance(query.copying, CopyTo)
-    return replace(request, text=query.copying.query.text)
+    return QueryRun(replace(run.request, text=query.copying.query.text), run.snapshot, statements)
 
 
 class _RowWriter(Pipe):
@@ -245,50 +236,31 @@ def _short(error: Exception) -> str:
 
 
 def _target(request: Request, query: Query) -> Target:
-    copy = query.copying
+    copy, values = query.copying, CopyValues(request, query.text)
     assert isinstance(copy, CopyTo)
-    said = value_of(request, query, copy.target)
     place = copy.target.place
-    if not isinstance(said, str) or not said:
-        message = (
-            f"TO takes the path of a file or a folder, a string, and this is {str(said)[:40]!r}."
-        )
-        raise problem(TypeProblem, query.text, place, message)
-    options = _options(request, query, copy.options)
-    path = Path(said.removeprefix("file://"))
+    said = values.path(copy.target, _TAKES)
+    if not said:
+        raise values.problem(TypeProblem, place, f"{_TAKES}, a string, and this is ''.")
+    example = "{format: 'csv'}"
+    options = values.options(copy.options, _OPTIONS, "COPY ... TO", example)
+    path = Path(said)
     suffix = path.suffix.lower().removeprefix(".")
     file = suffix in _HOW
     format_ = options.get("format", suffix if file else "parquet")
     if format_ not in _HOW or (file and format_ != suffix):
-        message, cure = (
-            f"this is no {format_} file.",
-            "The format is parquet or csv, as its name ends.",
-        )
-        raise problem(ArgumentProblem, query.text, place, message, cure)
+        message = f"this is no {format_} file."
+        cure = "The format is parquet or csv, as its name ends."
+        raise values.problem(ArgumentProblem, place, message, cure)
     rows = options.get("part_rows", PART_ROWS)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         message = (
             f"the option 'part_rows' takes a positive integer, and this is {str(rows)[:40]!r}."
         )
-        raise problem(TypeProblem, query.text, place, message)
+        raise values.problem(TypeProblem, place, message)
     root = request.import_root
     if root is not None and not (root / path).resolve().is_relative_to(root):
         message = f"{said!r} lies outside of the import root {str(root)!r}."
         cure = "Write there, or open the database with another import_root."
-        raise problem(ArgumentProblem, query.text, place, message, cure)
+        raise values.problem(ArgumentProblem, place, message, cure)
     return Target(path if root is None else root / path, format_, file, rows)
-
-
-def _options(request: Request, query: Query, expression: Expression | None) -> Mapping[str, object]:
-    if expression is None:
-        return {}
-    value = value_of(request, query, expression)
-    if not isinstance(value, Mapping):
-        message, cure = "OPTIONS takes a map.", "As in OPTIONS {format: 'csv'}."
-        raise problem(TypeProblem, query.text, expression.place, message, cure)
-    for name in value:
-        if name not in _OPTIONS:
-            cure = did_you_mean(str(name), _OPTIONS) or f"There are {', '.join(_OPTIONS)}."
-            message = f"COPY ... TO has no option '{name}'."
-            raise problem(NameProblem, query.text, expression.place, message, cure)
-    return {str(name): one for name, one in value.items()}

@@ -6,10 +6,12 @@ planted in a copy and must each be found.
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,81 @@ def test_a_module_without_a_layer_is_found(copy: Path) -> None:
     done = lint(copy)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "gdb.planted" in done.stdout
+
+
+# ---- circles ---------------------------------------------------------------------------------------
+
+CIRCLES_LEFT = 5
+"""Of `gdb.storage` (3), `gdb.api` and `gdb.repl`: to become 0."""
+
+
+def imports(repository: Path) -> dict[str, set[str]]:
+    """What each module of the library imports when it runs: also inside of functions, and by `gdb.imports.deferred`."""
+    files: dict[str, Path] = {}
+    for room in ("gdb", "storage", "executor", "repl"):
+        for path in (repository / room).rglob("*.py"):
+            parts = path.relative_to(repository).with_suffix("").parts
+            if any((repository / room / name).is_symlink() for name in parts[1:2]):
+                continue  # a room of another folder
+            full = parts if room == "gdb" else ("gdb", *parts)
+            files[".".join(full[:-1] if full[-1] == "__init__" else full)] = path
+    return {name: {*_imported(name, path, files)} - {name} for name, path in files.items()}
+
+
+def _imported(name: str, path: Path, files: Collection[str]) -> Iterator[str]:
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        match waiting.pop():
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=orelse):
+                waiting += orelse
+            case ast.Import(names=names):
+                yield from (one.name for one in names if one.name in files)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = package[: len(package) - level + 1] if level else []
+                whole = ".".join([*base, *([module] if module else [])])
+                for one in names:
+                    inner = f"{whole}.{one.name}"
+                    found = inner if inner in files else whole
+                    yield from [found] if found in files else []
+            case ast.Call(func=ast.Name(id="deferred"), args=[ast.Constant(value=str(module))]):
+                yield from [module] if module in files else []
+            case node:
+                waiting += ast.iter_child_nodes(node)
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The largest sets of modules that all lead to one another."""
+    reached: dict[str, set[str]] = {}
+    for name in graph:
+        seen, waiting = set[str](), [name]
+        while waiting:
+            new = set(graph.get(waiting.pop(), ())) - seen
+            seen |= new
+            waiting += new
+        reached[name] = seen
+    found = {
+        tuple(sorted(other for other in seen if name in reached.get(other, ())))
+        for name, seen in reached.items()
+        if name in seen
+    }
+    return [list(circle) for circle in sorted(found) if len(circle) > 1]
+
+
+def test_modules_form_no_circles(repository: Path) -> None:
+    """Neither by imports at their head, nor by those inside of functions: what two share is in the room below both."""
+    graph = imports(repository)
+    assert len(graph) > 500
+    assert graph["gdb.run.copy_statement"] >= {"gdb.run.writing_files", "gdb.run.copy_values"}
+    found = circles(graph)
+    assert len(found) <= CIRCLES_LEFT, found
+    near = (
+        "gdb.language",
+        "gdb.logical",
+        "gdb.physical",
+        "gdb.planner",
+        "gdb.functions",
+        "gdb.run",
+    )
+    assert not [circle for circle in found if circle[0].startswith(near)]
+    assert circles({"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": []}) == [["a", "b", "c"]]

@@ -11,14 +11,16 @@ from gdb.language.checks import check
 from gdb.language.clauses import Query
 from gdb.logical.planning import planned
 from gdb.physical import binder
-from gdb.physical.binder import BoundQuery, OnePattern
+from gdb.physical import one_pattern as patterns
+from gdb.physical.binder import BoundQuery
+from gdb.physical.one_pattern import OnePattern
 from gdb.query_graph import MatchMode
 from gdb.storage.graph.snapshot import Snapshot
 
 
 def one_pattern(query: Query, mode: MatchMode) -> OnePattern | None:
     """The query without its names; None where it is no pattern and its tail. Raises what a check finds wrong."""
-    return binder.one_pattern(planned(query, ALWAYS, mode))
+    return patterns.one_pattern(planned(query, ALWAYS, mode))
 
 
 def bind(

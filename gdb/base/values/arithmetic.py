@@ -16,6 +16,8 @@ from gdb.base.values.problems import ValueProblem
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from gdb.base.values import temporal_between
     from gdb.base.values.kinds import Value
 else:
@@ -225,3 +227,15 @@ def as_text(value: Value) -> str:
     if not exponent:
         return mantissa
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(scale)}"
+
+
+OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": add,
+    "-": subtract,
+    "||": joined,
+    "*": multiply,
+    "/": divide,
+    "%": remainder,
+    "^": power,
+}
+"""Operators of two values."""

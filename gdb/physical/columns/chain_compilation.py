@@ -76,7 +76,9 @@ def compiled(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Ch
     context : of the run that may follow; only the names of its snapshot are read.
     values : of the parameters, as the caller gave them.
     """
-    builder = Builder(Scope(context.text, context.graph.snapshot, values), context)
+    from gdb.physical.columns.column_matching import compile_match  # a tail has no MATCH
+
+    builder = Builder(Scope(context.text, context.graph.snapshot, values), context, compile_match)
     try:
         return _compiled(builder, plan)
     except (QueryError, LimitExceeded) as refused:
@@ -148,12 +150,7 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             relation = settle_embeddings(builder, relation, demand)
         match operator:
             case Match():
-                # here: chains without a MATCH need no patterns
-                from gdb.physical.columns.column_matching import (
-                    compile_match,  # a tail has none of these
-                )
-
-                relation = compile_match(builder, relation, operator, demand)
+                relation = builder.matched(relation, operator, demand)
             case Unwind():
                 relation = _unwound(builder, relation, operator)
             case Project():

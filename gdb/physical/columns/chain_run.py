@@ -30,7 +30,7 @@ from gdb.physical.columns.steps import CUT, Chain, FirstRows, Found, Looked, Mad
 from gdb.physical.columns.walked import Members, walk_step
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.row_graph import plan_from_rows
-from gdb.physical.rows.component import question
+from gdb.physical.rows.component import ComponentRun
 
 if TYPE_CHECKING:
     from gdb.executor.relational.arrow import Array
@@ -46,10 +46,8 @@ FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
 
-def ran(context: RowContext, chain: Chain, memory: int | None) -> TailResult:
+def ran(context: RowContext, chain: Chain) -> TailResult:
     """Run a chain. Where the context has a meter, each step is measured.
-
-    memory : bytes for DuckDB before it spills.
 
     Raises
     ------
@@ -57,7 +55,8 @@ def ran(context: RowContext, chain: Chain, memory: int | None) -> TailResult:
     GdbError : what a run over rows is to decide: a division by zero, a number that is too large.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    with Session(memory, context.allowance.cancel, context.allowance.deadline) as session:
+    allowance = context.allowance
+    with Session(context.options.memory, allowance.cancel, allowance.deadline) as session:
         run = _ColumnsRun(context, session)
         for step in chain.steps:
             run.step(step)
@@ -81,7 +80,7 @@ def run_last_select(session: Session, chain: Chain, meter: Meter | None) -> Arra
 
 
 def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Meter) -> TailResult:
-    """Run the chain of one pattern's tail (`gdb.physical.tail.by_operator`), each step measured.
+    """Run the chain of one pattern's tail (`gdb.physical.tail.TailCompiler.by_operator`), each step measured.
 
     relation : the embeddings. Raises as `ran`.
     """
@@ -93,7 +92,7 @@ def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Mete
     return TailResult(chain.outputs, with_durations(table, chain.outputs))
 
 
-def try_chain(context: RowContext, chain: Chain, memory: int | None) -> TailResult | GdbError:
+def try_chain(context: RowContext, chain: Chain) -> TailResult | GdbError:
     """As `ran`; an error that a run over rows is to decide is given back, not raised.
 
     Raises
@@ -101,7 +100,7 @@ def try_chain(context: RowContext, chain: Chain, memory: int | None) -> TailResu
     GdbError : Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow, which rows would not mend.
     """
     try:
-        return ran(context, chain, memory)
+        return ran(context, chain)
     except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
         raise
     except GdbError as error:
@@ -188,14 +187,12 @@ class _ColumnsRun:
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
             return
-        graph, left = question(
-            self.context,
-            step.pattern,
-            component,
+        graph, left = ComponentRun(self.context, step.pattern, component).graph(
             step.conditions,
             {n: v.astype(np.uint32) for n, v in bound.items() if n in component.vertices},
             {n: v for n, v in bound.items() if n in component.edges},
-            step.columns.keys(),
+            wanted=step.columns.keys(),
+            sure=True,
         )
         if left:
             raise NotSupported("a condition of a pattern needs values of any type.")

@@ -33,21 +33,18 @@ from gdb.language.syntax import (
     ElementReference,
     HasLabels,
     Name,
-    NodePattern,
-    PathPattern,
-    RelationshipPattern,
     Variable,
 )
 from gdb.logical.demand import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns
-from gdb.physical.columns.paths import Part, Paths, alike, check, folded_path, rivals
+from gdb.physical.columns.paths import Part, Paths, alike, folded_path, read_pattern, rivals
 from gdb.physical.columns.pattern_columns import PatternColumns
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, select_columns
 from gdb.physical.columns.semi_joins import add_semi_joins
 from gdb.physical.columns.steps import Found, Sought
-from gdb.physical.rows.component import pushable
-from gdb.physical.rows.pattern import Component, Condition, Pattern, pattern_of_match
+from gdb.physical.rows.component import ComponentRun
+from gdb.physical.rows.pattern import Component, Condition
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
 
@@ -65,27 +62,6 @@ def compile_match(builder: Builder, relation: Relation, clause: Match, demand: D
     QueryError : it is not for columns.
     """
     return _ColumnMatching(builder, clause, demand).run(relation)
-
-
-def read_pattern(builder: Builder, clause: Match) -> Pattern:
-    """The pattern of a clause, if it is one that is joined from components."""
-    for path in clause.patterns:
-        _check(builder, path)
-    mode = clause.mode or builder.context.mode
-    if mode.nodes_differ or mode.distinct or mode.induced:
-        raise builder.refuse(clause.place, "this match mode is")
-    pattern = pattern_of_match(builder.text, clause, builder.context.mode)
-    if pattern.variants:
-        raise builder.refuse(clause.place, "a pattern that is repeated is")
-    check(builder, pattern)
-    return pattern
-
-
-def _check(builder: Builder, path: PathPattern) -> None:
-    parts: tuple[NodePattern | RelationshipPattern, ...] = (*path.nodes, *path.relationships)
-    for part in parts:
-        if part.given is not None:
-            raise builder.refuse(part.place, "a parameter for a whole property map is")
 
 
 _SHORT = (TypeName.INTEGER, TypeName.FLOAT, TypeName.BOOLEAN, TypeName.DATE, TypeName.DATETIME)
@@ -217,7 +193,8 @@ class _ColumnMatching:
             if is_edge_test(c.expression) or not asks(c.expression)
         ]
         own = [c for c in own if c.names <= names and c.names - {*bound}]
-        return pushable(self.builder.context, self.pattern, component, own, bound)
+        run = ComponentRun(self.builder.context, self.pattern, component)
+        return run.pushable(own, bound)
 
     def _differing(self) -> list[tuple[str, str]]:
         """Relationships of several components that could be the same."""
@@ -437,7 +414,7 @@ class _ColumnMatching:
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
         with builder.asking():
-            found = compile_match(builder, counted.unweighted(), inner, demand)
+            found = builder.matched(counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")

@@ -10,7 +10,6 @@ from gdb.base.values.problems import ValueProblem
 from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
 from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
 from gdb.imports import deferred
-from gdb.language.rebuild import rebuilt
 from gdb.language.refusals import untranslatable_part
 from gdb.language.syntax import (
     Call,
@@ -20,6 +19,7 @@ from gdb.language.syntax import (
     Parameter,
     Place,
     Variable,
+    rebuilt,
     walk,
 )
 from gdb.language.translator import Translator
@@ -101,7 +101,7 @@ class ChainTranslator(Translator):
                 raise self.builder.refuse(part.place, "so long a list is")
             found = None if self._measure(part) is not None else untranslatable_part(part)
             if found is not None:
-                raise self.builder.refuse(part.place, found[0])
+                raise self.builder.refuse(part.place, found)
         return rebuilt(expression, self._resolved)
 
     def _measure(self, part: Expression) -> Variable | None:

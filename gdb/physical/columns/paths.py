@@ -7,6 +7,7 @@ labels and conditions say where paths may begin or end. Of the relationships on 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gdb.executor.relational.relational_tail import ColumnRef
 from gdb.language.hidden_names import is_hidden
@@ -14,8 +15,17 @@ from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible
-from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
+from gdb.physical.rows.pattern import (
+    Component,
+    Condition,
+    Pattern,
+    RowEdge,
+    pattern_of_match,
+)
 from gdb.records import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Match
 
 
 @dataclass(slots=True)
@@ -41,7 +51,7 @@ def alike(a: RowEdge, b: RowEdge) -> bool:
     return not a.types or not b.types or bool(set(a.types) & set(b.types))
 
 
-def check(builder: Builder, pattern: Pattern) -> None:
+def _check(builder: Builder, pattern: Pattern) -> None:
     """Refuse what is not walked over columns."""
     for edge in pattern.long:
         if not admissible(builder.context, pattern, edge):
@@ -52,6 +62,22 @@ def check(builder: Builder, pattern: Pattern) -> None:
         if route.acyclic and len(route.edges) > 1:
             place = pattern.edges[route.edges[0]].place
             raise builder.refuse(place, "ACYCLIC of several relationships is")
+
+
+def read_pattern(builder: Builder, clause: Match) -> Pattern:
+    """The pattern of a clause, if it is one that is joined from components. Raises NotSupported."""
+    for path in clause.patterns:
+        for part in path.parts:
+            if part.given is not None:
+                raise builder.refuse(part.place, "a parameter for a whole property map is")
+    mode = clause.mode or builder.context.mode
+    if mode.nodes_differ or mode.distinct or mode.induced:
+        raise builder.refuse(clause.place, "this match mode is")
+    pattern = pattern_of_match(builder.text, clause, builder.context.mode)
+    if pattern.variants:
+        raise builder.refuse(clause.place, "a pattern that is repeated is")
+    _check(builder, pattern)
+    return pattern
 
 
 def folded_path(pattern: Pattern, component: Component, bound: Collection[str]) -> bool:
@@ -128,14 +154,14 @@ class Paths:
             if name in self.wanted or name in self.places or name in later
         ]
         number = builder.fresh("w") if self._counts(edge) else None
-        tested = []
+        flags = []
         if number is not None:
-            tested = [n for n in needed if n in self.present and n not in {*self.places, *later}]
-            needed = [name for name in needed if name not in tested]
+            flags = [n for n in needed if n in self.present and n not in {*self.places, *later}]
+            needed = [name for name in needed if name not in flags]
         columns = {name: builder.fresh("x") for name in needed}
         part = Part(builder.fresh("f"), columns, number=number)
         if number is not None:
-            part.present = dict.fromkeys(tested, number)
+            part.present = dict.fromkeys(flags, number)
         taken: list[ColumnRef] = []
         for name in needed:
             if name not in self.places and name in stored:

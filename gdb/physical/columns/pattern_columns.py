@@ -27,7 +27,6 @@ from gdb.functions.types import BOOLEAN, INTEGER
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
 from gdb.language.mentioned_names import asks, of_pattern, of_query
-from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
     ListComprehension,
@@ -37,14 +36,16 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
+    rebuilt,
 )
 from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
+from gdb.physical.columns.paths import read_pattern
 from gdb.physical.columns.relation import Builder, Held, Relation, select_columns
 from gdb.physical.columns.steps import Found
-from gdb.physical.rows.component import pushable
+from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
 
@@ -121,9 +122,6 @@ class PatternColumns:
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them."""
-        # here: a circle: a pattern in an expression is a MATCH
-        from gdb.physical.columns.column_matching import read_pattern
-
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
@@ -144,8 +142,8 @@ class PatternColumns:
             for name, element in zip(shared, elements, strict=True)
         ):
             return None
-        context = builder.context
-        if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
+        run = ComponentRun(builder.context, pattern, component)
+        if len(run.pushable(conditions, shared)) < len(conditions):
             return None
         self.relation = relation = builder.as_table(self.relation)
         columns = {name: builder.fresh("x") for name in shared}
@@ -173,8 +171,6 @@ class PatternColumns:
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
-        from gdb.physical.columns.column_matching import compile_match  # here: a circle, as above
-
         builder, row = self.builder, self.builder.fresh("n")
         relation = self.relation
         columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
@@ -189,7 +185,7 @@ class PatternColumns:
             live = frozenset[str]() if k == len(matches) - 1 else mentioned
             demand = Demand(live, numbers=True, once=kind == "EXISTS")
             with builder.asking():
-                inner = compile_match(builder, inner, clause, demand)
+                inner = builder.matched(inner, clause, demand)
         other = builder.fresh("n")
         many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
         rows = select(

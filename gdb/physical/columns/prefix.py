@@ -100,7 +100,7 @@ def _ends(operators: Operators) -> list[int]:
     return found
 
 
-def run_prefix(context: RowContext, prefix_run: Prefix, memory: int | None) -> Batches | GdbError:
+def run_prefix(context: RowContext, prefix_run: Prefix) -> Batches | GdbError:
     """The rows of the first operators; the error where columns gave up, as they do at a division by zero.
 
     Raises
@@ -109,7 +109,7 @@ def run_prefix(context: RowContext, prefix_run: Prefix, memory: int | None) -> B
     """
     from gdb.physical.columns.chain_run import try_chain  # here: runs over rows alone need no SQL
 
-    made = try_chain(context, prefix_run.chain, memory)
+    made = try_chain(context, prefix_run.chain)
     if isinstance(made, GdbError):
         return made
     names = tuple(output.name for output in made.outputs)

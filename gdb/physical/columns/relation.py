@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.base.sql import (
@@ -19,11 +19,11 @@ from gdb.base.sql import (
     value_of,
     written,
 )
-from gdb.errors import NotSupported, TypeProblem
+from gdb.errors import NotSupported
 from gdb.executor.relational.relational_tail import ColumnRef, Output
-from gdb.functions.types import TypeName
+from gdb.functions.types import NODE, RELATIONSHIP, TypeName
 from gdb.language.element_columns import STORE_KIND, Parameters
-from gdb.language.report import problem
+from gdb.language.report import problem, row_count
 from gdb.language.syntax import Literal, Parameter
 from gdb.physical.columns.steps import CUT, FirstRows, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from gdb.base.sql import Part, Rows
     from gdb.executor.relational.relational_tail import Value
     from gdb.functions.types import Type
+    from gdb.language.clauses import Match
     from gdb.language.element_columns import What
     from gdb.language.scope import Scope
     from gdb.language.syntax import ElementReference, Expression, Place
+    from gdb.logical.demand import Demand
     from gdb.logical.operators import Limit, Names
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.columns.model import Kind as StoreKind
@@ -108,6 +110,8 @@ class Relation:
         return replace(self, hidden=hidden, weight=None)
 
 
+Matched: TypeAlias = "Callable[[Builder, Relation, Match, Demand], Relation]"
+"""What makes a relation of MATCH."""
 UNIT = Relation(None)
 """One row without names."""
 
@@ -124,8 +128,10 @@ class Builder:
     ownership : which steps belong to which operator, where the plan is needed.
     """
 
-    def __init__(self, scope: Scope, context: RowContext | None) -> None:
-        self._context = context
+    def __init__(
+        self, scope: Scope, context: RowContext | None, matched: Matched | None = None
+    ) -> None:
+        self._context, self._matched = context, matched
         self.alone = context is None
         self.text, self.scope = scope.text, scope
         self.parameters = Parameters()
@@ -146,6 +152,13 @@ class Builder:
         if self._context is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
         return self._context
+
+    def matched(self, relation: Relation, clause: Match, demand: Demand) -> Relation:
+        """The rows that MATCH makes of a relation (`gdb.physical.columns.column_matching`). demand : what later
+        operators need of them. Raises NotSupported, where there is no context, and other QueryErrors."""
+        if self._matched is None:
+            raise NotSupported("what more than one pattern takes is no part of its tail.")
+        return self._matched(self, relation, clause, demand)
 
     def pulse(self) -> None:
         """To be called now and then. Raises Cancelled, QueryTimeout."""
@@ -251,6 +264,15 @@ def select_columns(
     return select(every, *rows, where=where, distinct=distinct)
 
 
+def embedded(scope: Scope) -> dict[str, Held]:
+    """The elements that a scope numbers: what is needed of them becomes columns of their embeddings."""
+    types = {"vertex": NODE, "edge": RELATIONSHIP}
+    return {
+        name: Held("", types[element.kind], element, gathered=True)
+        for name, element in scope.names.items()
+    }
+
+
 # ---- SKIP and LIMIT ------------------------------------------------------------------------------
 
 
@@ -275,15 +297,7 @@ def _number(builder: Builder, expression: Expression | None, clause: str) -> int
         value = builder.scope.parameter(expression.name, expression.place)
     else:
         raise builder.refuse(expression.place, "a calculated SKIP or LIMIT is")
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise problem(
-            TypeProblem,
-            builder.text,
-            expression.place,
-            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
-            detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
-        )
-    return value
+    return row_count(value, builder.text, expression.place, clause)
 
 
 # ---- the answer ----------------------------------------------------------------------------------

@@ -8,67 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.sizes import POINTER
-from gdb.errors import NameProblem, SyntaxProblem
-from gdb.functions.library import AGGREGATES, FUNCTIONS, names
-from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Row, Value
-    from gdb.functions.function import Function
-    from gdb.language.syntax import Call, Place
+    from gdb.language.syntax import Place
     from gdb.physical.evaluator.context import Compiled, Context
 
 Result = TypeVar("Result")
 _LARGE = 256  # characters or items
 Operation: TypeAlias = "Callable[[Value, Value], Value]"
-
-
-def find_function(call: Call, context: Context) -> Function:
-    """The function that is called.
-
-    Raises
-    ------
-    NameProblem : there is none of this name.
-    SyntaxProblem : it takes another number of arguments, or is an aggregate.
-    """
-    name, text = call.function.text, context.text
-    if name.lower() in AGGREGATES:
-        raise problem(
-            SyntaxProblem,
-            text,
-            call.place,
-            f"{name}() is not allowed here.",
-            "Aggregates are allowed in RETURN and WITH, and not inside one another.",
-        )
-    function = FUNCTIONS.get(name.lower())
-    if function is None:
-        cure = did_you_mean(name, names()) or "The handbook lists the functions."
-        raise problem(
-            NameProblem, text, call.function.place, f"there is no function '{name}'.", cure
-        )
-    if call.star or call.distinct:
-        what = "*" if call.star else "DISTINCT"
-        raise problem(SyntaxProblem, text, call.place, f"{function.name}() takes no {what}.")
-    _check_count(call, function, text)
-    return function
-
-
-def _check_count(call: Call, function: Function, text: str) -> None:
-    count, least, most = len(call.arguments), function.least, function.most
-    if least <= count and (most is None or count <= most):
-        return
-    if most is None:
-        takes = f"{least} or more"
-    else:
-        takes = str(least) if least == most else f"{least} to {most}"
-    raise problem(
-        SyntaxProblem,
-        text,
-        call.place,
-        f"{function.name}() takes {takes} argument{'' if takes == '1' else 's'}, not {count}.",
-    )
 
 
 def apply_operation(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
 from gdb.base.allowance import Allowance, here
@@ -17,10 +18,9 @@ from gdb.base.values.lists import coalesce
 from gdb.base.values.naming import type_phrase
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
-from gdb.errors import InternalError, NameProblem, QueryError
+from gdb.errors import InternalError, QueryError
+from gdb.functions.library import FUNCTIONS
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.report import problem
-from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -54,26 +54,12 @@ from gdb.language.syntax import (
 )
 from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.physical.evaluator import access, logic, loops
-from gdb.physical.evaluator.calls import (
-    apply_operation,
-    chain_operations,
-    find_function,
-    measure_results,
-)
+from gdb.physical.evaluator.calls import apply_operation, chain_operations, measure_results
 from gdb.physical.evaluator.context import Compiled, Condition, Context, Subqueries
 from gdb.physical.evaluator.string_predicates import normal_form_test, tester
 from gdb.physical.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
-_OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
-    "+": arithmetic.add,
-    "-": arithmetic.subtract,
-    "||": arithmetic.joined,
-    "*": arithmetic.multiply,
-    "/": arithmetic.divide,
-    "%": arithmetic.remainder,
-    "^": arithmetic.power,
-}
 _PLAIN: frozenset[type] = frozenset({Literal, Parameter, Property, Variable})
 """Expressions that are most often compiled, and are no tests."""
 
@@ -103,12 +89,11 @@ class Evaluator:
         return self._context.located(error, place)
 
     def compiled(self, expression: Expression) -> Compiled:
-        """The function from a row to the expression's value. It raises QueryErrors that show the place.
+        """The function from a row to the value of an expression that was checked (`gdb.language.checks`). It raises
+        QueryErrors that show the place.
 
         Raises
         ------
-        NameProblem : a function or parameter that there is not.
-        SyntaxProblem : a wrong number of arguments.
         TypeProblem : a literal where it never fits.
         """
         test = None if type(expression) in _PLAIN else self._test(expression)
@@ -117,10 +102,11 @@ class Evaluator:
         match expression:
             case Literal(value=value):
                 return lambda row: value
-            case Parameter():
-                return self._parameter(expression)
-            case Variable():
-                return self._variable(expression)
+            case Parameter(name=name):
+                parameter = self._context.parameters[name]
+                return lambda row: parameter
+            case Variable(name=name):
+                return itemgetter(name)
             case Property(subject=subject, key=key, place=place):
                 return self._property(subject, key.text, place)
             case Index(subject=subject, index=index, place=place):
@@ -201,7 +187,6 @@ class Evaluator:
         """
         match values:
             case Call(arguments=arguments, place=place) if values.function.text.lower() == "range":
-                find_function(values, self._context)  # whether it has as many arguments
                 return self._applied(integers, place, *arguments)
             case _:
                 return loops.items(self.compiled(values), self._context, values.place)
@@ -326,41 +311,11 @@ class Evaluator:
         return evaluate
 
     def _call(self, expression: Call) -> Compiled:
-        function = find_function(expression, self._context)
+        function = FUNCTIONS[expression.function.text.lower()]
         if function.apply is coalesce:
             return loops.first_there([self.compiled(part) for part in expression.arguments])
         value_of = self._applied(function.apply, expression.place, *expression.arguments)
         return measure_results(value_of, f"{function.name}()", self._context.allowance)
-
-    def _parameter(self, expression: Parameter) -> Compiled:
-        name, parameters = expression.name, self._context.parameters
-        if name not in parameters:
-            raise problem(
-                NameProblem,
-                self._context.text,
-                expression.place,
-                f"the parameter ${name} has no value.",
-                did_you_mean(name, parameters, "$") or f'Pass parameters={{"{name}": ...}}.',
-            )
-        value = parameters[name]
-        return lambda row: value
-
-    def _variable(self, expression: Variable) -> Compiled:
-        name = expression.name
-
-        def evaluate(row: Row) -> Value:
-            try:
-                return row[name]
-            except KeyError:
-                raise problem(
-                    NameProblem,
-                    self._context.text,
-                    expression.place,
-                    f"there is no variable '{name}'.",
-                    did_you_mean(name, row) or "Name it in a clause before this one.",
-                ) from None
-
-        return evaluate
 
     def _slice(self, expression: Slice) -> Compiled:
         """A bound that is not written is the end of the list; null as a bound makes the slice null."""
@@ -374,7 +329,7 @@ class Evaluator:
         """From left to right, in a loop; an error shows what is to the left of its operator too."""
         first = expression.first
         steps = [
-            (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
+            (arithmetic.OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
             for operator, operand in expression.rest
         ]
         return chain_operations(self.compiled(first), steps, self._context)

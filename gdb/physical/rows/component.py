@@ -7,7 +7,7 @@ need dynamic types are left. Elements that the rows know already are held to wha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from gdb.errors import NotSupported, QueryError
 from gdb.executor import run as executor
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.language.canonical import canonical, numbered
-from gdb.language.element_columns import EmbeddingColumns, Parameters
 from gdb.language.existence import edge_test
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import elements, resolve
@@ -32,7 +31,6 @@ from gdb.language.scope import Scope
 from gdb.language.scope import ScopeEdge as ScopeEdge
 from gdb.language.scope import ScopeVertex as ScopeVertex
 from gdb.language.syntax import ElementReference, Expression, Name, Variable
-from gdb.language.translator import Translator
 from gdb.physical.row_graph import plan_from_rows
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge
 from gdb.query_graph import QueryGraph
@@ -42,6 +40,9 @@ from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
+
+
+_UNBOUND: Mapping[str, Never] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,80 +56,6 @@ class Table:
     left: tuple[Condition, ...]
 
 
-def match_component(
-    context: RowContext,
-    pattern: Pattern,
-    component: Component,
-    conditions: Sequence[Condition],
-    bound_vertices: Mapping[str, U32],
-    bound_edges: Mapping[str, I64],
-    later: Sequence[Condition] = (),
-    together: Sequence[U32] = (),
-    most: int | None = None,
-    wanted: Collection[str] | None = None,
-) -> Table:
-    """All embeddings of a component, or at most so many.
-
-    conditions : that mention nothing but one element of it, and parameters.
-    later : conditions that are tested on the embeddings; they distinguish what a symmetry would merge.
-    bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
-    together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
-    wanted : the edges whose ids are needed, None for all.
-    """
-    run = _ComponentRun(context, pattern, component)
-    edges = [e for e in component.edges if wanted is None or e in wanted]
-    return run.table(conditions, bound_vertices, bound_edges, later, together, most, edges)
-
-
-def pushable(
-    context: RowContext,
-    pattern: Pattern,
-    component: Component,
-    conditions: Sequence[Condition],
-    bound: Collection[str] = (),
-) -> tuple[Condition, ...]:
-    """Those of some conditions on elements of a component that its query graph takes, as far as their texts show.
-
-    bound : the elements that rows bind. What compares with them is left: it would read columns of all elements, and the
-        rows may be few.
-    """
-    return tuple(one for one in conditions if _pushable(context, pattern, component, one, bound))
-
-
-def _pushable(
-    context: RowContext,
-    pattern: Pattern,
-    component: Component,
-    condition: Condition,
-    bound: Collection[str],
-) -> bool:
-    run = _ComponentRun(context, pattern, component)
-    found = run.distributed([condition])
-    if found.left or (found.sorted.between and not component.edges):
-        return False  # a single vertex may be only the end of a path, which `candidates` handles
-    if found.of_several:
-        return not (condition.names & {*bound}) and not found.compared(run.scope)
-    return all(run.typed(known.all()) for known in found.sorted.pushed.values())
-
-
-def question(
-    context: RowContext,
-    pattern: Pattern,
-    component: Component,
-    conditions: Sequence[Condition],
-    bound_vertices: Mapping[str, U32],
-    bound_edges: Mapping[str, I64],
-    wanted: Collection[str] = (),
-    sure: bool = True,
-) -> tuple[QueryGraph, tuple[Condition, ...]]:
-    """The query graph that `match_component` gives to the executors, vertices and edges in the component's order, and
-    the conditions that are not in it. wanted : the edges whose ids are needed. sure : comparisons are in it however few
-    candidates there are.
-    """
-    run = _ComponentRun(context, pattern, component)
-    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=sure)
-
-
 def admitted_edges(
     context: RowContext, pattern: Pattern, edge: RowEdge
 ) -> tuple[I64 | None, tuple[Expression, ...]]:
@@ -138,7 +65,7 @@ def admitted_edges(
     own = [c for c in mine if c.names == {edge.name}]
     if not own:
         return None, edge.conditions
-    graph, left = question(context, *_of_one(pattern, edge), own, {}, {})
+    graph, left = ComponentRun(context, *_of_one(pattern, edge)).graph(own, sure=True)
     rest = [c.expression for c in mine if c not in own or c in left]
     return graph.edges[0].allowed, tuple(rest)
 
@@ -147,7 +74,7 @@ def admissible(context: RowContext, pattern: Pattern, edge: RowEdge) -> bool:
     """Whether `admitted_edges` leaves no condition, as far as their texts show."""
     mine = [Condition(c, mentioned(c)) for c in edge.conditions]
     own = [c for c in mine if c.names == {edge.name}]
-    return len(pushable(context, *_of_one(pattern, edge), own)) == len(mine)
+    return len(ComponentRun(context, *_of_one(pattern, edge)).pushable(own)) == len(mine)
 
 
 def _of_one(pattern: Pattern, edge: RowEdge) -> tuple[Pattern, Component]:
@@ -168,7 +95,8 @@ def candidates(
     ------
     NotSupported : a condition turned out to need dynamic types.
     """
-    graph, left = question(context, pattern, Component((vertex,), ()), conditions, {}, {})
+    alone = ComponentRun(context, pattern, Component((vertex,), ()))
+    graph, left = alone.graph(conditions, sure=True)
     if left or graph.edges or graph.negated:
         raise NotSupported("a condition of a pattern needs values of any type.")
     (found,) = graph.vertices
@@ -226,7 +154,12 @@ class _Distributed:
         return left
 
 
-class _ComponentRun:
+class ComponentRun:
+    """A component to be matched.
+
+    Conditions that its methods take mention nothing but elements of the component, and parameters.
+    """
+
     def __init__(self, context: RowContext, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
         self.snapshot = context.graph.snapshot
@@ -252,27 +185,61 @@ class _ComponentRun:
         conditions: Sequence[Condition],
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
-        later: Sequence[Condition],
-        together: Sequence[U32],
-        most: int | None,
-        wanted: Sequence[str],
+        later: Sequence[Condition] = (),
+        together: Sequence[U32] = (),
+        most: int | None = None,
+        wanted: Collection[str] = (),
     ) -> Table:
-        graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
+        """All embeddings, or at most so many; arguments as `graph`.
+
+        together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
+        """
+        edges = [name for name in self.component.edges if name in wanted]
+        graph, left = self.graph(conditions, bound_vertices, bound_edges, later, edges)
         bound = [self.component.vertices.index(name) for name in bound_vertices]
-        return self._rows(graph, left, bound, together, most, wanted)
+        return self._rows(graph, left, bound, together, most, edges)
+
+    def pushable(
+        self, conditions: Sequence[Condition], bound: Collection[str] = ()
+    ) -> tuple[Condition, ...]:
+        """Those of some conditions that the query graph takes, as far as their texts show.
+
+        bound : the elements that rows bind. What compares with them is left: it would read columns of all elements, and
+            the rows may be few.
+        """
+        given = (
+            self.context,
+            self.pattern,
+            self.component,
+        )  # labels that one tests stay in its scope
+        return tuple(one for one in conditions if ComponentRun(*given)._takes(one, bound))
+
+    def _takes(self, condition: Condition, bound: Collection[str]) -> bool:
+        found = self.distributed([condition])
+        if found.left or (found.sorted.between and not self.component.edges):
+            return (
+                False  # a single vertex may be only the end of a path, which `candidates` handles
+            )
+        if found.of_several:
+            return not (condition.names & {*bound}) and not found.compared(self.scope)
+        return all(self.typed(known.all()) for known in found.sorted.pushed.values())
 
     def graph(
         self,
         conditions: Sequence[Condition],
-        bound_vertices: Mapping[str, U32],
-        bound_edges: Mapping[str, I64],
+        bound_vertices: Mapping[str, U32] = _UNBOUND,
+        bound_edges: Mapping[str, I64] = _UNBOUND,
         later: Sequence[Condition] = (),
         wanted: Collection[str] = (),
         *,
         sure: bool = False,
     ) -> tuple[QueryGraph, tuple[Condition, ...]]:
-        """The query graph, and the conditions that are not in it. sure : comparisons are, however few candidates there
-        are."""
+        """The query graph, vertices and edges in the component's order, and the conditions that are not in it.
+
+        bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
+        later : conditions that are tested on the embeddings; they distinguish what a symmetry would merge.
+        wanted : the edges whose ids are needed. sure : comparisons are in it, however few candidates there are.
+        """
         scope, found = self.scope, self.distributed(conditions)
         left = found.left
         allowed: dict[ElementReference, tuple[I64, str]] = {}
@@ -352,8 +319,13 @@ class _ComponentRun:
 
     def typed(self, conditions: Sequence[Expression]) -> bool:
         """Whether conditions on one element are ones over columns."""
-        parameters = Parameters()
-        translator = Translator(self.scope, EmbeddingColumns(self.scope, parameters), parameters)
+        from gdb.language.translator import Translator  # few conditions are looked at
+        from gdb.physical.columns.looked_columns import RelationColumns
+        from gdb.physical.columns.relation import Builder, embedded
+
+        builder = Builder(self.scope, None)
+        columns = RelationColumns(builder, embedded(self.scope))
+        translator = Translator(self.scope, columns, builder.parameters)
         try:
             for condition in conditions:
                 translator.condition(condition)

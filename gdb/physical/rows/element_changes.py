@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 Assignment: TypeAlias = "Callable[[Row], None]"
+Changed: TypeAlias = "NodeValue | RelationshipValue | None"
 
 # ---- SET and REMOVE --------------------------------------------------------------------------------
 
@@ -39,100 +40,85 @@ def assignments(context: RowContext, items: Sequence[SetItem]) -> list[Assignmen
 
 def _assignment(context: RowContext, item: SetItem) -> Assignment:
     match item:
-        case SetProperty(target=target):
-            if isinstance(target, Property):
-                return _SetProperty(context, item, target)
-            return _SetIndex(context, item, target)
+        case SetProperty(target=target, value=value):
+            return _set_property(context, target, value, item.place)
         case SetAll():
-            return _SetAll(context, item)
+            return _set_all(context, item)
         case SetLabels():
-            return _SetLabels(context, item)
+            return _set_labels(context, item)
 
 
-class _Changing:
-    """An item of SET, and the element that it changes."""
+def _changed(context: RowContext, subject: Expression, place: Place) -> Callable[[Row], Changed]:
+    """The element that an item changes; None for null, and for what was deleted."""
+    value_of = context.evaluator.compiled(subject)
 
-    def __init__(self, context: RowContext, subject: Expression, place: Place) -> None:
-        self.context, self.graph, self.place = context, context.graph, place
-        self.subject = context.evaluator.compiled(subject)
-
-    def element(self, row: Row) -> NodeValue | RelationshipValue | None:
-        """What the item changes; None for null, and for what was deleted."""
-        found = self.subject(row)
+    def element(row: Row) -> Changed:
+        found = value_of(row)
         if isinstance(found, (NodeValue, RelationshipValue)):
             return None if found.deleted else found
         if found is None or getattr(found, "deleted", False):
             return None
         raise problem(
-            *(TypeProblem, self.context.text, self.place),
+            *(TypeProblem, context.text, place),
             "only a node or a relationship has properties that can be set.",
         )
 
-
-class _SetProperty(_Changing):
-    def __init__(self, context: RowContext, item: SetProperty, target: Property) -> None:
-        super().__init__(context, target.subject, item.place)
-        self.key, self.value = target.key.text, context.evaluator.compiled(item.value)
-        self.value_place = item.value.place
-
-    def __call__(self, row: Row) -> None:
-        element = self.element(row)
-        if element is not None:
-            value = storable(self.context, self.value(row), self.value_place)
-            self.graph.set_property(element, self.key, value)
+    return element
 
 
-class _SetIndex(_Changing):
-    def __init__(self, context: RowContext, item: SetProperty, target: Index) -> None:
-        super().__init__(context, target.subject, item.place)
-        compiled = context.evaluator.compiled
-        self.key, self.value = compiled(target.index), compiled(item.value)
-        self.key_place, self.value_place = target.place, item.value.place
+def _set_property(
+    context: RowContext, target: Property | Index, value: Expression, place: Place
+) -> Assignment:
+    compiled, graph = context.evaluator.compiled, context.graph
+    element, value_of = _changed(context, target.subject, place), compiled(value)
+    named = target.key.text if isinstance(target, Property) else None
+    key_of = compiled(target.index) if isinstance(target, Index) else None
 
-    def __call__(self, row: Row) -> None:
-        element = self.element(row)
-        if element is None:
+    def assign(row: Row) -> None:
+        one = element(row)
+        if one is None:
             return
-        key = self.key(row)
+        key = named if key_of is None else key_of(row)
         if not isinstance(key, str):
             message = "a property is named by a string."
-            raise problem(TypeProblem, self.context.text, self.key_place, message)
-        value = storable(self.context, self.value(row), self.value_place)
-        self.graph.set_property(element, key, value)
+            raise problem(TypeProblem, context.text, target.place, message)
+        graph.set_property(one, key, storable(context, value_of(row), value.place))
+
+    return assign
 
 
-class _SetAll(_Changing):
-    def __init__(self, context: RowContext, item: SetAll) -> None:
-        super().__init__(context, item.variable, item.place)
-        self.value, self.add = context.evaluator.compiled(item.value), item.add
-        self.value_place = item.value.place
+def _set_all(context: RowContext, item: SetAll) -> Assignment:
+    place, graph = item.value.place, context.graph
+    element = _changed(context, item.variable, item.place)
+    value_of = context.evaluator.compiled(item.value)
 
-    def __call__(self, row: Row) -> None:
-        element = self.element(row)
-        if element is None:
+    def assign(row: Row) -> None:
+        one = element(row)
+        if one is None:
             return
-        properties = map_of(self.context, self.value(row), self.value_place)
-        properties = {k: storable(self.context, v, self.value_place) for k, v in properties.items()}
-        if not self.add:
-            for name in [name for name in element.properties if name not in properties]:
-                self.graph.set_property(element, name, None)
-        for name, value in properties.items():
-            self.graph.set_property(element, name, value)
+        given = map_of(context, value_of(row), place)
+        given = {key: storable(context, value, place) for key, value in given.items()}
+        if not item.add:
+            for name in [name for name in one.properties if name not in given]:
+                graph.set_property(one, name, None)
+        for name, value in given.items():
+            graph.set_property(one, name, value)
+
+    return assign
 
 
-class _SetLabels(_Changing):
-    def __init__(self, context: RowContext, item: SetLabels) -> None:
-        super().__init__(context, item.variable, item.place)
-        self.named = names_of(context, item.named)
-        self.labels = [label.text for label in item.labels]
+def _set_labels(context: RowContext, item: SetLabels) -> Assignment:
+    element = _changed(context, item.variable, item.place)
+    named, labels = names_of(context, item.named), [label.text for label in item.labels]
 
-    def __call__(self, row: Row) -> None:
-        element = self.element(row)
-        if isinstance(element, NodeValue):
-            self.graph.set_labels(element, self.labels + self.named(row), ())
-        elif element is not None:
-            message = "only a node has labels."
-            raise problem(TypeProblem, self.context.text, self.place, message)
+    def assign(row: Row) -> None:
+        one = element(row)
+        if isinstance(one, NodeValue):
+            context.graph.set_labels(one, labels + named(row), ())
+        elif one is not None:
+            raise problem(TypeProblem, context.text, item.place, "only a node has labels.")
+
+    return assign
 
 
 def remove(context: RowContext, clause: Remove, rows: Sequence[Row]) -> None:

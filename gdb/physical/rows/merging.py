@@ -14,7 +14,6 @@ from gdb.language.syntax import (
     Expression,
     Name,
     NodePattern,
-    PathPattern,
     Property,
     RelationshipPattern,
     Variable,
@@ -31,14 +30,9 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 
-def merge(
-    context: RowContext, clause: Merge, rows: Sequence[Row], known: Sequence[str]
-) -> list[Row]:
-    """The rows with what MERGE found for each, or made where there was none."""
-    return _Merge(context, clause, known).run(rows)
+class Merging:
+    """A MERGE. known : the names that rows have."""
 
-
-class _Merge:
     def __init__(self, context: RowContext, clause: Merge, known: Sequence[str]) -> None:
         self.context, self.clause, self.known = context, clause, frozenset(known)
         self.maker: Maker | None = None  # made for the first row that nothing is found for
@@ -47,7 +41,9 @@ class _Merge:
         self.bound = self._bound()
 
     def run(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
+        """The rows with what MERGE found for each, or made where there was none.
+
+        Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
         if len(rows) > 1 and not self._independent():
             return [one for row in rows for one in self._merged([row])]
@@ -92,7 +88,7 @@ class _Merge:
     # ---- keys ------------------------------------------------------------------------------------
 
     def _keys(self) -> list[tuple[Name, Expression]]:
-        return [pair for part in _parts(self.clause.pattern) for pair in part.properties]
+        return [pair for part in self.clause.pattern.parts for pair in part.properties]
 
     def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, Sequence[Row]]:
         """The pattern in which properties are compared with hidden variables, and the rows with these."""
@@ -131,7 +127,7 @@ class _Merge:
 
     def _bound(self) -> list[str]:
         """The names in the pattern that the rows have."""
-        named = [part.variable for part in _parts(self.clause.pattern)]
+        named = [part.variable for part in self.clause.pattern.parts]
         return [name.text for name in named if name is not None and name.text in self.known]
 
     def _independent(self) -> bool:
@@ -176,10 +172,6 @@ class _Merge:
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
-
-
-def _parts(pattern: PathPattern) -> tuple[NodePattern | RelationshipPattern, ...]:
-    return (*pattern.nodes, *pattern.relationships)
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)

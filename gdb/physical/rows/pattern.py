@@ -15,7 +15,6 @@ from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import conjuncts
 from gdb.language.quantified_patterns import repeats, unroll_patterns
-from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.scope import has_labels
 from gdb.language.syntax import (
@@ -41,6 +40,7 @@ from gdb.language.syntax import (
     Selector,
     Subquery,
     Variable,
+    rebuilt,
     walk,
 )
 from gdb.query_graph import MatchMode

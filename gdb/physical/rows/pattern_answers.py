@@ -10,7 +10,7 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue
 from gdb.physical import counting
-from gdb.physical.rows.component import pushable, question
+from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Condition
 from gdb.storage.graph.adjacency import I64, U32
 
@@ -43,7 +43,8 @@ def numbers(
     alone = all(c.names <= own and c.names - {*names} for c in conditions)
     if not names or not alone or any(name in rows[0] for name in component.edges):
         return None
-    if len(pushable(context, pattern, component, conditions, names)) < len(conditions):
+    run = ComponentRun(context, pattern, component)
+    if len(run.pushable(conditions, names)) < len(conditions):
         return None
     found = np.zeros(len(rows), np.int64)
     there = [k for k, row in enumerate(rows) if all(_there(row, name) for name in names)]
@@ -52,7 +53,7 @@ def numbers(
     columns = [_vids(context, [rows[k] for k in there], name) for name in names]
     distinct, place = np.unique(np.stack(columns), axis=1, return_inverse=True)
     bound = {name: np.unique(column) for name, column in zip(names, columns, strict=True)}
-    graph, left = question(context, pattern, component, conditions, bound, {})
+    graph, left = run.graph(conditions, bound, sure=True)
     if left:
         return None
     vertices = [component.vertices.index(name) for name in names]

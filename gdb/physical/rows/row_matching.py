@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
-from gdb.physical.rows.component import Table, match_component
+from gdb.physical.rows.component import ComponentRun, Table
 from gdb.physical.rows.expand import expand_component, places_labelled
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
 from gdb.physical.rows.row_look_ups import seek
@@ -29,10 +29,8 @@ from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 
-Numbered: TypeAlias = "tuple[int, Row]"
-"""The number of the row that one came from, and the row."""
 _CHUNK = 1 << 14
 
 
@@ -263,10 +261,7 @@ class _RowMatching:
         own = self._own(component, vids)
         found = self.unbound.get(component)
         if found is None:
-            found = match_component(
-                self.context,
-                self.pattern,
-                component,
+            found = ComponentRun(self.context, self.pattern, component).table(
                 own,
                 {name: np.unique(values) for name, values in vids.items()},
                 {name: np.unique(values) for name, values in eids.items()},
@@ -366,7 +361,7 @@ class _RowMatching:
     # ---- paths -----------------------------------------------------------------------------------
 
     def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
-        from gdb.physical.rows.walking import walk_rows  # machine code of its own
+        from gdb.physical.rows.walking import Walk  # machine code of its own
 
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
@@ -376,7 +371,7 @@ class _RowMatching:
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        paths = walk_rows(self.context, self.pattern, edge, table, names, bound)
+        paths = Walk(self.context, self.pattern, edge, names, bound).rows(table)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
             if self.checks_edges and len(apart) < len(others):

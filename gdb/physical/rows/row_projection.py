@@ -11,10 +11,9 @@ from gdb.base.values.comparison import Key, group_key, sort_key
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.sizes import Growing, Pile
 from gdb.base.values.sorting import in_order
-from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
 from gdb.language.clauses import SortItem
-from gdb.language.report import problem
+from gdb.language.report import row_count
 from gdb.language.syntax import Call, Expression
 from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Project, Sort
 from gdb.physical.rows.batches import FIRST, MOST, Parts
@@ -246,12 +245,4 @@ def _number(context: RowContext, expression: Expression | None, clause: str) -> 
     if expression is None:
         return None
     value = context.evaluator.compiled(expression)({})
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise problem(
-            TypeProblem,
-            context.text,
-            expression.place,
-            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
-            detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
-        )
-    return value
+    return row_count(value, context.text, expression.place, clause)

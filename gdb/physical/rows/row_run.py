@@ -77,8 +77,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows import calling, merging, row_matching, row_projection
     from gdb.physical.rows.bound import Bound
-    from gdb.physical.rows.row_matching import Numbered
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 else:
     calling = deferred("gdb.physical.rows.calling")
     row_matching = deferred("gdb.physical.rows.row_matching")
@@ -131,6 +130,7 @@ def run_over_rows(
         runner.bound, runner.most_taken = Few(bound.found), bound.taken
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
+    context.extensions = _extensions
     try:
         with clock_at(time.time_ns()):
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
@@ -147,6 +147,14 @@ def run_over_rows(
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
     return RowsAnswer(names, rows)
+
+
+def _extensions(
+    context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
+) -> Iterator[list[Numbered]]:
+    return row_matching.extensions(
+        context, pattern, rows, known
+    )  # its module is loaded when it is first needed
 
 
 def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
@@ -414,7 +422,7 @@ class Runner:
             case BulkCreate():
                 rows = creating.create_all(context, clause, rows)
             case Merge():
-                rows = merging.merge(context, clause, rows, before.names)
+                rows = merging.Merging(context, clause, before.names).run(rows)
             case Set(items=items):
                 element_changes.assign(context, items, rows)
                 return hand_rows(rows, pile)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.physical.rows.kept import KeptPatterns
 from gdb.physical.rows.pattern import pattern_of_match
@@ -13,7 +13,7 @@ from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
-    from gdb.base.values.kinds import Value
+    from gdb.base.values.kinds import Row, Value
     from gdb.executor import run as executor
     from gdb.executor.relational.relational_tail import Value as Plain
     from gdb.language.clauses import Match
@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Pattern
     from gdb.query_graph import MatchMode
 
+Numbered: TypeAlias = "tuple[int, Row]"
+"""The number of the row that one came from, and the row."""
+Extensions: TypeAlias = (
+    "Callable[[RowContext, Pattern, Sequence[Row], Iterable[str]], Iterator[list[Numbered]]]"
+)
+
 
 @dataclass(slots=True)
 class RowContext:
     """The run of one query, row by row.
 
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
+    extensions : extends rows by a pattern, in batches (`gdb.physical.rows.row_matching`); it is there while the rows
+        run, as the evaluator is.
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
@@ -45,6 +53,7 @@ class RowContext:
     options: executor.Options
     allowance: Allowance
     evaluator: Evaluator = field(init=False)
+    extensions: Extensions = field(init=False)
     embeddings: int = 0
     handled: int = 0
     import_root: Path | None = None

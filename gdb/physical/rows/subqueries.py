@@ -15,7 +15,6 @@ from gdb.base.values.sizes import Growing
 from gdb.language.clauses import Match
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks
-from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
     ListComprehension,
@@ -25,6 +24,7 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
+    rebuilt,
 )
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
@@ -79,7 +79,6 @@ class Prepared:
             return
         # here: a circle: a subquery in an expression has MATCH
         from gdb.physical.rows.pattern_answers import numbers
-        from gdb.physical.rows.row_matching import extensions
 
         seen = [
             visible(row) for row in rows
@@ -92,7 +91,7 @@ class Prepared:
                     for row, many in zip(rows, answers.tolist(), strict=True):
                         row[question.name] = many if exact else many > 0
                     continue
-            found = extensions(self.context, question.pattern, seen, seen[0])
+            found = self.context.extensions(self.context, question.pattern, seen, seen[0])
             values = _values(self.context, question.part, found, len(rows))
             for row, value in zip(rows, values, strict=True):
                 row[question.name] = value

@@ -35,30 +35,14 @@ from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.run_context import Numbered, RowContext
 
-Numbered = tuple[int, "Row"]
 _DIFFER = {
     PathMode.WALK: Differ.NOTHING,
     PathMode.TRAIL: Differ.EDGES,
     PathMode.ACYCLIC: Differ.VERTICES,
 }
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
-
-
-def walk_rows(
-    context: RowContext,
-    pattern: Pattern,
-    edge: RowEdge,
-    table: Sequence[Numbered],
-    others: Sequence[str],
-    bound: frozenset[str],
-) -> Iterator[Numbered]:
-    """The rows extended by every path of an edge with one bound end; made on demand.
-
-    others : names of relationships that the path may not use.
-    """
-    return _Walk(context, pattern, edge, others, bound).rows(table)
 
 
 def conditions_of(context: RowContext) -> Conditions:
@@ -72,7 +56,12 @@ def differ_of(mode: PathMode) -> Differ:
     return _DIFFER[mode]
 
 
-class _Walk:
+class Walk:
+    """Extends rows by every path of an edge with one bound end.
+
+    others : names of relationships that a path may not use. bound : the names that rows have.
+    """
+
     def __init__(
         self,
         context: RowContext,
@@ -96,6 +85,7 @@ class _Walk:
         self.known: dict[int, bool] = {}
 
     def rows(self, table: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows with each path; made on demand."""
         for _, row in table:
             if not isinstance(row[self.begin], NodeValue):
                 raise problem(

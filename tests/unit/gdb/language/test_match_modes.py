@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gdb.run import options, pipeline
+from gdb.run.statements import Statements
 from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.build import write_graph
@@ -42,7 +43,7 @@ def test_the_count_of_each_mode(snapshot: Snapshot, mode: str, count: int) -> No
         options.match_mode("DIFFERENT EDGES"),
         threading.Event(),
     )
-    assert pipeline.answer(request, snapshot).scalar() == count
+    assert pipeline.answer(pipeline.QueryRun(request, snapshot, Statements())).scalar() == count
 
 
 def test_the_counts_in_the_document(repository: Path) -> None:

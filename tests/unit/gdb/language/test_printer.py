@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from gdb.errors import QueryError
 from gdb.language import clauses as c
 from gdb.language import syntax as s
-from gdb.language.expression_text import expression_text
 from gdb.language.parser import parse
-from gdb.language.printer import printed
+from gdb.language.printer import expression_text, printed
 from gdb.language.reading import MODES
 from gdb.language.syntax import Place
 from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType

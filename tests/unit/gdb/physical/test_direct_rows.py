@@ -97,9 +97,9 @@ def table(db: Database, text: str, monkeypatch: pytest.MonkeyPatch, usual: bool)
     """The answer; `usual`: every embedding goes through DuckDB."""
     with monkeypatch.context() as patch:
         if usual:
-            patch.setattr(tail.TailMaker, "_once", lambda *_: None)
-            patch.setattr(tail.TailMaker, "_direct", lambda *_: None)
-            patch.setattr(tail.TailMaker, "_tally", lambda *_: None)
+            patch.setattr(tail.TailCompiler, "_once", lambda *_: None)
+            patch.setattr(tail.TailCompiler, "_direct", lambda *_: None)
+            patch.setattr(tail.TailCompiler, "_tally", lambda *_: None)
         db._statements.clear()
         return pa.table(db.execute(text, device="cpu"))
 

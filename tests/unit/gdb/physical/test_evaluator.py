@@ -13,9 +13,7 @@ from gdb.errors import (
     ArithmeticProblem,
     DeletedProblem,
     InternalError,
-    NameProblem,
     QueryTimeout,
-    SyntaxProblem,
     TypeProblem,
 )
 from gdb.language.parser import parse
@@ -228,12 +226,6 @@ def test_nan_in_arithmetic():
         ("labels(list[0])", TypeProblem, "labels(list[0])"),
         ("range(1, 2, 0)", ArgumentProblem, "range(1, 2, 0)"),
         ("'a' =~ '('", ArgumentProblem, "'a' =~ '('"),
-        ("$missing", NameProblem, "$missing"),
-        ("missing", NameProblem, "missing"),
-        ("abz(1)", NameProblem, "abz"),
-        ("abs()", SyntaxProblem, "abs()"),
-        ("abs(DISTINCT 1)", SyntaxProblem, "abs(DISTINCT 1)"),
-        ("1 + count(n)", SyntaxProblem, "count(n)"),
         ("CASE WHEN 1 THEN 2 END", TypeProblem, "1"),
         ("[a IN list WHERE a | a]", TypeProblem, "a"),
     ],
@@ -245,13 +237,6 @@ def test_errors_show_their_place(text, kind, underlined):
     if text == "[a IN list WHERE a | a]":
         start = len("RETURN ") + text.index("a | a")
     assert (caught.value.column, caught.value.length) == (start + 1, len(underlined))
-
-
-def test_cures():
-    with pytest.raises(NameProblem, match=r"Did you mean abs\?"):
-        value("abz(1)")
-    with pytest.raises(NameProblem, match=r"Did you mean \$name\?"):
-        value("$nam", name=1)
 
 
 def test_reading_what_is_deleted():

@@ -144,7 +144,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     with gdb.connect() as db:
         with db.transaction() as tx:
             tx.add_nodes("P", range(100), {"id": range(100), "n": [f"n{k}" for k in range(100)]})
-        monkeypatch.setattr(row_matching, "match_component", None)
+        monkeypatch.setattr(row_matching, "ComponentRun", None)
         loaded: list[int] = []
         load = row_matching.Table
 

@@ -56,7 +56,7 @@ def test_nothing_is_listed(
 
     for owner, name in (
         *((Partitions, "adjacency"), (Partitions, "eids"), (Partitions, "column")),
-        *((partitions, "splice_part"), (pcsr, "keys_of_part"), (row_matching, "match_component")),
+        *((partitions, "splice_part"), (pcsr, "keys_of_part"), (row_matching, "ComponentRun")),
         *((Partitions, "part"), (Vertices, "_assembled")),
     ):
         monkeypatch.setattr(owner, name, never)

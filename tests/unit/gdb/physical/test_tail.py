@@ -91,7 +91,7 @@ def test_what_the_executors_are_told_changes_no_answer(
     for name in TOLD:
         with monkeypatch.context() as patch:
             nothing = False if name in ("_weighs", "_by_part") else None
-            patch.setattr(tail.TailMaker, name, lambda *_, nothing=nothing: nothing)
+            patch.setattr(tail.TailCompiler, name, lambda *_, nothing=nothing: nothing)
             assert answer(db, text, "chosen") == want, name
 
 

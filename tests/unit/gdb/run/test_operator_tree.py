@@ -260,12 +260,12 @@ def test_a_tail_of_one_select_has_the_figures_on_its_last_operator(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.errors import NotSupported
-    from gdb.run import pattern_tree
+    from gdb.physical.tail import TailCompiler
 
     def refuses(*_: object) -> object:
         raise NotSupported("it is one SELECT only.")
 
-    monkeypatch.setattr(pattern_tree, "by_operator", refuses)
+    monkeypatch.setattr(TailCompiler, "by_operator", refuses)
     text = "PROFILE MATCH (a)-->(b) RETURN a.name AS k, sum(b.x) AS s ORDER BY s LIMIT 3"
     match, *behind, last = operators(lines(db, text, "chosen"))
     assert match.rows == 353

@@ -11,7 +11,7 @@ import gdb
 from gdb.base.budget import LEAST
 from gdb.errors import GdbError, NameProblem, OutOfBudget, QueryError, TypeProblem
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
-from gdb.run import options
+from gdb.run import options, parameters
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_parameters_become_plain_values() -> None:
         "f": np.str_("s"),
         "g": np.array(4),
     }
-    checked = options.checked_parameters(given)
+    checked = parameters.checked_parameters(given)
     assert checked == {"a": 3, "b": 0.5, "c": True, "d": [1, [2, "x"]], "e": None, "f": "s", "g": 4}
     assert [type(checked[name]) for name in "abcf"] == [int, float, bool, str]
 
@@ -121,12 +121,12 @@ def test_parameters_become_plain_values() -> None:
 )
 def test_what_is_no_parameter(given: object, says: str) -> None:
     with pytest.raises(GdbError, match=says):
-        options.checked_parameters(given)  # type: ignore[arg-type]
+        parameters.checked_parameters(given)  # type: ignore[arg-type]
 
 
 def test_a_wrong_type_is_also_pythons_type_error() -> None:
     with pytest.raises(TypeError):
-        options.checked_parameters({"a": object()})
+        parameters.checked_parameters({"a": object()})
     assert issubclass(TypeProblem, TypeError)
 
 
@@ -137,8 +137,8 @@ def test_a_budget_of_a_gpu_is_checked_when_a_database_is_opened() -> None:
             gdb.connect(gpu_memory=wrong)
     with gdb.connect(gpu_memory="1GiB") as db, db.snapshot() as held:
         for one in (db, held):
-            assert one._request("", None, "auto", None, None, None, 0).gpu_memory == 1 << 30
-            request = one._request("", None, "auto", None, None, None, 0, None, "2GiB")
+            assert one._request("", None).gpu_memory == 1 << 30
+            request = one._request("", None, options.QueryOptions(gpu_memory="2GiB"))
             assert request.gpu_memory == request.options(None).gpu_memory == 2 << 30
             with pytest.raises(QueryError, match="at least 67,108,864"):
                 one.execute("RETURN 1", gpu_memory=1000)

@@ -74,9 +74,9 @@ def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     seen: list[str] = []
     answer = pipeline._answer
 
-    def noted(request: pipeline.Request, *rest: object) -> object:
-        seen.append(request.text)
-        return answer(request, *rest)  # type: ignore[arg-type]
+    def noted(run: pipeline.QueryRun) -> object:
+        seen.append(run.request.text)
+        return answer(run)
 
     monkeypatch.setattr(pipeline, "_answer", noted)
     for text in texts:

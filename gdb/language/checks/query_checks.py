@@ -1,4 +1,5 @@
-"""The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say.
+"""The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say beyond what
+the parser lets through.
 
 The clauses are read in order, each with the variables that it sees. What is found wrong is an error with its place in
 the text; `detail` is its name in the openCypher TCK. What is known only at run time (the type of a property) is not
@@ -11,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem
 from gdb.functions.static_kinds import (
     BOOLEAN,
     INTEGER,
@@ -19,15 +20,16 @@ from gdb.functions.static_kinds import (
     NODE,
     RELATIONSHIP,
     STRING,
+    VALUE,
     Kind,
     Known,
     list_of,
 )
 from gdb.imports import deferred
-from gdb.language import checks_patterns
-from gdb.language.checks_expressions import check_patterns, condition, known
-from gdb.language.checks_frame import Frame, QueryFacts
-from gdb.language.checks_projection import (
+from gdb.language.checks.expression_checks import check_patterns, condition, known
+from gdb.language.checks.frame import Frame, QueryFacts
+from gdb.language.checks.pattern_checks import bind
+from gdb.language.checks.projection_checks import (
     check_return,
     one_column,
     passed_on,
@@ -52,16 +54,17 @@ from gdb.language.clauses import (
     Set,
     Unwind,
     With,
+    imports_names,
 )
-from gdb.language.procedure_signatures import Procedure
-from gdb.language.syntax import Name, Subquery, Variable
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import Parameter, Subquery
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.language import checks_procedures, checks_writing
+    from gdb.language.checks import write_checks
+    from gdb.language.procedure_signatures import Procedure, ProcedureSignature
 else:
-    checks_procedures = deferred("gdb.language.checks_procedures")
-    checks_writing = deferred("gdb.language.checks_writing")
+    write_checks = deferred("gdb.language.checks.write_checks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +139,12 @@ def _sides(
     frame: Frame,
     start: Callable[[Clause], Frame],
     record: list[list[Mapping[str, Known]]] | None = None,
-    matched: bool = False,
 ) -> dict[str, Known]:
-    """Check all sides of a UNION; the columns.
-
-    start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
-    """
-    if len(set(query.all)) > 1:
-        message = "UNION and UNION ALL are mixed in one query."
-        cure = "Put one of them into CALL { ... }."
-        place = query.parts[1][0].place
-        raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
+    """Check all sides of a UNION; the columns. start : the frame in front of a side that begins with this clause."""
     first: dict[str, Known] | None = None
     for clauses in query.parts:
         seen: list[Mapping[str, Known]] | None = None if record is None else []
-        found = _clauses(clauses, start(clauses[0]), seen, matched)
+        found = _clauses(clauses, start(clauses[0]), seen)
         if record is not None and seen is not None:
             record.append(seen)
         if first is not None:
@@ -163,31 +157,25 @@ def _clauses(
     clauses: tuple[Clause, ...],
     frame: Frame,
     record: list[Mapping[str, Known]] | None,
-    matched: bool = False,
 ) -> dict[str, Known]:
     """Check one side; its columns."""
-    for k, clause in enumerate(clauses):
-        if frame.facts.pulse is not None:
-            frame.facts.pulse()
+    for clause in clauses:
+        if frame.query.pulse is not None:
+            frame.query.pulse()
         if record is not None:
             record.append(frame.visible())
-        last = k == len(clauses) - 1
-        if isinstance(clause, Return) and not last:
-            raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
         if isinstance(clause, Return):
             return check_return(clause, frame)
-        if isinstance(clause, CallProcedure) and clause is frame.facts.alone:
-            return checks_procedures.procedure(clause, frame)
+        if isinstance(clause, CallProcedure) and clause is frame.query.alone:
+            return _procedure(clause, frame)
         frame = _clause(clause, frame)
     end = clauses[-1]
-    if isinstance(end, CallProcedure) and checks_procedures.gives_rows(end, frame):
-        raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
-    if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
+    if isinstance(end, CallProcedure) and _gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
 
 
-def _misplaced(clause: Clause, frame: Frame, message: str, cure: str = "") -> SyntaxProblem:
+def _misplaced(clause: Clause, frame: Frame, message: str, cure: str) -> SyntaxProblem:
     return frame.problem(SyntaxProblem, clause.place, "InvalidClauseComposition", message, cure)
 
 
@@ -198,36 +186,34 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
     """Check one clause; the frame behind it."""
     match clause:
         case Match(patterns=patterns, where=where):
-            checks_patterns.bind(patterns, frame)
+            bind(patterns, frame)
             check_patterns(patterns, frame)
             if where is not None:
                 condition(where, frame)
         case Unwind(list=of, variable=variable):
-            _bring(variable, known(of, frame).items, frame)
+            frame.bring(variable, known(of, frame).items)
         case With():
             return passed_on(clause, frame)
         case CallSubquery():
             _call(clause, frame)
         case CallProcedure():
-            checks_procedures.procedure(clause, frame)
+            _procedure(clause, frame)
         case LoadCsv(source=source, variable=variable, headers=headers):
-            value = known(source, frame)
-            if not value.may_be((Kind.STRING,)):
-                raise frame.misfit(source.place, f"FROM takes a string, and this is {value}.")
-            _bring(variable, MAP if headers else list_of(STRING), frame)
+            frame.expect(known(source, frame), (Kind.STRING,), source.place, "FROM takes a string")
+            frame.bring(variable, MAP if headers else list_of(STRING))
         case Create(patterns=patterns):
-            checks_writing.create(patterns, frame)
+            write_checks.create(patterns, frame)
         case BulkCreate():  # its patterns were checked when they were read
             frame.names.update(dict.fromkeys(clause.nodes, NODE))
             frame.names.update(dict.fromkeys(clause.relationships, RELATIONSHIP))
         case Merge():
-            checks_writing.merge(clause, frame)
+            write_checks.merge(clause, frame)
         case Set():
-            checks_writing.set_(clause, frame)
+            write_checks.set_(clause, frame)
         case Remove():
-            checks_writing.remove(clause, frame)
+            write_checks.remove(clause, frame)
         case Delete():
-            checks_writing.delete(clause, frame)
+            write_checks.delete(clause, frame)
         case Foreach():
             _foreach(clause, frame)
         case Return():
@@ -235,20 +221,10 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
     return frame
 
 
-def _bring(variable: Name, value: Known, frame: Frame) -> None:
-    if frame.find(variable.text) is not None:
-        raise frame.taken(variable)
-    frame.names[variable.text] = value
-
-
 def _foreach(clause: Foreach, frame: Frame) -> None:
-    items = known(clause.list, frame).items
-    if frame.find(clause.variable.text) is not None:
-        raise frame.taken(clause.variable)
-    inner = frame.inner({clause.variable.text: items})
+    inner, items = frame.inner(), known(clause.list, frame).items
+    inner.bring(clause.variable, items)
     for part in clause.clauses:
-        if not isinstance(part, WRITING):
-            raise _misplaced(part, frame, "only clauses that write are allowed inside FOREACH.")
         inner = _clause(part, inner)
 
 
@@ -271,33 +247,19 @@ def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
     taken = frame.visible()
     if [name.text for name in imports] != ["*"]:
         taken = {name.text: frame.need(name.text, name.place) for name in imports}
-    imported = Frame(frame.facts, taken)
+    imported = Frame(frame.query, taken)
     return _sides(query, frame, lambda _: imported.inner())
 
 
 def _importing(frame: Frame, clause: Clause) -> Frame:
-    return Frame(frame.facts, frame.visible() if takes(clause) else {})
-
-
-def takes(clause: Clause) -> bool:
-    """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
-    if not isinstance(clause, With) or clause.where is not None:
-        return False
-    projection = clause.projection
-    if projection.distinct or projection.order or projection.skip or projection.limit:
-        return False
-    return all(
-        isinstance(item.expression, Variable) and item.name == item.expression.name
-        for item in projection.items
-    )
+    return Frame(frame.query, frame.visible() if imports_names(clause) else {})
 
 
 def _subquery(subquery: Subquery, frame: Frame) -> Known:
     """Check EXISTS, COUNT and COLLECT { }; what is known of the value."""
     _refuse_writing(subquery.query, frame, subquery.kind)
-    gathers = subquery.kind == "COLLECT"
-    found = _sides(subquery.query, frame, lambda _: frame.inner(), matched=not gathers)
-    if gathers:
+    found = _sides(subquery.query, frame, lambda _: frame.inner())
+    if subquery.kind == "COLLECT":
         return list_of(one_column(found, subquery.place, frame))
     return BOOLEAN if subquery.kind == "EXISTS" else INTEGER
 
@@ -311,3 +273,115 @@ def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
                 raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
             if isinstance(clause, CallSubquery):
                 _refuse_writing(clause.query, frame, kind)
+
+
+# ---- procedures ----------------------------------------------------------------------------------
+
+
+def _procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
+    """Check a CALL, and add what it brings to the frame; that.
+
+    Raises
+    ------
+    NameProblem : there is no such procedure, parameter or output. SyntaxProblem : it takes another number of arguments,
+        gives rows and has no YIELD, or a name is taken. TypeProblem : an argument is of a kind that it never takes.
+    """
+    given = [known(argument, frame) for argument in clause.arguments or ()]
+    procedures = frame.query.procedures
+    signature = None
+    if procedures is not None:
+        found = procedures.get(clause.name.text)
+        if found is None:
+            raise _unknown(clause, frame)
+        signature = found.signature
+        _check_arguments(clause, signature, given, frame)
+    brought = _brought(clause, signature, frame)
+    frame.names.update(brought)
+    if clause.where is not None:
+        condition(clause.where, frame)
+    return brought
+
+
+def _gives_rows(clause: CallProcedure, frame: Frame) -> bool:
+    """Whether the procedure gives anything, as far as is known."""
+    found = (frame.query.procedures or {}).get(clause.name.text)
+    return found is not None and bool(found.signature.outputs)
+
+
+def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
+    name = clause.name.text
+    cure = did_you_mean(name, frame.query.procedures or ())
+    return frame.problem(
+        NameProblem,
+        clause.name.place,
+        "ProcedureNotFound",
+        f"there is no procedure '{name}'.",
+        cure or "CALL dbms.procedures() lists those that there are.",
+    )
+
+
+def _check_arguments(
+    clause: CallProcedure, signature: ProcedureSignature, kinds: list[Known], frame: Frame
+) -> None:
+    fields = signature.arguments
+    if clause.arguments is None:
+        if frame.query.alone is not clause:
+            raise frame.problem(
+                SyntaxProblem,
+                clause.place,
+                "InvalidArgumentPassingMode",
+                "a procedure among other clauses needs its arguments.",
+                f"Write CALL {signature.name}(...).",
+            )
+        for field in fields:
+            frame.parameter(Parameter(field.name, clause.place))
+        return
+    if len(kinds) != len(fields):
+        values = "value" if len(fields) == 1 else "values"
+        raise frame.problem(
+            SyntaxProblem,
+            clause.place,
+            "InvalidNumberOfArguments",
+            f"{signature.name}() takes {len(fields)} {values}, not {len(kinds)}.",
+            f"It is {signature}.",
+        )
+    for field, argument, value in zip(fields, clause.arguments, kinds, strict=True):
+        if field.type.kinds:
+            rule = f"{signature.name}() takes {field}"
+            frame.expect(value, field.type.kinds, argument.place, rule)
+
+
+def _brought(
+    clause: CallProcedure, signature: ProcedureSignature | None, frame: Frame
+) -> dict[str, Known]:
+    outputs = {} if signature is None else {f.name: f.type.known for f in signature.outputs}
+    found: dict[str, Known] = {}
+    if clause.yields is None:
+        if clause.everything or frame.query.alone is clause:
+            found = outputs
+        elif outputs:
+            raise frame.problem(
+                SyntaxProblem,
+                clause.place,
+                "InvalidClauseComposition",
+                f"{clause.name.text}() gives {', '.join(outputs)}, and nothing says which of it goes on.",
+                "Write YIELD and the names behind it, or YIELD * for all.",
+            )
+        for name in found:
+            if frame.find(name) is not None:
+                message = f"'{name}' is already the name of {frame.shown(name)}."
+                cure = f"Write YIELD {name} AS another name."
+                raise frame.problem(
+                    SyntaxProblem, clause.place, "VariableAlreadyBound", message, cure
+                )
+    for item, alias in clause.yields or ():
+        if signature is not None and item.text not in outputs:
+            cure = (
+                did_you_mean(item.text, outputs) or f"It gives {', '.join(outputs) or 'nothing'}."
+            )
+            message = f"{clause.name.text}() gives no '{item.text}'."
+            raise frame.problem(NameProblem, item.place, "UndefinedVariable", message, cure)
+        if alias.text in found or frame.find(alias.text) is not None:
+            raise frame.taken(alias)
+        found[alias.text] = outputs.get(item.text, VALUE)
+    return found

@@ -1,8 +1,10 @@
-"""The names that a part of a query may use: the variables in scope with what is known of them."""
+"""The state of the checks at one place of a query: the names in scope with what is known of them, and what may be
+written there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
 
 Problem = TypeVar("Problem", bound=QueryError)
 OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
+
+
+class Aggregates(Enum):
+    """Whether an aggregate is allowed at a place."""
+
+    NOWHERE = auto()
+    HERE = auto()
+    INSIDE = auto()  # the place is inside of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +59,30 @@ class Frame:
     around : the scope around a subquery or a comprehension: it stays visible whatever WITH does.
     looked_up : where the caller needs it, gathers the names that were looked up here.
     dropped : names that a WITH before did not pass on.
+    aggregates : whether an expression may have an aggregate.
     """
 
-    facts: QueryFacts
+    query: QueryFacts
     names: dict[str, Known]
     around: Frame | None = None
     looked_up: set[str] | None = None
     dropped: frozenset[str] = frozenset()
+    aggregates: Aggregates = Aggregates.NOWHERE
 
     def inner(self, names: dict[str, Known] | None = None) -> Frame:
-        """A frame inside this one, which sees it."""
-        return Frame(self.facts, {} if names is None else names, self)
+        """A frame inside this one, which sees it; an aggregate is nowhere allowed there."""
+        inside = self.aggregates is Aggregates.INSIDE
+        allowed = Aggregates.INSIDE if inside else Aggregates.NOWHERE
+        return Frame(self.query, {} if names is None else names, self, aggregates=allowed)
 
     def after(self, names: dict[str, Known]) -> Frame:
         """The frame behind a WITH that passes on these names."""
         gone = (self.dropped | self.names.keys()) - names.keys()
-        return Frame(self.facts, names, self.around, dropped=frozenset(gone))
+        return Frame(self.query, names, self.around, dropped=frozenset(gone))
+
+    def with_aggregates(self, allowed: Aggregates) -> Frame:
+        """The same names, at a place where aggregates are allowed or not."""
+        return Frame(self.query, self.names, self.around, self.looked_up, self.dropped, allowed)
 
     def chain(self) -> Iterator[Frame]:
         """This frame, and those around it from the inside to the outside."""
@@ -101,18 +119,41 @@ class Frame:
             raise self.undefined(name, place)
         return known
 
+    def bring(self, name: Name, value: Known) -> None:
+        """Add a new variable.
+
+        Raises
+        ------
+        SyntaxProblem : the name is in use.
+        """
+        if self.find(name.text) is not None:
+            raise self.taken(name)
+        self.names[name.text] = value
+
     def parameter(self, parameter: Parameter) -> None:
         """Refuse a parameter that has no value."""
-        parameters = self.facts.parameters
+        parameters = self.query.parameters
         if parameters is not None and parameter.name not in parameters:
             cure = did_you_mean(parameter.name, parameters, "$")
             cure = cure or f'Pass parameters={{"{parameter.name}": ...}}.'
             message = f"the parameter ${parameter.name} has no value."
             raise self.problem(NameProblem, parameter.place, "MissingParameter", message, cure)
 
+    def expect(
+        self, value: Known, kinds: Collection[Kind], place: Place, rule: str, cure: str = ""
+    ) -> None:
+        """Refuse a value that is surely of none of some kinds. rule : what is allowed, as a main clause.
+
+        Raises
+        ------
+        TypeProblem : it is of another kind.
+        """
+        if not value.may_be(kinds):
+            raise self.misfit(place, f"{rule}, and this is {value}.", cure)
+
     def warn(self, place: Place, message: str) -> None:
         """Warn of something that is allowed and surely not meant."""
-        self.facts.warnings.append(located_message(self.facts.text, place, message))
+        self.query.warnings.append(located_message(self.query.text, place, message))
 
     # ---- errors -----------------------------------------------------------------------------------
 
@@ -120,7 +161,7 @@ class Frame:
         self, kind: type[Problem], place: Place, detail: str, message: str, cure: str = ""
     ) -> Problem:
         """An error with its place in the text. detail : the openCypher TCK's name of it."""
-        return problem(kind, self.facts.text, place, message, cure, detail=detail)
+        return problem(kind, self.query.text, place, message, cure, detail=detail)
 
     def undefined(self, name: str, place: Place) -> NameProblem:
         """The error of a variable that is not there."""

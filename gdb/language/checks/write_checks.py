@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gdb.errors import SyntaxProblem
-from gdb.functions.static_kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
-from gdb.language.checks_expressions import check_names, check_values, known
-from gdb.language.checks_frame import Frame
-from gdb.language.checks_patterns import parts, refuse_parameters
+from gdb.functions.static_kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind
+from gdb.language.checks.expression_checks import check_names, check_values, known
+from gdb.language.checks.frame import Frame
+from gdb.language.checks.pattern_checks import refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.syntax import (
@@ -36,9 +36,9 @@ def create(patterns: Iterable[PathPattern], frame: Frame) -> None:
     """
     for number, path in enumerate(patterns):
         _refuse_conditions(path, frame)
-        if number % 1024 == 1023 and frame.facts.pulse is not None:
-            frame.facts.pulse()
-        for part in parts([path]):
+        if number % 1024 == 1023 and frame.query.pulse is not None:
+            frame.query.pulse()
+        for part in path.parts:
             check_values(part, frame)
             _bring(part, path, frame)
         _name_path(path, frame)
@@ -49,9 +49,9 @@ def merge(clause: Merge, frame: Frame) -> None:
     path = clause.pattern
     refuse_parameters([path], frame)
     _refuse_conditions(path, frame)
-    for part in parts([path]):
+    for part in path.parts:
         check_values(part, frame)
-    for part in parts([path]):
+    for part in path.parts:
         _bring(part, path, frame, merged=True)
     _name_path(path, frame)
     set_items(clause.on_create, frame)
@@ -76,7 +76,7 @@ def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
     before = frame.find(node.variable.text)
     if before is None:
         frame.names[node.variable.text] = NODE
-    elif alone or not _bare(node, frame.facts.text):
+    elif alone or not _bare(node, frame.query.text):
         cure = "Give it a name of its own, or change the node with SET."
         raise frame.taken(node.variable, cure)
     elif not before.may_be((Kind.NODE,)):
@@ -117,10 +117,10 @@ def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None
 
 
 def _refuse_conditions(path: PathPattern, frame: Frame) -> None:
-    for part in parts([path]):
+    for part in path.parts:
         if part.where is not None:
             message = "what is written takes no WHERE in its pattern."
-            if "WHERE" not in frame.facts.text[part.place.start : part.place.end].upper():
+            if "WHERE" not in frame.query.text[part.place.start : part.place.end].upper():
                 message = "what is written has its labels by name, without ! % and $any."
             raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
 
@@ -131,9 +131,7 @@ def _name_path(path: PathPattern, frame: Frame) -> None:
         raise frame.problem(SyntaxProblem, path.nodes[0].place, "UnexpectedSyntax", message)
     if path.name is None:
         return
-    if frame.find(path.name.text) is not None:
-        raise frame.taken(path.name)
-    frame.names[path.name.text] = PATH
+    frame.bring(path.name, PATH)
 
 
 # ---- SET, REMOVE, DELETE -------------------------------------------------------------------------
@@ -154,10 +152,9 @@ def set_items(items: Iterable[SetItem], frame: Frame) -> None:
                 known(value, frame)
             case SetAll(variable=variable, value=value):
                 _element(variable, frame)
-                kind = known(value, frame)
-                if not kind.may_be((Kind.MAP, *ELEMENTS)):
-                    message = f"the properties are set to a map, and this is {kind}."
-                    raise frame.misfit(value.place, message, "Write {key: value}.")
+                kind, cure = known(value, frame), "Write {key: value}."
+                rule = "the properties are set to a map"
+                frame.expect(kind, (Kind.MAP, *ELEMENTS), value.place, rule, cure)
             case SetLabels(variable=variable, named=named):
                 _labelled(variable, frame)
                 for names in named:
@@ -207,15 +204,11 @@ def _target(target: Property | Index, frame: Frame) -> None:
     _element(target.subject, frame)
 
 
-def _element(subject: Expression, frame: Frame) -> Known:
-    value = known(subject, frame)
-    if not value.may_be(ELEMENTS):
-        message = f"only nodes and relationships have properties to change, and this is {value}."
-        raise frame.misfit(subject.place, message)
-    return value
+def _element(subject: Expression, frame: Frame) -> None:
+    rule = "only nodes and relationships have properties to change"
+    frame.expect(known(subject, frame), ELEMENTS, subject.place, rule)
 
 
 def _labelled(subject: Expression | Variable, frame: Frame) -> None:
-    value = known(subject, frame)
-    if not value.may_be((Kind.NODE,)):
-        raise frame.misfit(subject.place, f"only nodes have labels to change, and this is {value}.")
+    rule = "only nodes have labels to change"
+    frame.expect(known(subject, frame), (Kind.NODE,), subject.place, rule)

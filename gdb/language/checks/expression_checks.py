@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum, auto
 
-from gdb.errors import SyntaxProblem
-from gdb.functions.library import FUNCTIONS, varies
+from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions.function import AggregateFunction, Function
+from gdb.functions.library import AGGREGATES, FUNCTIONS, names, varies
 from gdb.functions.static_kinds import (
     BOOLEAN,
     FLOAT,
@@ -23,11 +23,10 @@ from gdb.functions.static_kinds import (
     common,
     list_of,
 )
-from gdb.language import checks_patterns
 from gdb.language.aggregation import is_aggregate
-from gdb.language.checks_calls import called, check_call, refuse_aggregate
-from gdb.language.checks_frame import Frame
-from gdb.language.checks_operators import (
+from gdb.language.checks import pattern_checks
+from gdb.language.checks.frame import Aggregates, Frame
+from gdb.language.checks.operand_checks import (
     arithmetic,
     boolean,
     check_labelled,
@@ -37,8 +36,11 @@ from gdb.language.checks_operators import (
     warn_of_null,
     with_keys,
 )
+from gdb.language.dialects import instead_of
 from gdb.language.dynamic_labels import HasNamed
+from gdb.language.pattern_syntax import values
 from gdb.language.quantified_patterns import group_names
+from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -76,17 +78,7 @@ from gdb.language.syntax import (
 from gdb.language.value_types import IsNormalized, IsTyped
 
 
-class Aggregates(Enum):
-    """Whether an aggregate is allowed here."""
-
-    NOWHERE = auto()
-    HERE = auto()
-    INSIDE = auto()  # inside an aggregate
-
-
-def known(
-    expression: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
-) -> Known:
+def known(expression: Expression, frame: Frame) -> Known:
     """Check an expression, and return what is known of its value.
 
     Raises
@@ -104,54 +96,54 @@ def known(
         case Variable(name=name, place=place):
             return frame.need(name, place)
         case Connected() | Not():
-            return condition(expression, frame, aggregates)
+            return condition(expression, frame)
         case Property(subject=subject):
-            with_keys(known(subject, frame, aggregates), expression, frame)
+            with_keys(known(subject, frame), expression, frame)
             return VALUE
         case MapProjection(subject=subject, entries=entries):
-            with_keys(known(subject, frame, aggregates), expression, frame)
+            with_keys(known(subject, frame), expression, frame)
             for _, value in entries:
-                known(value, frame, aggregates)
+                known(value, frame)
             return MAP
         case ListLiteral(items=items):
             literals = {type(item.value) for item in items if isinstance(item, Literal)}
             others = [item for item in items if not isinstance(item, Literal)]
-            several = [known(item, frame, aggregates) for item in others]
+            several = [known(item, frame) for item in others]
             return list_of(common([*(_OF_LITERAL[kind] for kind in literals), *several]))
         case Call():
-            return _call(expression, frame, aggregates)
+            return _call(expression, frame)
         case Arithmetic(first=first, rest=rest):
-            so_far = known(first, frame, aggregates)
+            so_far = known(first, frame)
             for operator, operand in rest:
-                right = known(operand, frame, aggregates)
+                right = known(operand, frame)
                 so_far = arithmetic(operator, so_far, right, operand.place, expression, frame)
             return so_far
         case Negative(operand=operand):
-            return negative(known(operand, frame, aggregates), operand, frame)
+            return negative(known(operand, frame), operand, frame)
         case In(item=item, list=of):
-            known(item, frame, aggregates)
-            check_listed(known(of, frame, aggregates), of, frame)
+            known(item, frame)
+            check_listed(known(of, frame), of, frame)
             return BOOLEAN
         case Index() | Slice():
-            return _element(expression, frame, aggregates)
+            return _element(expression, frame)
         case HasLabels(subject=subject):
-            check_labelled(known(subject, frame, aggregates), subject, frame)
+            check_labelled(known(subject, frame), subject, frame)
             return BOOLEAN
         case HasNamed(subject=subject, names=names):
-            check_labelled(known(subject, frame, aggregates), subject, frame)
-            check_names(names, frame, aggregates)
+            check_labelled(known(subject, frame), subject, frame)
+            check_names(names, frame)
             return BOOLEAN
         case Case():
-            return _case(expression, frame, aggregates)
+            return _case(expression, frame)
         case PatternTest(pattern=pattern, place=place):
-            if not frame.facts.text[place.start : place.end].lower().startswith("exists"):
+            if not frame.query.text[place.start : place.end].lower().startswith("exists"):
                 raise _pattern_as_value(expression, frame)
             _test(pattern, frame)
             return BOOLEAN
         case Subquery():
-            return frame.facts.subquery(expression, frame)
+            return frame.query.subquery(expression, frame)
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
-            return _with_variable(expression, frame, aggregates)
+            return _with_variable(expression, frame)
         case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
             if isinstance(expression, Comparison):
                 warn_of_null(expression, frame)
@@ -161,39 +153,38 @@ def known(
         case _:
             result = VALUE
     for part in children(expression):
-        known(part, frame, aggregates)
+        known(part, frame)
     return result
 
 
-def condition(
-    expression: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
-) -> Known:
+def condition(expression: Expression, frame: Frame) -> Known:
     """Check an expression that must be true or false; a pattern is allowed here."""
     match expression:
         case PatternTest(pattern=pattern):
             _test(pattern, frame)
         case Connected(operands=operands):
             for operand in operands:
-                condition(operand, frame, aggregates)
+                condition(operand, frame)
         case Not(operand=operand):
-            condition(operand, frame, aggregates)
+            condition(operand, frame)
         case _:
-            boolean(known(expression, frame, aggregates), expression, frame)
+            boolean(known(expression, frame), expression, frame)
     return BOOLEAN
 
 
 def check_patterns(paths: Sequence[PathPattern], frame: Frame) -> None:
     """Check what is written inside the nodes and relationships of patterns whose names are bound."""
-    for part in checks_patterns.parts(paths):
-        check_values(part, frame)
+    for path in paths:
+        for part in path.parts:
+            check_values(part, frame)
 
 
 def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     """Check the properties of a node or relationship, and its WHERE."""
-    for value in checks_patterns.values(part):
+    for value in values(part):
         known(value, frame)
-    for names in part.named:
-        check_names(names, frame)
+    for named in part.named:
+        check_names(named, frame)
     if isinstance(part, RelationshipPattern) and part.repeated is not None:
         frame = frame.inner()  # in it its variables are single
         for name, is_node in group_names(part):
@@ -215,11 +206,9 @@ _OF_LITERAL: dict[type, Known] = {
 }
 
 
-def check_names(
-    names: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
-) -> None:
+def check_names(names: Expression, frame: Frame) -> None:
     """Check what names labels. Raises as `known`."""
-    value = known(names, frame, aggregates)
+    value = known(names, frame)
     one = value.items if value.kind is Kind.LIST else value
     if not one.may_be((Kind.STRING, Kind.LIST)) or (one is not value and one.kind is Kind.LIST):
         message = f"labels are named by a string or a list of strings, and this is {value}."
@@ -237,19 +226,20 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
 
 
 def _test(pattern: PathPattern, frame: Frame) -> None:
-    inner = checks_patterns.test(pattern, frame)
-    checks_patterns.refuse_parameters([pattern], frame)
+    inner = pattern_checks.test(pattern, frame)
+    pattern_checks.refuse_parameters([pattern], frame)
     check_patterns([pattern], inner)
 
 
-def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
+def _call(expression: Call, frame: Frame) -> Known:
     if not is_aggregate(expression):
         called(expression, frame)
-        arguments = [known(argument, frame, aggregates) for argument in expression.arguments]
+        arguments = [known(argument, frame) for argument in expression.arguments]
         return check_call(expression, arguments, frame)
-    if aggregates is not Aggregates.HERE:
-        raise refuse_aggregate(expression, frame, nested=aggregates is Aggregates.INSIDE)
-    arguments = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]
+    if frame.aggregates is not Aggregates.HERE:
+        raise refuse_aggregate(expression, frame, nested=frame.aggregates is Aggregates.INSIDE)
+    inside = frame.with_aggregates(Aggregates.INSIDE)
+    arguments = [known(argument, inside) for argument in expression.arguments]
     for argument in expression.arguments:
         _refuse_random(argument, frame)
     result = check_call(expression, arguments, frame)
@@ -267,65 +257,136 @@ def _refuse_random(argument: Expression, frame: Frame) -> None:
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
 
 
-def _element(expression: Index | Slice, frame: Frame, aggregates: Aggregates) -> Known:
-    subject = known(expression.subject, frame, aggregates)
+def _element(expression: Index | Slice, frame: Frame) -> Known:
+    subject = known(expression.subject, frame)
     if isinstance(expression, Index):
-        return index(subject, known(expression.index, frame, aggregates), expression, frame)
+        return index(subject, known(expression.index, frame), expression, frame)
     for bound in (expression.start, expression.stop):
         if bound is not None:
-            known(bound, frame, aggregates)
+            known(bound, frame)
     return subject if subject.kind is Kind.LIST else LIST
 
 
-def _case(expression: Case, frame: Frame, aggregates: Aggregates) -> Known:
+def _case(expression: Case, frame: Frame) -> Known:
     results: list[Known] = []
     if expression.subject is not None:
-        known(expression.subject, frame, aggregates)
+        known(expression.subject, frame)
     for when, then in expression.branches:
         if expression.subject is None:
-            condition(when, frame, aggregates)
+            condition(when, frame)
         else:
-            known(when, frame, aggregates)
-        results.append(known(then, frame, aggregates))
+            known(when, frame)
+        results.append(known(then, frame))
     if expression.default is not None:
-        results.append(known(expression.default, frame, aggregates))
+        results.append(known(expression.default, frame))
     return common(results)
 
 
 def _with_variable(
     expression: ListComprehension | Quantified | Reduce | PatternComprehension,
     frame: Frame,
-    aggregates: Aggregates,
 ) -> Known:
-    """Expressions that bring a variable of their own, which hides one of the same name; what is computed for each of
-    its values may hold no aggregate."""
-    each = Aggregates.INSIDE if aggregates is Aggregates.INSIDE else Aggregates.NOWHERE
+    """Expressions that bring a variable of their own, which hides one of the same name."""
     match expression:
         case PatternComprehension(pattern=pattern, where=where, result=result):
             inner = frame.inner()
-            checks_patterns.bind([pattern], inner)
+            pattern_checks.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:
-                condition(where, inner, each)
-            return list_of(known(result, inner, each))
+                condition(where, inner)
+            return list_of(known(result, inner))
         case ListComprehension(variable=variable, where=where, result=wanted):
-            item = _items(expression.list, frame, aggregates)
+            item = _items(expression.list, frame)
             inner = frame.inner({variable.text: item})
             if where is not None:
-                condition(where, inner, each)
-            return list_of(item if wanted is None else known(wanted, inner, each))
+                condition(where, inner)
+            return list_of(item if wanted is None else known(wanted, inner))
         case Quantified(variable=variable, where=test):
-            inner = frame.inner({variable.text: _items(expression.list, frame, aggregates)})
-            condition(test, inner, each)
+            inner = frame.inner({variable.text: _items(expression.list, frame)})
+            condition(test, inner)
             return BOOLEAN
         case Reduce(total=total, initial=initial, variable=variable, result=result):
-            known(initial, frame, aggregates)
-            item = _items(expression.list, frame, aggregates)
-            known(result, frame.inner({total.text: VALUE, variable.text: item}), each)
+            known(initial, frame)
+            item = _items(expression.list, frame)
+            known(result, frame.inner({total.text: VALUE, variable.text: item}))
             return VALUE
 
 
-def _items(of: Expression, frame: Frame, aggregates: Aggregates) -> Known:
-    several = known(of, frame, aggregates)
+def _items(of: Expression, frame: Frame) -> Known:
+    several = known(of, frame)
     check_listed(several, of, frame)
     return several.items
+
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
+    """What is called.
+
+    Raises
+    ------
+    NameProblem : there is no such function.
+    """
+    name = expression.function.text
+    row = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
+    if row is not None:
+        return row
+    message = f"there is no function '{name}'."
+    cure = instead_of(name) or did_you_mean(name, names())
+    raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
+
+
+def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Known:
+    """Check a call whose arguments were checked, and return what is known of its value.
+
+    Raises
+    ------
+    SyntaxProblem : too many arguments, too few, or DISTINCT or * where it means nothing.
+    TypeProblem : the first argument is of a kind that the function never takes.
+    """
+    row = called(expression, frame)
+    _check_star(expression, row, frame)
+    if not expression.star:
+        _check_number(expression, row, frame)
+    if row.takes:
+        rule = f"{row.name}() takes {' or '.join(row.takes)}"
+        frame.expect(arguments[0], row.takes, expression.arguments[0].place, rule)
+    return row.signature.result
+
+
+def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
+    """The error of an aggregate where none is allowed. nested : it is inside another one."""
+    if nested:
+        message = "an aggregate stands inside another."
+        cure = "Compute the inner one in a WITH before."
+        return frame.problem(SyntaxProblem, expression.place, "NestedAggregation", message, cure)
+    message = (
+        "an aggregate stands only in the items of RETURN and WITH, and in the ORDER BY behind them."
+    )
+    cure = "Compute it in a WITH before."
+    return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
+
+
+def _check_star(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
+    name = row.name
+    if expression.star and name != "count":
+        message = f"{name}() takes no *."
+    elif expression.distinct and name.lower() not in AGGREGATES:
+        message = f"{name}() takes no DISTINCT: it is no aggregate."
+    else:
+        return
+    raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
+
+
+def _check_number(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
+    number, least, most = len(expression.arguments), row.signature.least, row.signature.most
+    if number >= least and (most is None or number <= most):
+        return
+    if most is None:
+        takes = f"{least} or more"
+    else:
+        takes = str(least) if least == most else f"{least} to {most}"
+    values = "value" if takes == "1" else "values"
+    message = f"{row.name}() takes {takes} {values}, not {number}."
+    raise frame.problem(SyntaxProblem, expression.place, "InvalidNumberOfArguments", message)

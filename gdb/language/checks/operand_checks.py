@@ -14,7 +14,7 @@ from gdb.functions.static_kinds import (
     Kind,
     Known,
 )
-from gdb.language.checks_frame import Frame
+from gdb.language.checks.frame import Frame
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
@@ -57,16 +57,12 @@ def warn_of_null(expression: Comparison, frame: Frame) -> None:
 
 def check_listed(known: Known, expression: Expression, frame: Frame) -> None:
     """Refuse a right operand of IN that is surely no list."""
-    if not known.may_be((Kind.LIST,)):
-        raise frame.misfit(
-            expression.place, f"IN takes a list, and this is {known}.", "Write it in [ ]."
-        )
+    frame.expect(known, (Kind.LIST,), expression.place, "IN takes a list", "Write it in [ ].")
 
 
 def check_labelled(known: Known, subject: Expression, frame: Frame) -> None:
     """Refuse labels of what is surely no node and no relationship."""
-    if not known.may_be(ELEMENTS):
-        raise frame.misfit(subject.place, f"only nodes have labels, and this is {known}.")
+    frame.expect(known, ELEMENTS, subject.place, "only nodes have labels")
 
 
 def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) -> None:
@@ -86,8 +82,7 @@ def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) 
 
 def negative(known: Known, operand: Expression, frame: Frame) -> Known:
     """The type of -operand. Refuses what is surely no number and no duration."""
-    if not known.may_be((*NUMBERS, Kind.DURATION)):
-        raise frame.misfit(operand.place, f"- takes a number, and this is {known}.")
+    frame.expect(known, (*NUMBERS, Kind.DURATION), operand.place, "- takes a number")
     return known
 
 

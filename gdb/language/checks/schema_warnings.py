@@ -115,7 +115,7 @@ class _SchemaReader:
         self.labels = set(snapshot.labels)
         self.types = {type_.name for type_ in snapshot.edge_types}
         self.made = _MadeNames()
-        self.warned = set[tuple[str, str]]()  # labels, types and properties that were warned of
+        self.reported = set[tuple[str, str]]()  # labels, types and properties that were warned of
 
     def warn(self, place: Place, message: str) -> None:
         self.found.append((place, message))
@@ -438,12 +438,12 @@ class _SchemaReader:
         return Type(TypeName.STRING if kinds == {"string"} else TypeName.INTEGER)
 
     def _key(self, shown: str, known: _Named, key: Name) -> None:
-        if self.made.anything or key.text in self.made.keys or (shown, key.text) in self.warned:
+        if self.made.anything or key.text in self.made.keys or (shown, key.text) in self.reported:
             return
         keys = self._keys(known)
         if not keys or any(key.text in part for part in keys):
             return
-        self.warned.add((shown, key.text))
+        self.reported.add((shown, key.text))
         names = sorted({name for part in keys for name in part})
         hint = did_you_mean(key.text, names, ".")
         if not hint:
@@ -462,9 +462,9 @@ class _SchemaReader:
         self, names: Iterable[Name], known: set[str], creates: set[str], message: str
     ) -> None:
         for name in names:
-            if name.text in known or name.text in creates or (message, name.text) in self.warned:
+            if name.text in known or name.text in creates or (message, name.text) in self.reported:
                 continue
-            self.warned.add((message, name.text))
+            self.reported.add((message, name.text))
             hint = did_you_mean(name.text, sorted(known), ":")
             self.warn(name.place, f"{message} :{name.text}. {hint}".rstrip())
 

@@ -1,17 +1,16 @@
-"""The names of patterns that are matched: which they bring, and which were there before."""
+"""The names of patterns that are matched: those that they bring, and those that were there before."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gdb.errors import SyntaxProblem
 from gdb.functions.static_kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
-from gdb.language.checks_frame import Frame
+from gdb.language.checks.frame import Frame
 from gdb.language.hidden_names import is_hidden
 from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import (
-    Expression,
     Name,
     NodePattern,
     Parameter,
@@ -37,9 +36,7 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
             _relationship(relationship, frame, twice)
             _warn_length(path, relationship, frame)
         if path.name is not None:
-            if frame.find(path.name.text) is not None:
-                raise frame.taken(path.name)
-            frame.names[path.name.text] = PATH
+            frame.bring(path.name, PATH)
     refuse_parameters(patterns, frame)
 
 
@@ -50,7 +47,7 @@ def test(pattern: PathPattern, frame: Frame) -> Frame:
     ------
     NameProblem : it names something new.
     """
-    for part in parts([pattern]):
+    for part in pattern.parts:
         if part.variable is not None and not is_hidden(part.variable.text):
             frame.need(part.variable.text, part.variable.place)
     inner = frame.inner()
@@ -63,28 +60,13 @@ def test(pattern: PathPattern, frame: Frame) -> Frame:
 
 def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
     """Refuse a parameter instead of a written map: what is matched would not be known before the query runs."""
-    for part in parts(patterns):
+    for part in (part for path in patterns for part in path.parts):
         if isinstance(part.given, Parameter):
             message = f"${part.given.name} is used where a map of properties must be written out."
             cure = "Write {key: $value}, one parameter for each property."
             raise frame.problem(
                 SyntaxProblem, part.given.place, "InvalidParameterUse", message, cure
             )
-
-
-def parts(patterns: Sequence[PathPattern]) -> Iterator[NodePattern | RelationshipPattern]:
-    """All node and relationship patterns of some paths; of each path first the nodes."""
-    for path in patterns:
-        yield from path.nodes
-        yield from path.relationships
-
-
-def values(part: NodePattern | RelationshipPattern) -> Iterator[Expression]:
-    """What is written in a node or relationship for its properties."""
-    for _, value in part.properties:
-        yield value
-    if part.given is not None:
-        yield part.given
 
 
 def _node(node: NodePattern, frame: Frame) -> None:
@@ -96,14 +78,11 @@ def _node(node: NodePattern, frame: Frame) -> None:
 def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[str]) -> None:
     """`twice` : the relationships that this MATCH named already."""
     for inner, is_node in group_names(relationship) if relationship.repeated else ():
-        if frame.find(inner.text) is not None:
-            raise frame.taken(inner)
-        frame.names[inner.text] = list_of(NODE) if is_node else RELATIONSHIPS
+        frame.bring(inner, list_of(NODE) if is_node else RELATIONSHIPS)
     name = relationship.variable
     if name is None:
         return
     _warn_type(relationship, frame)
-    one = relationship.length is None
     if name.text in twice:
         message = f"the relationship '{name.text}' occurs twice in the pattern."
         cure = "Give the second one a name of its own; relationships differ anyway."
@@ -111,7 +90,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
             SyntaxProblem, name.place, "RelationshipUniquenessViolation", message, cure
         )
     twice.add(name.text)
-    if one:
+    if relationship.length is None:
         _name(name, RELATIONSHIP, "a relationship", frame)
     else:
         _name(name, RELATIONSHIPS, "a list of relationships", frame)
@@ -146,7 +125,7 @@ def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
     name = relationship.variable
     if name is None or relationship.types or relationship.given or relationship.properties:
         return
-    text = frame.facts.text
+    text = frame.query.text
     written = text[name.place.start : name.place.end]
     if len(name.text) < 2 or written != name.text or not name.text.isupper():
         return

@@ -1,0 +1,326 @@
+"""WITH and RETURN: their columns, and what ORDER BY, SKIP, LIMIT and WHERE behind them may say.
+
+The items without an aggregate are the keys of the groups. Beside an aggregate only keys may stand that are plain (no
+operator), what is made of a key, and constants; behind the projection (ORDER BY, WHERE) its columns and its items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.functions.static_kinds import ELEMENTS, INTEGER, VALUE, Kind, Known
+from gdb.imports import deferred
+from gdb.language.aggregation import has_aggregate, is_aggregate
+from gdb.language.checks.expression_checks import condition, known, refuse_aggregate
+from gdb.language.checks.frame import Aggregates, Frame
+from gdb.language.clauses import Return, ReturnItem, With
+from gdb.language.hidden_names import is_hidden
+from gdb.language.syntax import (
+    Arithmetic,
+    Comparison,
+    Connected,
+    Expression,
+    In,
+    Literal,
+    Negative,
+    Not,
+    PatternComprehension,
+    PatternTest,
+    Place,
+    Property,
+    StringTest,
+    Subquery,
+    Variable,
+    brings,
+    children,
+    walk,
+)
+from gdb.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from gdb.base.values import temporal_components
+else:
+    temporal_components = deferred("gdb.base.values.temporal_components")
+
+_OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
+_OPERATORS = (Arithmetic, Comparison, Connected, In, Negative, Not, StringTest)
+_NOTHING: frozenset[str] = frozenset()
+
+
+def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
+    """Check a RETURN; its columns.
+
+    Raises
+    ------
+    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
+    NameProblem, TypeProblem : see `expression_checks.known`.
+    """
+    if clause.everything and all(map(is_hidden, frame.names)):
+        message = "RETURN * has nothing to return: nothing has a name here."
+        cure = "Name a node, as in (a), or write RETURN count(*)."
+        raise frame.problem(SyntaxProblem, clause.place, "NoVariablesInScope", message, cure)
+    return _projected(clause, frame).columns
+
+
+def passed_on(clause: With, frame: Frame) -> Frame:
+    """Check a WITH; the frame behind it. Raises as RETURN."""
+    for item in clause.projection.items:
+        _refuse_shadow(item, frame)
+    projected = _projected(clause.projection, frame)
+    if clause.where is not None:
+        condition(clause.where, frame.inner(projected.columns))
+        if projected.grouped:
+            check_behind(clause.where, projected, frame)
+    return frame.after(projected.columns)
+
+
+def _refuse_shadow(item: ReturnItem, frame: Frame) -> None:
+    """A name from around a subquery stays visible in it, so that nothing else may have it."""
+    alias, around = item.alias, frame.around
+    if alias is None or around is None or alias.text in frame.names:
+        return
+    same = isinstance(item.expression, Variable) and item.expression.name == alias.text
+    if around.find(alias.text) is not None and not same:
+        raise frame.taken(alias)
+
+
+def _projected(clause: Return, frame: Frame) -> Projected:
+    columns: dict[str, Known] = {}
+    if clause.everything:
+        columns = {name: of for name, of in frame.names.items() if not is_hidden(name)}
+    variables = [Variable(name, clause.place) for name in columns]
+    here = frame.with_aggregates(Aggregates.HERE)
+    for item in clause.items:
+        value = known(item.expression, here)
+        if item.name in columns:
+            message = f"there are two columns '{item.name}'."
+            cure = "Name one of them with AS."
+            place = item.alias.place if item.alias else item.expression.place
+            raise frame.problem(SyntaxProblem, place, "ColumnNameConflict", message, cure)
+        columns[item.name] = value
+    items = [item.expression for item in clause.items]
+    projected = Projected(
+        columns,
+        frozenset([*variables, *items]),
+        any(has_aggregate(item) for item in items),
+        clause.distinct,
+    )
+    if projected.aggregated:
+        check_items(items, projected, frame)
+    for sort in clause.order:
+        named = {item.name: item.expression for item in clause.items}
+        _check_shadowed(sort.expression, named, projected, frame)
+        _sorted_by(sort.expression, projected, frame)
+    for word, count in (("SKIP", clause.skip), ("LIMIT", clause.limit)):
+        if count is not None:
+            _count(word, count, frame)
+    return projected
+
+
+def _sorted_by(expression: Expression, projected: Projected, frame: Frame) -> None:
+    inner = frame.inner(projected.columns)
+    if projected.aggregated:
+        inner = inner.with_aggregates(Aggregates.HERE)
+    known(expression, inner)
+    if projected.grouped:
+        check_behind(expression, projected, frame)
+
+
+def _check_shadowed(
+    expression: Expression, items: Mapping[str, Expression], projected: Projected, frame: Frame
+) -> None:
+    """Of `RETURN n.age AS n ORDER BY n.name`: behind the projection n is its column, and no node any more.
+
+    Raises
+    ------
+    TypeProblem : the column has no properties.
+    """
+    for part in walk(expression):
+        if not isinstance(part, Property) or not isinstance(part.subject, Variable):
+            continue
+        name, place = part.subject.name, part.subject.place
+        before, column = frame.names.get(name), projected.columns.get(name)
+        if before is None or column is None or before == column or before.kind not in ELEMENTS:
+            continue
+        message = f"'{name}' is here the column of that name, and no longer {before}."
+        cure = f"Name the column otherwise, as in AS {name}_{part.key.text}."
+        stored = (
+            isinstance(items.get(name), Property) and part.key.text not in temporal_components.PARTS
+        )
+        if stored or not column.may_be((*ELEMENTS, Kind.MAP, Kind.TEMPORAL, Kind.DURATION)):
+            raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message, cure)
+
+
+def _count(word: str, count: Expression, frame: Frame) -> None:
+    """Check SKIP or LIMIT: one number for all rows. The parser lets no variable and no pattern through."""
+    for part in walk(count):
+        if is_aggregate(part):
+            message = f"{word} is the same for all rows, so it names nothing of a row."
+            cure = "Write a number or a parameter."
+            raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
+    value = known(count, frame)
+    if not value.may_be((INTEGER.kind,)) or value.kind is Kind.NULL:
+        raise frame.misfit(count.place, f"{word} takes a number of rows, and this is {value}.")
+    if isinstance(count, Negative) and isinstance(count.operand, Literal):
+        message = f"{word} takes a number from 0."
+        raise frame.problem(SyntaxProblem, count.place, "NegativeIntegerArgument", message)
+
+
+def same_columns(
+    first: dict[str, Known], other: dict[str, Known], place: Place, frame: Frame
+) -> None:
+    """Refuse the sides of a UNION whose columns have different names."""
+    if first.keys() != other.keys():
+        message = (
+            f"the columns on one side of UNION are {_listed(first)}, on the other {_listed(other)}."
+        )
+        cure = "Name them alike with AS."
+        raise frame.problem(SyntaxProblem, place, "DifferentColumnsInUnion", message, cure)
+
+
+def _listed(columns: dict[str, Known]) -> str:
+    return ", ".join(columns) if columns else "none"
+
+
+def one_column(columns: dict[str, Known], place: Place, frame: Frame) -> Known:
+    """The column of COLLECT { }, which has one."""
+    if len(columns) != 1:
+        message = f"COLLECT gathers one column, and this query has {len(columns) or 'none'}."
+        raise frame.problem(SyntaxProblem, place, "UnexpectedSyntax", message)
+    return next(iter(columns.values()))
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What WITH or RETURN makes of the rows before it.
+
+    columns : its names. items : the expressions behind them. aggregated, distinct : either way rows are put together,
+    so that of what was before only the columns are left.
+    """
+
+    columns: dict[str, Known]
+    items: frozenset[Expression]
+    aggregated: bool
+    distinct: bool
+
+    @property
+    def grouped(self) -> bool:
+        """Whether several rows may become one: it aggregates, or is DISTINCT."""
+        return self.aggregated or self.distinct
+
+    @property
+    def keys(self) -> frozenset[Expression]:
+        """The grouping keys: the items without an aggregate."""
+        return frozenset(item for item in self.items if not has_aggregate(item))
+
+
+def check_items(several: Iterable[Expression], projected: Projected, frame: Frame) -> None:
+    """Check the items that hold an aggregate.
+
+    Raises
+    ------
+    SyntaxProblem : something beside the aggregate is not the same in all rows of a group.
+    """
+    plain = frozenset(key for key in projected.keys if not isinstance(key, _OPERATORS))
+    for item in several:
+        if has_aggregate(item):
+            _beside(item, plain, _NOTHING, frame)
+
+
+def check_behind(expression: Expression, projected: Projected, frame: Frame) -> None:
+    """Check an expression of ORDER BY or WHERE behind a projection that groups. frame : of before the projection.
+
+    Raises
+    ------
+    NameProblem : a variable that the projection did not pass on.
+    SyntaxProblem : an aggregate that is no column, or beside an aggregate what is no plain key.
+    """
+    items = projected.items
+    if has_aggregate(expression):
+        items = frozenset(item for item in items if not isinstance(item, _OPERATORS))
+    _Behind(projected, items, frame).check(expression, _NOTHING)
+
+
+def _beside(
+    expression: Expression, plain: frozenset[Expression], local: frozenset[str], frame: Frame
+) -> None:
+    if is_aggregate(expression) or expression in plain:
+        return
+    if isinstance(expression, Variable):
+        if expression.name not in local and expression.name in frame.names:
+            raise _ambiguous(expression.name, expression.place, frame)
+        return
+    if isinstance(expression, _OF_GRAPH):
+        names = local.union(key.name for key in plain if isinstance(key, Variable))
+        for name in sorted(_outer_names(expression, names, frame)):
+            raise _ambiguous(name, expression.place, frame)
+        return
+    for part in children(expression):
+        _beside(part, plain, local | brings(expression), frame)
+
+
+def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
+    """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
+    query = replace(frame.query, warnings=[])  # the first check has reported them
+    names, looked = dict.fromkeys(more, VALUE), set[str]()
+    seen = Frame(query, {**frame.names, **names}, frame.around, looked)
+    if isinstance(expression, PatternTest):
+        condition(expression, seen)
+    else:
+        known(expression, seen)
+    return (looked & frame.names.keys()) - names.keys()
+
+
+def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
+    message = f"'{name}' stands beside an aggregate, and is no column of its own."
+    cure = "Return what you need of it as a column as well, or compute it in a WITH before."
+    return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    projected: Projected
+    items: frozenset[Expression]  # those that may stand again
+    frame: Frame
+
+    def check(self, expression: Expression, local: frozenset[str]) -> None:
+        if expression in self.items:
+            return
+        if isinstance(expression, Variable):
+            self._variable(expression, local)
+        elif is_aggregate(expression):
+            for part in walk(expression):
+                if isinstance(part, Variable) and not self._visible(part.name, local):
+                    raise self._undefined(part.name, part.place)
+            raise refuse_aggregate(expression, self.frame, nested=False)
+        elif isinstance(expression, _OF_GRAPH):
+            for name in sorted(
+                _outer_names(expression, local.union(self.projected.columns), self.frame)
+            ):
+                raise self._undefined(name, expression.place)
+            return
+        for part in children(expression):
+            self.check(part, local | brings(expression))
+
+    def _variable(self, variable: Variable, local: frozenset[str]) -> None:
+        if self._visible(variable.name, local):
+            return
+        if any(variable in walk(key) for key in self.projected.keys - self.items):
+            raise _ambiguous(variable.name, variable.place, self.frame)
+        raise self._undefined(variable.name, variable.place)
+
+    def _undefined(self, name: str, place: Place) -> QueryError:
+        message = f"'{name}' is neither a column of its own nor inside one, and only columns are left here."
+        cure = "Return it as a column as well: with DISTINCT or an aggregate, rows are grouped."
+        return self.frame.problem(NameProblem, place, "UndefinedVariable", message, cure)
+
+    def _visible(self, name: str, local: frozenset[str]) -> bool:
+        if name in local or name in self.projected.columns:
+            return True
+        around = self.frame.around
+        return name not in self.frame.names and around is not None and around.find(name) is not None

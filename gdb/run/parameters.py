@@ -1,0 +1,209 @@
+"""The parameters of a query: their checks, and what of their values a prepared statement depends on."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from gdb.errors import NameProblem, TypeProblem
+from gdb.storage.columns import temporal
+
+if TYPE_CHECKING:
+    from gdb.executor.relational.relational_tail import Value
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Value]:
+    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted. A datetime keeps its
+    zone. Dates, times and durations of `gdb.base.values`, as results hold them, stay what they are.
+
+    Raises
+    ------
+    TypeProblem : not a mapping of names to numbers, booleans, strings, dates and times, None or lists and dicts of
+        these.
+    """
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, (dict, Mapping)):
+        raise TypeProblem(
+            f"parameters must be a dict, not {type(parameters).__name__}.",
+            'Write them as {"age": 30} for $age.',
+        )
+    checked: dict[str, Value] = {}
+    for name, value in parameters.items():
+        if not isinstance(name, str):
+            raise TypeProblem(f"the name of a parameter must be a string, not {name!r}.")
+        if name.startswith("$"):
+            raise NameProblem(
+                f"the parameter {name!r} is named with its dollar sign.", f"Use {name[1:]!r}."
+            )
+        checked[name] = _checked_value(name, value)
+    return checked
+
+
+def _checked_value(name: str, value: object) -> Value:
+    if type(value) is int and value in _INT64:
+        return value
+    if type(value) is str and value.isascii():
+        return value
+    if isinstance(value, (list, tuple)):
+        return _checked_list(name, value)
+    if isinstance(value, (dict, Mapping)) and not _is_element(value):
+        return _checked_map(name, value)
+    if value is None or isinstance(value, (bool, str)):
+        return _checked_text(name, value) if isinstance(value, str) else value
+    if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
+        return _checked_time(name, value)
+    if isinstance(value, numbers.Integral):
+        if int(value) not in _INT64:
+            raise TypeProblem(
+                f"parameter ${name} holds {value}, which does not fit 64 bits.",
+                "Pass it as a float or a string.",
+            )
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    if isinstance(value, time) or type(value).__module__.startswith("gdb.base.values."):
+        return _checked_other_time(name, value)
+    plain = getattr(value, "item", None)  # a NumPy boolean or string
+    if callable(plain) and getattr(value, "ndim", None) == 0:
+        return _checked_value(name, plain())
+    raise TypeProblem(
+        f"parameter ${name} is a {type(value).__name__}.",
+        "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
+    )
+
+
+def _is_element(value: object) -> bool:
+    """Whether it is a node or relationship of an answer, which is a mapping, but no map."""
+    return type(value).__module__ == "gdb.answer.entities"
+
+
+def _checked_list(name: str, values: Sequence[object]) -> list[Value]:
+    """Each item checked; of many plain ones, and of maps of these, which batches are made of, all at once."""
+    if _plain(values):
+        return list(cast("Sequence[Value]", values))
+    columns = _columns_of(values)
+    if columns is not None and all(map(_plain, columns)):
+        return [dict(one) for one in cast("Sequence[dict[str, Value]]", values)]
+    return [_checked_value(name, item) for item in values]
+
+
+def _plain(values: Sequence[object]) -> bool:
+    """Whether all values are of one plain class, and can be kept."""
+    classes = set(map(type, values))
+    if classes == {int}:
+        whole = cast("Sequence[int]", values)
+        return min(whole) in _INT64 and max(whole) in _INT64
+    if classes == {str}:
+        return all(map(str.isascii, cast("Sequence[str]", values)))
+    return classes in ({float}, {bool}, {type(None)})
+
+
+def _columns_of(values: Sequence[object]) -> list[list[object]] | None:
+    """The values of maps that all have the same keys in the same order, a list for each key; else None."""
+    if set(map(type, values)) != {dict}:
+        return None
+    maps = cast("Sequence[dict[object, object]]", values)
+    shapes = set(map(tuple, maps))
+    keys = next(iter(shapes))
+    if len(shapes) > 1 or not set(map(type, keys)) <= {str}:
+        return None
+    return [[one[key] for one in maps] for key in keys]
+
+
+def _checked_map(name: str, value: Mapping[object, object]) -> Value:
+    found: dict[str, Value] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
+        plain = type(item) is int and item in _INT64
+        found[key] = cast("int", item) if plain else _checked_value(name, item)
+    return found
+
+
+def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
+    """As Python's own date, datetime or timedelta; None for NaT."""
+    if time != time:
+        return None
+    value: object = time
+    if isinstance(time, (np.datetime64, np.timedelta64)):
+        value = temporal.of_numpy(time)
+    try:
+        match value:
+            case datetime() if value.tzinfo is not None and value.utcoffset() is not None:
+                moment = datetime.combine(value.date(), value.time(), value.tzinfo)
+                return _checked_other_time(name, moment.replace(fold=value.fold))
+            case datetime():
+                return temporal.EPOCH + timedelta(microseconds=temporal.instant_of(value))
+            case date():
+                return date.fromordinal(value.toordinal())
+            case timedelta() if abs(temporal.length_of(value)) <= temporal.LONGEST:
+                return timedelta(microseconds=temporal.length_of(value))
+    except OverflowError:
+        pass
+    raise TypeProblem(
+        f"parameter ${name} holds {value}, which cannot be kept.",
+        "Years are 1 to 9999, in UTC, and durations are at most 292,000 years.",
+    )
+
+
+def _checked_other_time(name: str, value: object) -> Value:
+    """A datetime with a zone, a time of day, or a date, time or duration of `gdb.base.values`."""
+    from gdb.base.values.problems import ValueProblem
+    from gdb.base.values.temporal_python import from_python
+
+    try:
+        from_python(value)
+    except ValueProblem as problem:
+        message = f"{problem.message[:1].lower()}{problem.message[1:]}"
+        raise TypeProblem(f"parameter ${name} holds {value}: {message}", problem.cure) from None
+    return cast("Value", value)
+
+
+def _checked_text(name: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise TypeProblem(
+            f"parameter ${name} is not valid Unicode: it holds a lone surrogate."
+        ) from None
+    return str(value)
+
+
+def kind_of(value: Value) -> Hashable:
+    """What of a parameter's value decides on types and SQL: among values of one kind, a query is understood only
+    once."""
+    if isinstance(value, float):
+        return "a number" if value == value else "not a number"
+    if isinstance(value, (list, tuple)):
+        alike = _one_shape(value)
+        kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))
+        return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
+    if isinstance(value, dict):
+        return "a map", frozenset((key, kind_of(item)) for key, item in value.items())
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return "a datetime with a zone"
+    return value.__class__.__name__
+
+
+_SHAPED = {int, str, bool, type(None)}
+
+
+def _one_shape(values: Sequence[Value]) -> bool:
+    """Whether all values are of one kind, as the classes of many plain ones, or of maps of these, show at once."""
+    classes = set(map(type, values))
+    if len(classes) > 1:
+        return False
+    if classes <= _SHAPED:
+        return True
+    columns = _columns_of(values)
+    if columns is None:
+        return False
+    several = [set(map(type, column)) for column in columns]
+    return all(len(some) == 1 and some <= _SHAPED for some in several)
