@@ -26,16 +26,15 @@ def check(store: str) -> Report:
     ------
     NotAStore, StoreError : it cannot be read. Cancelled : it was stopped.
     """
-    from gdb.storage.checking.check import check as check_files
-    from gdb.storage.checking.check import check_folder
+    import gdb.storage.checking.check as checks
     from gdb.storage.disk.steps import Steps
 
     cancel, files = Cancel(), remote_files(store, True, None)
     with terminal_progress(sys.stderr) as progress:
         steps = Steps("check", progress, cancel)
         if files is not None:
-            return run_beside(lambda: check_files(files, steps), cancel)
-        return run_beside(lambda: check_folder(Path(store), steps), cancel)
+            return run_beside(lambda: checks.check(files, steps), cancel)
+        return run_beside(lambda: checks.check_folder(Path(store), steps), cancel)
 
 
 def lines(report: Report, width: int | None) -> Iterator[str]:

@@ -138,7 +138,7 @@ def table(
     """Aligned columns under their names; cut cells end in an ellipsis.
 
     width : places, to which the lines are cut; None cuts nothing. types : what is written under the names. right : the
-    columns that stand to the right; None: those of numbers.
+    columns that are aligned to the right; None: those of numbers.
     """
     source = iter(rows)
     block = [*islice(source, _BLOCK)]

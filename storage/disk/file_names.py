@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from gdb.records import dataclass
 
-from .files import WRITER_LOCK
 from .pins import READERS_LOCK
+from .writer_lock import WRITER_LOCK
 
 SEGMENT_NAME = re.compile(r"seg-[0-9]{8,15}-[0-9]{4,10}-[0-9a-f]{8}\.gdb")
 _TEMPORARY_NAME = re.compile(r"manifest-[0-9]{8,15}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")

@@ -10,7 +10,6 @@ because the kernel may have dropped the pages that it failed to write and a seco
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from gdb.base import forks, waiting
-from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError, StoreLocked
+from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError
 
 from ..columns.model import U8
 from . import pins
@@ -33,11 +32,10 @@ from .opening import opened
 from .os_errors import gone, translated
 from .pins import Pin
 from .scratch import PosixScratch, Scratch
+from .writer_lock import WriterLock
 
 MANIFEST = "MANIFEST"
-WRITER_LOCK = "writer.lock"
 TO_CHANGE = "To change it, copy it with db.backup(folder), change that, and upload it."  # at a URL
-_PID_BYTES = 20
 
 
 class NewFile(Protocol):
@@ -186,7 +184,7 @@ class PosixFiles:
     remote = False
 
     def __init__(self, path: Path, *, create: bool = False, new: bool = False) -> None:
-        self._writer: int | None = None
+        self._writer_lock = WriterLock(path)
         self._again: tuple[str, int, Identity, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
@@ -339,55 +337,17 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def lock_writer(self, *, patient: bool = True) -> None:
-        """Take the writer's lock (flock). With `patient`, wait for a process that only sweeps, at most twice."""
-        for again in (patient, patient, False):
-            if self._lock_writer(again):
-                return
-            pins.wait_for_sweeper(self._path)
-
-    def _lock_writer(self, again: bool) -> bool:
-        """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
-        with translated(path := self._prefix + WRITER_LOCK, self._path):
-            fd = opened(path, os.O_RDWR | os.O_CREAT)
-            try:
-                # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not os.fstat(
-                    fd
-                ).st_nlink:  # the store was removed meanwhile (`unmade`): it locks nothing
-                    raise gone(self._path) or BlockingIOError
-                own = str(os.getpid()).encode().ljust(_PID_BYTES)
-                # what is written, the next sync waits for; and a file with other names may be anything's:
-                # that of a copy made by hard links (`cp -al`), which shares this lock, or no lock at all
-                if os.pread(fd, _PID_BYTES, 0) != own and os.fstat(fd).st_nlink == 1:
-                    os.pwrite(fd, own, 0)
-            except BlockingIOError:
-                holder = pins.holder(os.pread(fd, _PID_BYTES, 0))
-                os.close(fd)
-                if again:
-                    return False
-                raise StoreLocked(
-                    f"{holder} is writing to the store {self.where}.",
-                    "Wait until it has finished, or end it.",
-                ) from None
-            except BaseException:
-                pins.unlock(fd)
-                raise
-        self._writer = fd
-        return True
+        """Take the writer's lock. With `patient`, wait for a process that only sweeps, at most twice."""
+        self._writer_lock.take(patient=patient)
 
     def unlock_writer(self) -> None:
         """Release the writer's lock, if it is held."""
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            pins.unlock(writer)
+        self._writer_lock.free()
 
     def forked(self) -> None:
-        """The writer's lock is the parent's alone: the child gives up its share by closing, which unlocks nothing. The
-        file that `read_again` holds has no lock and no place in it; each process closes its own descriptor of it."""
-        if self._writer is not None:
-            os.close(self._writer)
-            self._writer = None
+        """The lock is the parent's alone. The file that `read_again` holds has no lock and no place in it; each process
+        closes its own descriptor of it."""
+        self._writer_lock.forked()
 
     def pin(self, name: str) -> Pin:
         """A shared lock on the file, see `pins`."""

@@ -52,6 +52,7 @@ from . import statements
 from .compressed import MOST_UNPACKED, allowance, compression_of, damaged
 from .layout import Layout
 from .line_ends import unify_line_ends
+from .meter import Share
 from .places import Places
 from .report import Fault, FileReport, Rejects
 
@@ -78,36 +79,6 @@ _CURES = {
 
 _ANY = "Texts of the type any are those that an export of gdb writes."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
-
-
-@dataclass(slots=True)
-class Share:
-    """How much of a file is taken in, 0 to 1, as statements on its rows are done. The number of statements is unknown,
-    so each does a fixed part of what is left up to `goal`.
-
-    tick : called with how much. columns : of the file; there are some statements for each.
-    """
-
-    tick: Callable[[float], None]
-    columns: int
-    done: float = 0.0
-    goal: float = 1.0
-
-    def at(self, part: float) -> None:
-        """A part of the statement is done."""
-        self.tick(self._after(part))
-
-    def end(self) -> None:
-        """The statement is done."""
-        self.done = self._after(1.0)
-
-    def reach(self, goal: float) -> None:
-        """All statements up to there are done."""
-        self.done = goal
-        self.tick(goal)
-
-    def _after(self, part: float) -> float:
-        return self.done + (self.goal - self.done) * part / (4 * (self.columns + 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from gdb.errors import GdbError
 
 from ..disk.file_names import holds_nothing_else
-from ..disk.files import MANIFEST, WRITER_LOCK, PosixFiles
+from ..disk.files import MANIFEST, PosixFiles
+from ..disk.writer_lock import WRITER_LOCK
 from ..format.manifest import Manifest
 from .store import Store
 
@@ -17,7 +18,7 @@ def unmake(store: Store) -> None:
     for it. Where another process writes to it, or there is anything else in its folder, it stays.
 
     The writer's lock is held until all is gone, and its file goes last: a process that waited for it finds that it has
-    no name any more, and locks nothing (`PosixFiles.lock_writer`).
+    no name any more, and locks nothing (`WriterLock`).
     """
     files = store.files
     if not store.made or not isinstance(files, PosixFiles) or store.path is None:

@@ -245,7 +245,7 @@ def test_the_lock_is_given_up_for_a_child_that_goes_past_python(stored: gdb.Data
     files = stored._store.files
     waiting, go = os.pipe()
     files.lock_writer()
-    inherited = os.dup(files._writer)  # type: ignore[attr-defined]
+    inherited = os.dup(files._writer_lock._held)  # type: ignore[attr-defined]
     child = begin(lambda: len(os.read(waiting, 1)))
     os.close(inherited)
     files.unlock_writer()

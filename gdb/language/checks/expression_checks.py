@@ -358,12 +358,10 @@ def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Kn
 def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
     """The error of an aggregate where none is allowed. nested : it is inside another one."""
     if nested:
-        message = "an aggregate stands inside another."
+        message = "an aggregate is nested in another."
         cure = "Compute the inner one in a WITH before."
         return frame.problem(SyntaxProblem, expression.place, "NestedAggregation", message, cure)
-    message = (
-        "an aggregate stands only in the items of RETURN and WITH, and in the ORDER BY behind them."
-    )
+    message = "an aggregate is allowed only in the items of RETURN and WITH, and in their ORDER BY."
     cure = "Compute it in a WITH before."
     return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
 

@@ -1,6 +1,6 @@
 """WITH and RETURN: their columns, and what ORDER BY, SKIP, LIMIT and WHERE behind them may say.
 
-The items without an aggregate are the keys of the groups. Beside an aggregate only keys may stand that are plain (no
+The items without an aggregate are the keys of the groups. Beside an aggregate are allowed keys that are plain (no
 operator), what is made of a key, and constants; behind the projection (ORDER BY, WHERE) its columns and its items.
 """
 
@@ -54,7 +54,7 @@ def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
 
     Raises
     ------
-    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
+    SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none is allowed.
     NameProblem, TypeProblem : see `expression_checks.known`.
     """
     if clause.everything and all(map(is_hidden, frame.names)):
@@ -277,7 +277,7 @@ def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> s
 
 
 def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
-    message = f"'{name}' stands beside an aggregate, and is no column of its own."
+    message = f"'{name}' is used beside an aggregate, but is no grouping column."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
     return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
 
@@ -285,7 +285,7 @@ def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
 @dataclass(frozen=True, slots=True)
 class _Behind:
     projected: Projected
-    items: frozenset[Expression]  # those that may stand again
+    items: frozenset[Expression]  # those that are allowed again
     frame: Frame
 
     def check(self, expression: Expression, local: frozenset[str]) -> None:
