@@ -24,7 +24,7 @@ SMALL = 64.0  # questions that take less than one part in so many of the work ne
 
 @compiled
 def cache_of(p: Pointers, c: int) -> int:
-    """Address of the table of cache c, i64[N_CACHE]."""
+    """Address of the table of cache c, i64[K.N]."""
     return load_i64(p, P.CACHES) + c * K.N * 8
 
 

@@ -107,7 +107,7 @@ def test_what_took_long_here_is_sent(store: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cluster, "tasks_for", noted)
     with gdb.connect(store, read_only=True) as db:
-        assert "not asked" in db.explain(COUNT, on=Cluster(tasks, 4))
+        assert "not used" in db.explain(COUNT, on=Cluster(tasks, 4))
         monkeypatch.setattr(Runs, "add", lambda runs, device, _: add(runs, device, 7.0))
         db.execute(COUNT)
         assert db.execute(COUNT, on=Cluster(tasks, 4, 2)).summary.device == "cluster"

@@ -153,18 +153,18 @@ def test_rows_that_are_read_in_place(name: str) -> None:
     watch = Watch(None, None, None)
     watch.bound = np.zeros(stage.tables.loops, np.int64)
     launch.count(stage, watch, Budget(), 1)
-    found = residency.read_in_place(stage, residency.split(stage, 0))
+    found = residency.read_in_place(stage, residency.split_views(stage, 0))
     bound = sum(int(watch.bound[level]) for level in readers)
     assert found[0] == bound > 0
     assert found[1] >= 20 * bound  # offsets, and one neighbour at least
     whole = residency.view_bytes(stage.views[0], split=stage.restricted)
     reads = [
-        residency.read_in_place(stage, residency.split(stage, whole * part // 8))
+        residency.read_in_place(stage, residency.split_views(stage, whole * part // 8))
         for part in range(9)
     ]
     assert max(reads) == reads[0] == found
     assert reads[-1] == (0, 0)
-    shown = residency.described(stage, 0)[-1]
+    shown = residency.describe_residency(stage, 0)[-1]
     assert shown == f"  about {found[0]:,} rows of {found[1]:,} bytes in all are read so"
 
 
@@ -172,11 +172,11 @@ def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> Non
     stage = with_hubs((*SQUARE, (0, 2)))
     room = residency.view_bytes(stage.views[0], split=True) // 2
     monkeypatch.setattr(residency, "ROOT", 1e9)
-    without = residency.split(stage, room)
+    without = residency.split_views(stage, room)
     monkeypatch.setattr(residency, "ROOT", 0.0)
-    several = residency.split(stage, room)
+    several = residency.split_views(stage, room)
     assert bool(several.passes) > bool(without.passes)
-    whole = residency.read_in_place(stage, residency.split(stage, 0))
+    whole = residency.read_in_place(stage, residency.split_views(stage, 0))
     # each pass comes to all roots again, and to no other row that is not resident
     assert residency.read_in_place(stage, several)[0] == len(several.passes) * len(stage.roots)
     assert residency.read_in_place(stage, without)[0] < whole[0]

@@ -232,10 +232,10 @@ def test_a_tree_whose_vertices_are_all_in_rows_of_a_loop_is_kept() -> None:
 
 def cache_row(asked: int, known: int, steps: int, slots: int = 256) -> I64:
     """A cache of three keys that was looked up, and took so many steps for what it did not know."""
-    row = np.zeros(address.N_CACHE, np.int64)
-    row[address.K_KEY_END] = 3
-    row[[address.K_ASKED, address.K_KNOWN, address.K_STEPS]] = asked, known, steps
-    row[[address.K_MASK, address.K_MOST_MASK]] = slots - 1, (1 << 16) - 1
+    row = np.zeros(address.K.N, np.int64)
+    row[address.K.KEY_END] = 3
+    row[[address.K.ASKED, address.K.KNOWN, address.K.STEPS]] = asked, known, steps
+    row[[address.K.MASK, address.K.MOST_MASK]] = slots - 1, (1 << 16) - 1
     return row
 
 
