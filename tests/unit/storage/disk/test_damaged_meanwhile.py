@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.executor.cpu import launch as cpu_launch
+from gdb.executor.cpu import plans
 from gdb.executor.gpu import device, pinned, residency
 from gdb.run import options
 from gdb.storage.disk import arrays
@@ -81,7 +81,7 @@ def before(owner: object, name: str, damage: Damage, patch: pytest.MonkeyPatch) 
 
 
 # what is called first when views are made, when workers begin
-MOMENTS = {"views": (Snapshot, "adjacency"), "run": (cpu_launch, "count")}
+MOMENTS = {"views": (Snapshot, "adjacency"), "run": (plans, "count")}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the signal is handled on Linux")
