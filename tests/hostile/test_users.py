@@ -102,7 +102,7 @@ def test_a_store_that_a_stranger_filled_with_links(place: Path) -> None:
 def spilled(temporary: Path) -> list[Path]:
     """The folders for DuckDB that a query makes in the system's folder for temporary files, while it holds them."""
     program = """
-import os, gdb
+import duckdb, os, sqlglot.generators.duckdb, gdb  # where both are loaded, a small aggregate goes to DuckDB
 with gdb.connect() as db:
     db.execute("UNWIND range(1, 10) AS k CREATE (:A {k: k})")
     print(db.execute("MATCH (a:A) RETURN a.k % 3 AS g, sum(a.k) ORDER BY g", memory="64MB").fetchall())
@@ -174,7 +174,7 @@ held.close()
 def test_a_name_that_a_stranger_has_guessed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
+    monkeypatch.setattr("gdb.base.digests.token_hex", lambda count: "0" * 2 * count)
     partial, outside = tmp_path / "copy.partial-00000000", tmp_path / "outside"
     outside.mkdir()
     partial.mkdir() if kind == "folder" else partial.symlink_to(outside)
