@@ -61,13 +61,13 @@ def read_published(folder: Path, counts: Path) -> list[Pattern]:
     """The `.graph` query graphs of a folder that have a line `name:count` (isomorphisms) in a file."""
     published = dict(line.split(":") for line in counts.read_text(encoding="utf-8").split())
     return [
-        _read_graph(folder / f"{name}.graph", name, int(count))
+        Pattern(name, *read_graph(folder / f"{name}.graph"), {"isomorphisms": int(count)})
         for name, count in sorted(published.items())
     ]
 
 
-def _read_graph(file: Path, name: str, isomorphisms: int) -> Pattern:
-    """One query graph; its vertices are numbered 0, 1, ... in the file."""
+def read_graph(file: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """The labels of a `.graph` file's vertices, which are numbered 0, 1, ... in it, and the ends of its edges."""
     labels: dict[int, str] = {}
     edges = []
     for line in file.read_text(encoding="utf-8").splitlines():
@@ -76,5 +76,4 @@ def _read_graph(file: Path, name: str, isomorphisms: int) -> Pattern:
                 labels[int(number)] = f"L{label}"
             case ["e", i, j, *_]:
                 edges.append((int(i), int(j)))
-    vertices = tuple(labels[number] for number in range(len(labels)))
-    return Pattern(name, vertices, tuple(edges), {"isomorphisms": isomorphisms})
+    return tuple(labels[number] for number in range(len(labels))), tuple(edges)

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 import gdb
-from benchmarks.inputs import graphs
+from benchmarks.inputs import graphs, patterns
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
@@ -102,17 +102,10 @@ class Asked:
 def _published(name: str, folder: Path, counts: dict[str, int]) -> list[Query]:
     found = []
     for file in sorted(folder.glob("*.graph")):
-        labels: dict[int, str] = {}
-        edges = []
-        for line in file.read_text(encoding="utf-8").splitlines():
-            match line.split():
-                case ["v", number, label, *_]:
-                    labels[int(number)] = f"L{label}"
-                case ["e", i, j, *_]:
-                    edges.append((int(i), int(j), ""))
-        ordered = tuple(labels[k] for k in range(len(labels)))
+        labels, pairs = patterns.read_graph(file)
+        edges = tuple((a, b, "") for a, b in pairs)
         short = f"{name}_{file.stem.removeprefix('query_')}"
-        found.append(Query(short, ordered, tuple(edges), count=counts.get(file.stem)))
+        found.append(Query(short, labels, edges, count=counts.get(file.stem)))
     return found
 
 

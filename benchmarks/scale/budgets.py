@@ -30,9 +30,9 @@ from benchmarks.inputs.published import PUBLISHED, read_subjects
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
+from gdb.base import budget
 from gdb.errors import GdbError, QueryTimeout
 from gdb.executor.gpu import device, memory, residency
-from gdb.run import options
 
 MODES = ("DIFFERENT EDGES", "DIFFERENT NODES", "REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED")
 # the mode's name in the files of known counts
@@ -244,7 +244,7 @@ def main(line: list[str] | None = None) -> int:
     if arguments.device != "cpu" and (missing := device.absence()) is not None:
         print(f"there is nothing to compare on: {missing}", file=sys.stderr)
         return 2
-    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    budget.LEAST = 1  # so that small graphs do not fit either
     tallies = []
     with tempfile.TemporaryDirectory(prefix="gdb-budgets-") as temporary:
         folder = arguments.folder or Path(temporary)

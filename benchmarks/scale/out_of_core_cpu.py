@@ -32,7 +32,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell as TableCell
 from benchmarks.report.table import Column, Table
 from benchmarks.scale import memory_group, page_cache
-from gdb.run import options
+from gdb.base import budget
 
 SPARED = 100_000_000
 """Bytes that a process may have of its own beside its budget."""
@@ -61,7 +61,7 @@ def measured(
 ) -> Cell:
     """Query a store; called in a process of its own. memory : bytes, 0 for no budget and no limit. folder : of a memory
     group to join, "" for none."""
-    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    budget.LEAST = 1  # so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
         db.execute(FIRST, device="cpu")
@@ -79,8 +79,9 @@ def measured(
         with gdb.connect(store, read_only=True) as db:
             for _ in range(1 + runs):
                 begin, used = time.perf_counter(), time.process_time()
-                budget = memory or None
-                count = db.execute(text, device="cpu", memory=budget, timeout=timeout).scalar()
+                count = db.execute(
+                    text, device="cpu", memory=memory or None, timeout=timeout
+                ).scalar()
                 seconds.append(time.perf_counter() - begin)
                 cpu.append(time.process_time() - used)
     except (gdb.GdbError, MemoryError) as error:

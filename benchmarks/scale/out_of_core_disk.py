@@ -24,8 +24,8 @@ from benchmarks.inputs import patterns
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Table
 from benchmarks.scale import out_of_core_cpu, page_cache
+from gdb.base import budget
 from gdb.executor.gpu import residency, special
-from gdb.run import options
 
 MOST_READING, MOST_RATIO = 1.25, 3.0
 _MB = 1e6
@@ -46,7 +46,7 @@ class First:
 def measured(store: Path, text: str, memory: int, device: str, most: int, cold: bool) -> First:
     """Query a store in a process of its own. most : bytes of the graph in device memory; cold : not from the page
     cache."""
-    setattr(options, "LEAST", 1)  # noqa: B010 - so that small graphs do not fit either
+    budget.LEAST = 1  # so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
         db.execute(out_of_core_cpu.FIRST, device=device)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.base.budget import LEAST, Defaults, size_in
+from gdb.base import budget
 from gdb.errors import NameProblem, NotAStore, OutOfBudget, QueryError, TypeProblem
 from gdb.language.suggest import did_you_mean
 from gdb.query_graph import (
@@ -126,10 +126,10 @@ def memory_bytes(memory: int | str | None, default: int | None = None) -> int | 
     if memory is None:
         return default
     size = byte_count("memory", memory)
-    if size < LEAST:
+    if size < budget.LEAST:
         raise OutOfBudget(
-            f"memory={memory!r} is below the {LEAST >> 20} MiB that a query needs at least.",
-            f'Give memory="{LEAST >> 20}MiB" or more.',
+            f"memory={memory!r} is below the {budget.LEAST >> 20} MiB that a query needs at least.",
+            f'Give memory="{budget.LEAST >> 20}MiB" or more.',
         )
     return size
 
@@ -148,9 +148,9 @@ def gpu_memory_bytes(value: int | str | None, default: int | None) -> int | None
     return check_gpu_memory(byte_count("gpu_memory", value))
 
 
-def budgets(memory: int | str | None, gpu_memory: int | str | None) -> Defaults:
+def budgets(memory: int | str | None, gpu_memory: int | str | None) -> budget.Defaults:
     """The budgets of a database's queries that are given none of their own. Raises as the two above."""
-    return Defaults(memory_bytes(memory), gpu_memory_bytes(gpu_memory, None))
+    return budget.Defaults(memory_bytes(memory), gpu_memory_bytes(gpu_memory, None))
 
 
 def cluster(on: object) -> Cluster:
@@ -193,7 +193,7 @@ def byte_count(name: str, value: int | str) -> int:
         raise TypeProblem(
             f"{name}= takes a number of bytes or a text, not {type(value).__name__}.", cure
         )
-    size = value if isinstance(value, int) else size_in(value)
+    size = value if isinstance(value, int) else budget.size_in(value)
     if size is None:
         raise QueryError(f"{name}={value!r} is not a size.", cure)
     if not 1 <= size < 2**63:

@@ -234,7 +234,7 @@ def _understood(
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
 
     def weigh(graph: QueryGraph, elements: Names) -> Bound | None:
-        return rows_first.bound(request, pattern, snapshot, graph, elements) if first else None
+        return rows_first.bound(run, pattern, graph, elements) if first else None
 
     arguments = pattern, snapshot, request.parameters, request.mode
     try:
@@ -244,7 +244,7 @@ def _understood(
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
     if not isinstance(bound, BoundQuery):
-        return rows_first.refusal(request, pattern, snapshot, bound)
+        return rows_first.refusal(run, pattern, bound)
     warnings = (*_schema_warnings(run, query), *warnings)
     if warnings:
         bound = replace(bound, warnings=warnings)

@@ -187,8 +187,8 @@ class QueryRun:
     clock: Clock = field(init=False)
 
     def __post_init__(self) -> None:
-        asked = self.request
-        self.clock = Clock(asked.cancel, asked.timeout, asked.limits, asked.memory)
+        request = self.request
+        self.clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
 
     def options(self, profile: executor.Profile | None = None) -> executor.Options:
         """How its patterns are run, in the time that is left."""

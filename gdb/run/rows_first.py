@@ -15,44 +15,42 @@ if TYPE_CHECKING:
     from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
-    from gdb.run.request import Request
+    from gdb.run.request import QueryRun, Request
     from gdb.storage.columns.model import Kind
     from gdb.storage.graph.snapshot import Snapshot
 
 
-def bound(
-    request: Request, asked: OnePattern, snapshot: Snapshot, graph: QueryGraph, elements: Names
-) -> Bound | None:
+def bound(run: QueryRun, pattern: OnePattern, graph: QueryGraph, elements: Names) -> Bound | None:
     """How many rows a query may have that runs over rows first; None where it runs as one pattern and its tail.
 
     graph : its pattern. elements : the names in it.
     """
     from gdb.physical.engine_loading import bound_of, left
 
-    if not left() or request.device not in (AUTO, CPU):
+    if not left() or run.request.device not in (AUTO, CPU):
         return None
     from gdb.run import operator_run  # and what rows need with it
 
     if operator_run.WAY is not None:
         return None
-    return bound_of(graph, snapshot, elements, asked.behind, asked.names)
+    return bound_of(graph, run.snapshot, elements, pattern.behind, pattern.names)
 
 
-def refusal(request: Request, asked: OnePattern, snapshot: Snapshot, bound: Bound) -> Refusal:
+def refusal(run: QueryRun, pattern: OnePattern, bound: Bound) -> Refusal:
     """Why a query is not run as one pattern and its tail: it runs over so many rows."""
     why = "it is one pattern and what is made of its rows"
-    kinds = partial(_kinds, request, asked, snapshot)
+    kinds = partial(_kinds, run.request, pattern, run.snapshot)
     return Refusal(why, lasting=False, bound=bound, kinds=kinds)
 
 
-def _kinds(request: Request, asked: OnePattern, snapshot: Snapshot) -> Sequence[Kind | None]:
+def _kinds(request: Request, pattern: OnePattern, snapshot: Snapshot) -> Sequence[Kind | None]:
     """The kinds of the columns that the engine would give; None for all where the query turns out not to be for it, or
     the graph was closed."""
     from gdb.physical.binder import bind
 
     try:
         with snapshot.reading():
-            tail = bind(asked, snapshot, request.parameters, request.mode).tail
+            tail = bind(pattern, snapshot, request.parameters, request.mode).tail
     except (QueryError, ClosedError):
-        return [None] * len(asked.names)
+        return [None] * len(pattern.names)
     return [output.values for output in tail.outputs]

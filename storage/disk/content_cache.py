@@ -151,10 +151,8 @@ class ContentCache:
 
         def look() -> None:
             check()
-            if not _has_name(
-                fd, part
-            ):  # it was fetched, and is pinned under its name: no lock can be had
-                raise BlockingIOError
+            if not _has_name(fd, part):
+                raise BlockingIOError  # it was fetched, and is pinned under its name
 
         with self._reported():
             fd = opened(part, os.O_RDWR | os.O_CREAT, 0o600)

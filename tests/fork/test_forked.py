@@ -16,6 +16,7 @@ import gdb
 from gdb.errors import Cancelled, ClosedError, StoreLocked
 from gdb.executor.relational import lookup, relational
 from gdb.executor.relational.relational import Session
+from gdb.storage.disk.files import PosixFiles
 from tests.fork.children import answer, begin
 from tests.fork.jobs import PEOPLE, ask, filled, write, written
 
@@ -243,9 +244,11 @@ def test_a_child_holds_no_lock_of_its_parents_transaction(stored: gdb.Database) 
 def test_the_lock_is_given_up_for_a_child_that_goes_past_python(stored: gdb.Database) -> None:
     """Where nothing closes the lock's file in the child, as in the moment after its opening: who locked it unlocks."""
     files = stored._store.files
+    assert isinstance(files, PosixFiles)
     waiting, go = os.pipe()
     files.lock_writer()
-    inherited = os.dup(files._writer_lock._held)  # type: ignore[attr-defined]
+    assert files._writer_lock._held is not None
+    inherited = os.dup(files._writer_lock._held)
     child = begin(lambda: len(os.read(waiting, 1)))
     os.close(inherited)
     files.unlock_writer()

@@ -11,7 +11,7 @@ import pytest
 import gdb
 from benchmarks.inputs import patterns
 from benchmarks.scale import budgets, memory_group, out_of_core_disk, page_cache
-from gdb.run import options
+from gdb.base import budget
 
 TRIANGLE = patterns.Pattern("tri", (None,) * 3, ((0, 1), (1, 2), (0, 2)), {"isomorphisms": 24})
 
@@ -32,7 +32,7 @@ def compared(store: Path, pattern: patterns.Pattern, *words: str) -> budgets.Tal
 
 
 def test_answers_of_all_modes_are_compared(clique: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(budget, "LEAST", 1)
     tally = compared(clique, TRIANGLE)
     assert (tally.answers, tally.wrong, tally.left_out) == (
         dict.fromkeys((1, 4, 16, 64), 5),
@@ -56,11 +56,13 @@ def test_a_budget_that_changes_an_answer_is_reported(
 ) -> None:
     answers = budgets.Budgeted.answers
 
-    def less(self: budgets.Budgeted, *given: object) -> budgets.Rows:
-        found = answers(self, *given)  # type: ignore[arg-type]
+    def less(
+        self: budgets.Budgeted, counted: str, listed: str, mode: str, most: int, timeout: float
+    ) -> budgets.Rows:
+        found = answers(self, counted, listed, mode, most, timeout)
         return found[:-1] if self.part == 16 else found
 
-    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(budget, "LEAST", 1)
     monkeypatch.setattr(budgets.Budgeted, "answers", less)
     tally = compared(clique, TRIANGLE, "--mode", "SUBGRAPHS")
     assert tally.answers == {1: 1, 4: 1, 64: 1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ from tests.support import format_doc
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> format_doc.Example:
-    token, random = secrets.token_hex, os.urandom
+    random = os.urandom
     digits = bytes.fromhex(format_doc.RANDOM)
-    monkeypatch.setattr(secrets, "token_hex", lambda n: format_doc.RANDOM if n == 4 else token(n))
     monkeypatch.setattr(os, "urandom", lambda n: digits if n == 4 else random(n))
     return format_doc.write(tmp_path / "written")
 

@@ -9,8 +9,10 @@ import pytest
 
 import gdb
 from gdb import Database, errors
+from gdb.language.clauses import Query
 from gdb.physical.rows import row_run
 from gdb.run import operator_run, pipeline
+from gdb.run.request import QueryRun
 from tests.support.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40
@@ -141,9 +143,9 @@ def test_what_is_not_one_pattern_is_found_out_once(
     seen: list[int] = []
     understood = pipeline._understood
 
-    def counted(*given: object, first: bool = False) -> object:
+    def counted(run: QueryRun, query: Query, first: bool = False) -> object:
         seen.append(1)
-        return understood(*given, first=first)  # type: ignore[arg-type]
+        return understood(run, query, first)
 
     monkeypatch.setattr(pipeline, "_understood", counted)
     for i in (3, 4, 5):

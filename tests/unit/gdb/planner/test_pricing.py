@@ -10,7 +10,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from gdb.executor.cpu import nest_prices
+from gdb.executor.cpu import nest_prices, workers
+from gdb.executor.nest import interface_caches
 from gdb.planner import pricing
 from gdb.planner.arrangements import cheapest
 from gdb.planner.pricing import Prices, Samples
@@ -185,12 +186,13 @@ def test_prices_are_those_of_the_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = int(random.integers(3, 6))
     apart = pairs_apart(random, n)
-    data = drawn(random, 9, 24)
-    statistics = statistics_of(random, n, apart, data)
+    while True:  # until something matches
+        data = drawn(random, 9, 24)
+        statistics = statistics_of(random, n, apart, data)
+        definition = Definition(statistics, apart, data)
+        if definition.embeddings((1 << n) - 1):
+            break
     prices = Prices(Samples(statistics, MANY), apart)
-    definition = Definition(statistics, apart, data)
-    if not definition.embeddings((1 << n) - 1):
-        pytest.skip("nothing matches")
     orders = list(permutations(range(n)))
     for k in random.integers(len(orders), size=40).tolist():
         order = orders[k]
@@ -255,3 +257,8 @@ def test_what_no_sample_lasts_for_has_no_price() -> None:
     prices = Prices(Samples(statistics, 8), [(0, 2)])
     assert prices.embeddings((0, 1, 2)) == (1.0, 1.0, 0.0)
     assert cheapest(prices, [(0, 1, 2)], 4)[0][0] < nest_prices.UNKNOWN
+
+
+def test_prices_know_the_caches_that_there_are() -> None:
+    assert nest_prices.MOST_KEYS == interface_caches.MOST_KEYS
+    assert nest_prices.SLOTS == workers.MOST_SLOTS

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.base import budget
 from gdb.errors import CorruptStore
 from gdb.executor.cpu import plans
 from gdb.executor.gpu import device, pinned, residency
-from gdb.run import options
 from gdb.storage.disk import arrays
 from gdb.storage.format import segments
 from gdb.storage.graph.snapshot import Snapshot
@@ -96,7 +96,7 @@ def test_a_count(
     file: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(budget, "LEAST", 1)
     monkeypatch.setattr(arrays, "LEAST_FILED", 1)
     monkeypatch.setattr(segments, "LOOKS_APART", 0.0)
     with gdb.connect(store, read_only=True) as db:
