@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.base import budget
 from gdb.errors import Cancelled, ClosedError, QueryTimeout
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import compiler, device, memory, pinned, residency
-from gdb.run import options
 from gdb.storage.disk import arrays, scratch_folder
 from tests.emulated import emulator
 from tests.emulated.emulator import absence, emulated
@@ -36,7 +36,7 @@ COUNTS = [f"MATCH DIFFERENT NODES {shape} RETURN count(*)" for shape in SHAPES.v
 @pytest.fixture(autouse=True)
 def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "LEAST_FILED", 256)
-    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(budget, "LEAST", 1)
     monkeypatch.setattr(launch, "WORTH_A_THREAD", 0)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import gdb
 from gdb import Database
+from gdb.base import budget
 from gdb.base.budget import LEAST
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.run import options
@@ -33,7 +34,7 @@ SHARES = (1, 4, 16, 64)
 @pytest.fixture(autouse=True)
 def small_arrays_are_worth_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "LEAST_FILED", 256)
-    monkeypatch.setattr(options, "LEAST", 1)
+    monkeypatch.setattr(budget, "LEAST", 1)
 
 
 def view_bytes(db: Database) -> int:
@@ -112,7 +113,7 @@ def test_what_is_no_budget_is_refused(memory: object, small: Path) -> None:
 
 
 def test_below_the_least_the_error_names_it(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "LEAST", LEAST)
+    monkeypatch.setattr(budget, "LEAST", LEAST)
     with gdb.connect(small, read_only=True) as db:
         for ask in (db.execute, db.explain, db.stream):
             with pytest.raises(OutOfBudget, match="1 MiB"):

@@ -60,7 +60,7 @@ def test_a_file_that_was_cut_short_is_told_before_it_is_read(what: str, tmp_path
 
 
 _CUT_MEANWHILE = """
-import os, sys, threading, time
+import os, sys
 import gdb
 from gdb.errors import CorruptStore
 path, what = sys.argv[1:]
@@ -82,7 +82,13 @@ with gdb.connect(path) as db, db.snapshot() as held:
             Snapshot.adjacency = adjacency
             db.execute(walk + " RETURN count(*)", **options)
         elif what == "operators":
-            threading.Timer(0.3, cut).start()
+            from gdb.executor.relational.relational import Session
+
+            def begin(*given, make=Session.__init__):
+                cut()
+                make(*given)
+
+            Session.__init__ = begin
             db.execute("UNWIND range(1, 1000) AS k MATCH (a:N) WHERE a.x % 7 = k RETURN count(a)")
         else:
             with db.stream("MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x", **options) as rows:
