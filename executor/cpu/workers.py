@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from gdb.base import usage
 from gdb.base.budget import Budget
-from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
-from gdb.storage.disk.arrays import GRAPH, GRAPH_SHARE, placed
+from gdb.storage.disk.arrays import placed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
+from gdb.storage.graph.row_blocks import split_positions
 
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
@@ -39,28 +39,7 @@ _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
 MOST_SLOTS = 1 << 16  # of one
 WORKERS = "workers"  # what memory is for
-_ROWS = 1 << 18  # rows between two looks at whether the query goes on
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
-
-
-def split_positions(view: Adjacency) -> I64:
-    """For each row the position of its first neighbour that is not below the row's own vid,
-    i64[rows]; computed once for each view."""
-    return _splits.of(view)
-
-
-def _made_split(view: Adjacency) -> I64:
-    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    for begin, end in usage.paced(view.rows, _ROWS):
-        first, length, row = view.intervals_of(begin, end)
-        index = _address(first), _address(length), _address(row), len(first)
-        kernel.fill_split(
-            *index, _address(view.offsets), _address(view.neighbours), _address(found)
-        )
-    return found
-
-
-_splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
 
 
 def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:

@@ -89,6 +89,21 @@ def _read_anywhere(file: mmap.mmap) -> mmap.mmap:
     return file
 
 
+def read_ahead(array: npt.NDArray[np.generic], begin: int, end: int) -> None:
+    """Have the system read items [begin, end) of an array that lies in a mapped file, without waiting for it; also
+    where the file is read in any order, so that it would read page by page. In memory there is nothing to do."""
+    found: object = array
+    while isinstance(found, (np.ndarray, memoryview)):
+        found = found.base if isinstance(found, np.ndarray) else found.obj
+    if end <= begin or not isinstance(found, mmap.mmap) or not hasattr(mmap, "MADV_WILLNEED"):
+        return
+    start = array.ctypes.data - np.frombuffer(found, np.uint8).ctypes.data
+    first = (start + begin * array.itemsize) // mmap.PAGESIZE * mmap.PAGESIZE
+    until = min(start + end * array.itemsize, len(found))
+    with suppress(OSError):  # a hint
+        found.madvise(mmap.MADV_WILLNEED, first, until - first)
+
+
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
     """An array of one dimension that stays: itself where a budget has room for it, else a copy in a temporary file.
     Raises as `placed`."""
