@@ -42,7 +42,7 @@ from .caches import cache_of, keep, recall
 from .levels import accepts, element, enter, is_repeat, passes
 from .local_counts import count_local, enter_loop
 from .look_ahead import leads_on
-from .sets import compute_sets, has_bit, level, lower_bound
+from .sets import compute_sets, has_bit, level
 from .tail import count_tail
 
 

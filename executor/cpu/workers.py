@@ -5,12 +5,12 @@ the graph. Workers wait with their stage and are used again, so that a small que
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import usage
 from gdb.base.budget import Budget
 from gdb.errors import InternalError
 from gdb.storage.disk.arrays import placed
@@ -167,8 +167,11 @@ class Worker:
         """Views, whether each is simple, lists, bitsets: addresses of what `prepared` keeps."""
         prepared = self.prepared
         views = np.zeros((max(len(prepared.views), 1), address.N_VIEW), np.int64)
+        whole = len(prepared.views) - prepared.blocks
         for i, view in enumerate(prepared.views):
-            views[i] = view_row(view, prepared.eids[i], restricted=prepared.restricted)
+            views[i] = view_row(
+                view, prepared.eids[i], restricted=i < whole and prepared.restricted
+            )
         simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
         lists = [(_address(x), len(x)) for x in prepared.lists]
         bits = [_address(b) for b in prepared.bit_sets]
@@ -227,25 +230,19 @@ class Worker:
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
         gives a large one as pages that are not there before they are touched, in one call."""
-        marks, nodes = self.prepared.tables.marks, self.prepared.tables.nodes
-        own = np.zeros((max(len(marks), 1), address.M.N), np.int64)
-        states = np.zeros((max(len(nodes), 1), address.Q.N), np.int64)
-        wanted = [(own, i, address.M.BYTES, 1) for i in range(len(marks))]
-        for i, role in enumerate(nodes[:, NodeField.ROLE].tolist()):
-            if role == Role.MARK:
-                wanted.append((states, i, address.Q.SCRATCH, 1))
-            elif role in (Role.INNER, Role.PUSHED):
-                wanted.append((states, i, address.Q.SCRATCH, 8))
-            if role == Role.PUSHED:
-                wanted.append((states, i, address.Q.TOUCHED, 4))
-            if nodes[i, NodeField.SPREADS]:
-                wanted.append((states, i, address.Q.SUMS, 8))
-        sizes = [-(-self.prepared.vids * width // _LINE) * _LINE for *_, width in wanted]
+        own = np.zeros((max(len(self.prepared.tables.marks), 1), address.M.N), np.int64)
+        states = np.zeros((max(len(self.prepared.tables.nodes), 1), address.Q.N), np.int64)
+        wanted = [
+            (own, i, address.M.BYTES, 1, 0, self.prepared.vids)
+            for i in range(len(self.prepared.tables.marks))
+        ]
+        wanted += [(states, *one) for one in _scratch_of_nodes(self.prepared)]
+        sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
         at = -(-_address(block) // _LINE) * _LINE
-        for (table, i, column, _), size in zip(wanted, sizes, strict=True):
-            table[i, column] = at
+        for (table, i, column, width, low, _), size in zip(wanted, sizes, strict=True):
+            table[i, column] = at - width * low
             at += size
         return own, states
 
@@ -430,15 +427,33 @@ def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
+def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, int]]:
+    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range. That of
+    a root with a list is not kept."""
+    nodes, every = prepared.tables.nodes, (0, prepared.vids)
+    for i, node in enumerate(nodes.tolist()):
+        cut = prepared.tables.levels[node[NodeField.LEVEL]]
+        low, high = int(cut[LevelField.LO]), min(int(cut[LevelField.HI]), prepared.vids)
+        own = every if cut[LevelField.IS_EDGE] else (min(low, high), high)
+        role = node[NodeField.ROLE]
+        if role == Role.MARK:
+            yield i, address.Q.SCRATCH, 1, *own
+        elif role == Role.PUSHED:
+            yield i, address.Q.SCRATCH, 8, *own
+            yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
+        elif role == Role.INNER and node[NodeField.PARENT] >= 0:
+            yield i, address.Q.SCRATCH, 8, *own
+        if node[NodeField.SPREADS]:
+            yield i, address.Q.SUMS, 8, *every
+
+
 def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
     """Bytes that one worker needs besides its row buffer; slots : of each cache of counts; room : i64 for
     rows of bits."""
-    roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
-    each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
-    vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
-    vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
+    vids = len(prepared.tables.marks) * prepared.vids
+    vids += sum(width * (high - low) for *_, width, low, high in _scratch_of_nodes(prepared))
     own = 8 * slots * int(_slot_widths(prepared).sum())
-    own += 4 * prepared.tables.buffer + prepared.vids * vids
+    own += 4 * prepared.tables.buffer + vids
     found = neighbourhood_tables.find(prepared)
     if found is None:
         return own

@@ -18,9 +18,10 @@ from gdb.errors import OutOfBudget, QueryError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import Adjacency
 
-from ..nest.nest import Kind, Member, VertexLevel
+from ..nest.nest import VertexLevel
 from ..nest.prepare import Prepared
-from ..table_fields import NodeField, Role
+from ..nest.vid_ranges import is_sum, reads_of
+from ..nest.visits import GAIN, MOST_PASSES, cheapest, readers, visits_to_rows
 from . import local, orientation
 
 F64 = npt.NDArray[np.float64]
@@ -39,9 +40,6 @@ OFFSETS_SHARE = (
 )
 FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
-MOST_PASSES = 64
-GAIN = 0.8  # a stage runs in passes where that costs less than this part of the visits through the link that it spares
-ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read (measured on an H200)
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
@@ -209,7 +207,7 @@ def split_views(prepared: Prepared, room: int) -> Split:
     # edge ids are read in place whole: they are looked at for what is found, not on the way to it
     splits = restricted and not lower
     every, found = _size(views, split=splits), dict[int, Extent]()
-    visits = [{} if lower else _visits(prepared, k) for k in range(len(views))]
+    visits = [{} if lower else visits_to_rows(prepared, k) for k in range(len(views))]
     for view, often in zip(views, visits, strict=True):
         if id(view) not in found:
             share = room * view_bytes(view, split=splits) // max(every, 1)
@@ -239,7 +237,7 @@ def _passes(
 
     A pass comes to every root again, in order, and to what is bound before the level.
 
-    best : what would be resident without passes. visits : see `_visits`.
+    best : what would be resident without passes. visits : see `visits_to_rows`.
     """
     totals = {level: float(often.sum()) for level, often in visits.items()}
     hits = sum(float(often[best.first : best.last].sum()) for often in visits.values())
@@ -248,14 +246,9 @@ def _passes(
     if not windows:
         return -1, ()
 
-    def cost(level: int) -> float:
-        before = sum(n for k, n in totals.items() if k < level)
-        after = sum(n for k, n in totals.items() if k > level)
-        return len(windows) * (ROOT * len(prepared.roots) + before) + after
-
     levels = [level for level in totals if _is_sum(prepared, level)]
-    level = min(levels, key=cost, default=-1)
-    if level < 0 or cost(level) > GAIN * stay:
+    level, cost = cheapest(prepared, totals, levels, lambda _: len(windows))
+    if level < 0 or cost > GAIN * stay:
         return -1, ()
     vids = view.vids()
     lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
@@ -282,15 +275,12 @@ def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
 
 
 def _is_sum(prepared: Prepared, level: int) -> bool:
-    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself: an optional part
-    that has none in a pass would count one there."""
-    nest = prepared.nest
+    """Whether a stage can run in passes over the vids of a level: not where these are counted in a local graph,
+    nor where other vertices reach them."""
     known = local.find(prepared)
-    if level < 1 or nest.around or nest.parts or (known is not None and level >= known.first):
+    if known is not None and level >= known.first:
         return False
-    if level < nest.loops:
-        return True
-    return any(n.levels == (level,) and n.parent < 0 and not n.free for n in nest.tail)
+    return is_sum(prepared.nest, level) and not reads_of(prepared, level).columns
 
 
 def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
@@ -305,54 +295,6 @@ def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
     return value * (1 + np.diff(view.offsets) / LINE)
 
 
-def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
-    """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
-    each once: by the side of its vertex that holds vertices bound before, and as often in all as the plan
-    expects."""
-    view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
-    expected = dict(zip(plan.order, plan.notes.estimates, strict=False))
-    found: dict[int, F64] = {}
-    for reader in sorted(_readers(prepared, k)):
-        level = nest.levels[reader]
-        if not isinstance(level, VertexLevel) or level.base.kind is Kind.LIST:
-            continue
-        often = np.diff(view.offsets).astype(np.float64)
-        if level.cut.above or level.cut.below:
-            lower = orientation.lower_degrees(view)
-            often = lower.astype(np.float64) if level.cut.above else often - lower
-        total = float(often.sum())
-        of_root = level.base.kind is Kind.ROW and level.base.b == 0  # then the sum is exact
-        times = 1.0 if of_root or not total else expected.get(level.vertex, total) / total
-        if total:
-            found[reader] = often * max(times, 1.0)
-    return found
-
-
-def _readers(prepared: Prepared, k: int) -> set[int]:
-    """The levels from whose vertices view k is read."""
-    nest, found = prepared.nest, set[int]()
-    for level in nest.levels:
-        if isinstance(level, VertexLevel):
-            operands = [level.base]
-            found |= {c.source for c in level.checks if isinstance(c, Member) and c.view == k}
-        else:
-            operands = []
-            found |= {level.source} if level.view == k else set()
-        found |= {o.b for o in operands if o.kind is Kind.ROW and o.a == k}
-    for one in nest.sets:
-        found |= {o.b for o in (one.left, one.right) if o.kind is Kind.ROW and o.a == k}
-    nodes = prepared.tables.nodes
-    for c, node in enumerate(nest.tail):
-        if node.parent < 0:
-            continue
-        pushed = nodes[node.parent, NodeField.ROLE] == Role.PUSHED
-        if pushed and node.back == k:
-            found.add(node.levels[0])
-        if node.view == k and not (pushed and nodes[node.parent, NodeField.PUSHER] == c):
-            found.add(nest.tail[node.parent].levels[0])
-    return found
-
-
 def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
     """About how many rows kernels come to that are not resident, each as often as they come to it, and the bytes of all
     of them: what goes through the link at most, for of a long row that is searched only a part is read.
@@ -363,8 +305,8 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
     for k, (view, part) in enumerate(zip(found.views, found.extents, strict=True)):
         if part is None:
             continue
-        visits = _visits(prepared, k)
-        if 0 in _readers(prepared, k):
+        visits = visits_to_rows(prepared, k)
+        if 0 in readers(prepared, k):
             once = np.isin(view.vids(), prepared.roots).astype(np.float64)
             visits[0] = visits[0] + once if 0 in visits else once
         often = np.zeros(view.rows)

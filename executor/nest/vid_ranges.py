@@ -1,5 +1,5 @@
-"""Passes of a stage over ranges of vids: one level is bound to the vids of a range only, and the rows that are read from
-there are in memory meanwhile.
+"""Passes of a stage over ranges of vids: one level is bound to the vids of a range only, and the rows that are read
+from there are in memory meanwhile.
 
 A nest reads the rows of its first level in order, but those of the others in any order, again and again: where they do
 not fit in memory, each read may be one of the disk, or through the link to a GPU. Bound to a range, a level reads few
@@ -27,14 +27,12 @@ from .nest import (
     Node,
     Operand,
     Order,
-    SetOp,
     Slice,
     VertexLevel,
 )
 from .prepare import Prepared, between
 
 _SIDES = {Order.NONE: Side.BOTH, Order.BELOW: Side.BELOW, Order.ABOVE: Side.ABOVE}
-_ACROSS = {Order.NONE: Side.BOTH, Order.BELOW: Side.ABOVE, Order.ABOVE: Side.BELOW}
 
 
 def is_sum(nest: LoopNest, level: int) -> bool:
@@ -59,39 +57,46 @@ class Reads:
     columns: Mapping[int, Side]
 
 
+def reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
+    """What a stage reads of rows: the view, the level whose vertex has the row, and the side of it that counts."""
+    nest, nodes = prepared.nest, prepared.tables.nodes
+    for one in nest.levels:
+        if isinstance(one, EdgeLevel):
+            yield one.view, one.source, Side.BOTH
+            continue
+        yield from _of(one.base, one.cut)
+        for check in one.checks:
+            if isinstance(check, Member):
+                yield check.view, check.source, Side.BOTH
+    for op in nest.sets:
+        yield from _of(op.left, op.cut)
+        yield from _of(op.right, op.cut)
+    for c, node in enumerate(nest.tail):
+        if node.parent < 0:
+            continue
+        pushed = _is_pushed(prepared, node.parent)
+        if pushed:
+            yield node.back, node.levels[0], _SIDES[node.order].across
+        if not pushed or nodes[node.parent, NodeField.PUSHER] != c:
+            yield node.view, nest.tail[node.parent].levels[0], _SIDES[node.order]
+
+
+def _of(operand: Operand, cut: Slice) -> Iterator[tuple[int, int, Side]]:
+    if operand.kind is Kind.ROW:
+        yield operand.a, operand.b, _side(cut, operand.b)
+
+
 def reads_of(prepared: Prepared, level: int) -> Reads:
     """What a stage reads because of a level."""
     rows, columns = dict[int, Side](), dict[int, Side]()
-    for view, side in _row_reads(prepared, level):
-        rows[view] = side if rows.get(view, side) == side else Side.BOTH
+    for view, source, side in reads(prepared):
+        if source == level:
+            rows[view] = side if rows.get(view, side) == side else Side.BOTH
     for node in _children(prepared.nest, level):
         if _is_pushed(prepared, node.parent):
-            side = _ACROSS[node.order]
+            side = _SIDES[node.order].across
             columns[node.back] = side if columns.get(node.back, side) == side else Side.BOTH
     return Reads(rows, columns)
-
-
-def _row_reads(prepared: Prepared, level: int) -> Iterator[tuple[int, Side]]:
-    nest = prepared.nest
-    for one in nest.levels:
-        if isinstance(one, EdgeLevel):
-            if one.source == level:
-                yield one.view, Side.BOTH
-            continue
-        if one.base.kind is Kind.ROW and one.base.b == level:
-            yield one.base.a, _side(one.cut, level)
-        for check in one.checks:
-            if isinstance(check, Member) and check.source == level:
-                yield check.view, Side.BOTH
-    for op in nest.sets:
-        for operand in (op.left, op.right):
-            if operand.kind is Kind.ROW and operand.b == level:
-                yield operand.a, _side(op.cut, level)
-    for c, node in enumerate(nest.tail):
-        if node.parent >= 0 and nest.tail[node.parent].levels[0] == level:
-            pushed = _is_pushed(prepared, node.parent)
-            if not pushed or prepared.tables.nodes[node.parent, NodeField.PUSHER] != c:
-                yield node.view, _SIDES[node.order]
 
 
 def _side(cut: Slice, level: int) -> Side:
@@ -140,6 +145,7 @@ def bound_stage(
         views=tuple(views),
         specs=tuple(specs),
         eids=tuple(eids),
+        blocks=len(rows) + len(columns),
         idle={"cpu": [], "gpu": []},
         units={},
     )
@@ -192,5 +198,3 @@ def _bound(
         sets=tuple(replace(op, left=operand(op.left), right=operand(op.right)) for op in nest.sets),
         tail=tuple(map(node, nest.tail)),
     )
-
-

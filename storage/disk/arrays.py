@@ -29,7 +29,7 @@ Item = TypeVar("Item", bound=np.generic)
 _LARGE = 1 << 20  # bytes that are worth a map
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
-GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
+GRAPH_SHARE = 0.25  # of what is left of a budget, that one array of the graph may take
 _BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
 _ALIGNED = 64  # bytes; an array begins there at a multiple of these
 _MAPPED = 1 << 24  # bytes of a shelf that are written before they are unmapped

@@ -33,6 +33,11 @@ class Side(IntEnum):
     BELOW = 1
     ABOVE = 2
 
+    @property
+    def across(self) -> Side:
+        """The side of the row's vid as seen from a neighbour on this one."""
+        return (Side.BOTH, Side.ABOVE, Side.BELOW)[self]
+
 
 @compiled
 def _first_from(address: int, start: int, end: int, x: int) -> int:
@@ -116,6 +121,42 @@ def _made_split(view: Adjacency) -> I64:
 _splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
 
 
+def rows_between(view: Adjacency, vids: tuple[int, int]) -> tuple[int, int]:
+    """The rows of the vids in a range, the last exclusive."""
+    low, high = (_rows_below(view, vid) for vid in vids)
+    return low, high
+
+
+def _rows_below(view: Adjacency, vid: int) -> int:
+    k = int(np.searchsorted(view.first, vid)) - 1
+    if k < 0:
+        return 0
+    return int(view.row[k]) + min(vid - int(view.first[k]), int(view.length[k]))
+
+
+def sizes_of(view: Adjacency, side: Side, rows: tuple[int, int] | None = None) -> I64:
+    """How many neighbours of each of some rows, or all, are on a side, i64[rows]; ABOVE counts its own vid as well."""
+    starts, ends = _bounds(view, side, rows or (0, view.rows))
+    return ends - starts
+
+
+def size_of(view: Adjacency, side: Side, rows: tuple[int, int] | None = None) -> int:
+    """The sum of `sizes_of`, without memory for it."""
+    starts, ends = _bounds(view, side, rows or (0, view.rows))
+    return int(ends.sum()) - int(starts.sum())
+
+
+def _bounds(view: Adjacency, side: Side, rows: tuple[int, int]) -> tuple[I64, I64]:
+    """Where the side of each row begins and ends."""
+    begin, end = rows
+    starts, ends = view.offsets[begin:end], view.offsets[begin + 1 : end + 1]
+    if side is Side.BELOW:
+        ends = split_positions(view)[begin:end]
+    elif side is Side.ABOVE:
+        starts = split_positions(view)[begin:end]
+    return starts, ends
+
+
 def block(
     view: Adjacency,
     rows: tuple[int, int],
@@ -126,7 +167,7 @@ def block(
 ) -> Adjacency:
     """The view of some rows, of whose neighbours only those in [vids) on a side count.
 
-    rows : from the first to the last, exclusive, of the view. size : how many neighbours the block has.
+    rows : from the first to the last, exclusive, of the view. size : how many neighbours the block has, at most.
 
     Cost: what lies in the rows is read once, in order.
 
@@ -155,7 +196,7 @@ def block(
         length=length,
         row=row - np.uint32(begin),
         offsets=offsets,
-        neighbours=near[:size],
+        neighbours=near[: int(offsets[-1])],
         max_degree=longest,
     )
 
