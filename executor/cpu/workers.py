@@ -19,7 +19,15 @@ from gdb.storage.graph.row_blocks import split_positions
 
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
-from ..table_fields import CacheField, LevelField, NodeField, Role, StrangerField, ValueField
+from ..table_fields import (
+    CacheField,
+    LevelField,
+    LevelFlag,
+    NodeField,
+    Role,
+    StrangerField,
+    ValueField,
+)
 from ..work.place import END, KEPT, POSITION, ROWS, Place
 from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
@@ -438,6 +446,8 @@ def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, 
         role = node[NodeField.ROLE]
         if role == Role.MARK:
             yield i, address.Q.SCRATCH, 1, *own
+        elif role == Role.PUSHED and _is_counted_in_pairs(prepared, node):
+            yield i, address.Q.SCRATCH, 4, *own
         elif role == Role.PUSHED:
             yield i, address.Q.SCRATCH, 8, *own
             yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
@@ -445,6 +455,16 @@ def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, 
             yield i, address.Q.SCRATCH, 8, *own
         if node[NodeField.SPREADS]:
             yield i, address.Q.SUMS, 8, *every
+
+
+def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:
+    """Whether `trees.push` has `push_pairs` count a PUSHED node."""
+    if not node[NodeField.PAIRED]:
+        return False
+    pusher = prepared.tables.nodes[node[NodeField.PUSHER]]
+    flags = prepared.tables.levels[pusher[NodeField.LEVEL], LevelField.FLAGS]
+    tested = int(flags) & (LevelFlag.DIFFERS | LevelFlag.BITS | LevelFlag.REPEATS)
+    return prepared.views[pusher[NodeField.BACK]].simple and not tested
 
 
 def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:

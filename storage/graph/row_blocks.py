@@ -179,7 +179,7 @@ def block(
     near = placed(max(size, 1), np.uint32, BLOCK, budget)
     offsets = placed(end - begin + 1, np.int64, BLOCK, budget)
     longest, cuts = 0, _cuts(view, begin, end)
-    for (start, stop), following in zip(cuts, [*cuts[1:], (end, end)], strict=True):
+    for (start, stop), following in zip(cuts, [*cuts, (end, end)][1:], strict=True):
         usage.pulse()
         if start == begin:
             read_ahead(view.neighbours, int(view.offsets[start]), int(view.offsets[stop]))

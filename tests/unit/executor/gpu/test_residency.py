@@ -12,12 +12,14 @@ from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import memory, orientation, residency
 from gdb.executor.gpu.residency import Room
+from gdb.executor.nest import visits
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.run import options
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph.row_blocks import Side, sizes_of
 from tests.support.small_graph import SmallGraph
 
 SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
@@ -66,7 +68,7 @@ def test_lower_sides() -> None:
     view = graph.adjacency(("U",), Direction.ANY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orientation, "_BLOCK", 50)  # several blocks
-        degrees, side = orientation.lower_degrees(view), orientation.lower_side(view)
+        degrees, side = sizes_of(view, Side.BELOW), orientation.lower_side(view)
     assert len(side.neighbours) == len(pairs) == degrees.sum()
     for vid in range(60):
         row = view.neighbours_of(vid)
@@ -149,7 +151,7 @@ COUNTED = {
 def test_rows_that_are_read_in_place(name: str) -> None:
     """As many as a run binds vertices whose rows it reads, where none is resident; the fewer, the more are."""
     stage = with_hubs(COUNTED[name])
-    readers = [level for k in range(len(stage.views)) for level in residency._readers(stage, k)]
+    readers = [level for k in range(len(stage.views)) for level in visits.readers(stage, k)]
     watch = Watch(None, None, None)
     watch.bound = np.zeros(stage.tables.loops, np.int64)
     launch.count(stage, watch, Budget(), 1)
@@ -171,9 +173,9 @@ def test_rows_that_are_read_in_place(name: str) -> None:
 def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = with_hubs((*SQUARE, (0, 2)))
     room = residency.view_bytes(stage.views[0], split=True) // 2
-    monkeypatch.setattr(residency, "ROOT", 1e9)
+    monkeypatch.setattr(visits, "ROOT", 1e9)
     without = residency.split_views(stage, room)
-    monkeypatch.setattr(residency, "ROOT", 0.0)
+    monkeypatch.setattr(visits, "ROOT", 0.0)
     several = residency.split_views(stage, room)
     assert bool(several.passes) > bool(without.passes)
     whole = residency.read_in_place(stage, residency.split_views(stage, 0))
@@ -197,7 +199,7 @@ def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
     room = residency.view_bytes(diamond.views[0], split=True) // 2
     for root, wanted in ((0.0, True), (1e9, False)):
-        monkeypatch.setattr(residency, "ROOT", root)
+        monkeypatch.setattr(visits, "ROOT", root)
         assert bool(residency.split_views(diamond, room).passes) == wanted
         assert (
             "passes, each over a part of" in residency.describe_residency(diamond, room)[1]
