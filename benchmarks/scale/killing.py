@@ -42,12 +42,14 @@ class Strike:
             self.dead.add(pid)
 
 
-def ready(local: Any, dead: set[int]) -> bool:
-    """Wait until all workers are there again, other processes than the dead ones; False where Dask has given one up,
-    as it does with one that dies while it begins."""
+def ready(local: Any, dead: set[int], number: int) -> bool:
+    """Wait until so many workers are there again, other processes than the dead ones; False where Dask has given one up,
+    as it does with one that dies while it begins, and may then forget it."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         nannies = list(local.workers.values())
+        if len(nannies) < number:
+            return False
         running = all(n.status.name == "running" and n.pid not in dead for n in nannies)
         if running and len(local.scheduler.workers) == len(nannies):
             time.sleep(0.2)  # the scheduler may not have noticed yet
