@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
@@ -37,7 +38,7 @@ def gpu_workers(number: int) -> Iterator[Executor]:
     nannies = {k: {"cls": distributed.Nanny, "options": one} for k, one in enumerate(options)}
     scheduler = {"cls": distributed.Scheduler, "options": {"dashboard_address": None}}
     with (
-        distributed.SpecCluster(workers=nannies, scheduler=scheduler) as local,
+        distributed.SpecCluster(nannies, scheduler, silence_logs=logging.WARNING) as local,
         distributed.Client(local) as client,
     ):
         yield client.get_executor(pure=False)

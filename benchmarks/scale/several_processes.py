@@ -376,13 +376,16 @@ class Bench:
     def ranges(self) -> Kept:
         return units_of(self.db, text_of(self.subjects[0]), self.arguments.units)
 
-    def save(self, part: str, about: str, tables: list[Table], notes: Iterable[str] = ()) -> None:
-        """Print the report of a part, and save it where the command line says so."""
+    def save(
+        self, part: str, about: str, tables: list[Table], notes: Iterable[str] = (), where: str = ""
+    ) -> None:
+        """Print the report of a part, and save it where the command line says so. where : it ran, other than on the
+        LocalCluster."""
         given = self.arguments
-        head = (
-            f"{PUBLISHED_NAMES[given.graph]}, {given.workers} processes of {given.threads} threads "
-            "(Dask's LocalCluster)."
+        where = (
+            where or f"{given.workers} processes of {given.threads} threads (Dask's LocalCluster)"
         )
+        head = f"{PUBLISHED_NAMES[given.graph]}, {where}."
         report = Report.of(f"{head} {about}".strip(), tables, notes)
         print(f"\n{report.markdown()}", flush=True)
         if given.save:
@@ -413,8 +416,8 @@ def gpus(bench: Bench) -> int:
             yield gdb.Cluster(executor, number, device="cuda", least=0.0)
 
     table = shared(bench.db, bench.subjects, bench.arguments.gpus, on)
-    about = f"On {bench.arguments.gpus} workers with a GPU each. Medians of {RUNS} runs."
-    bench.save("GPUs", about, [table])
+    where = f"{bench.arguments.gpus} processes with a GPU each (Dask)"
+    bench.save("GPUs", f"Medians of {RUNS} runs.", [table], where=where)
     return 0
 
 
