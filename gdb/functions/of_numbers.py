@@ -123,10 +123,7 @@ ROWS = (
     ),
     function("sign(number :: NUMBER) :: INTEGER", numbers.sign, "-1, 0 or 1", _of_number(_sign)),
     function(
-        "isNaN(number :: NUMBER) :: BOOLEAN",
-        numbers.is_nan,
-        "whether it is NaN",
-        _of_number(_nan),
+        "isNaN(number :: NUMBER) :: BOOLEAN", numbers.is_nan, "whether it is NaN", _of_number(_nan)
     ),
     function(
         "round(number :: NUMBER, digits? :: INTEGER, mode? :: STRING) :: FLOAT",

@@ -12,15 +12,7 @@ from typing import Literal as OneOf
 
 from gdb.base.sql import cast, column_of, exp
 from gdb.errors import InternalError
-from gdb.functions.types import (
-    BOOLEAN,
-    NULL,
-    OF_STORE,
-    STRING,
-    Type,
-    Typed,
-    sql_type,
-)
+from gdb.functions.types import BOOLEAN, NULL, OF_STORE, STRING, Type, Typed, sql_type
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import ElementReference, LabelTerms, Name, Place
 from gdb.storage.columns.temporal import length_of

@@ -90,8 +90,7 @@ def measure(expression: Expression, text: str) -> None:
         if depth > 2 * deepest:
             message = "an expression has too many operators one after the other."
             raise LimitExceeded(
-                located_message(text, part.place, message),
-                limits.cure("Split it", "MAX_DEPTH"),
+                located_message(text, part.place, message), limits.cure("Split it", "MAX_DEPTH")
             )
         if size > largest:
             message = f"an expression has more than {largest} parts."

@@ -201,8 +201,7 @@ class PatternReader(ExpressionReader):
             instead = "Write a bound, as in {1,10}; a single relationship needs none: -[:T]->+."
             raise cursor.not_supported(place, what, instead)
         return RelationshipPattern(
-            *(None, (), (), Direction.ANY, place, length, None, where),
-            repeated=path,
+            *(None, (), (), Direction.ANY, place, length, None, where), repeated=path
         )
 
     def _check_repeated(self, path: PathPattern, where: Expression | None, place: Place) -> None:

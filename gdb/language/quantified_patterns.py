@@ -199,10 +199,7 @@ class _Unrolling:
         }
 
     def _conditions(
-        self,
-        part: NodePattern | RelationshipPattern,
-        name: Name | None,
-        names: Mapping[str, str],
+        self, part: NodePattern | RelationshipPattern, name: Name | None, names: Mapping[str, str]
     ) -> None:
         assert name is not None
         for key, value in part.properties:

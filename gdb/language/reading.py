@@ -22,14 +22,7 @@ from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.mentioned_names import asks
 from gdb.language.patterns import PATH_WORDS, PatternReader
 from gdb.language.suggest import closest
-from gdb.language.syntax import (
-    Expression,
-    Literal,
-    Name,
-    Variable,
-    own_variables,
-    walk,
-)
+from gdb.language.syntax import Expression, Literal, Name, Variable, own_variables, walk
 from gdb.language.tokens import Token, TokenKind
 from gdb.query_graph import (
     DIFFERENT_EDGES,

@@ -12,17 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gdb.base.sql import (
-    aliased,
-    call,
-    cast,
-    column_of,
-    exp,
-    is_null,
-    joined,
-    negated,
-    operand,
-)
+from gdb.base.sql import aliased, call, cast, column_of, exp, is_null, joined, negated, operand
 from gdb.errors import NotSupported, SyntaxProblem
 from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS

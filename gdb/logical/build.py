@@ -195,10 +195,7 @@ class _Projection:
         return columns + [Column(item.name, item.expression) for item in self.clause.items]
 
     def _grouped(
-        self,
-        columns: Sequence[Column],
-        others: Sequence[Expression],
-        shadows: frozenset[str],
+        self, columns: Sequence[Column], others: Sequence[Expression], shadows: frozenset[str]
     ) -> tuple[Aggregate, list[Column], list[Expression]]:
         """The groups, and what is computed from them: the columns, and the expressions of ORDER BY and WHERE.
 

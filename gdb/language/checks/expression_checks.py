@@ -283,8 +283,7 @@ def _case(expression: Case, frame: Frame) -> Known:
 
 
 def _with_variable(
-    expression: ListComprehension | Quantified | Reduce | PatternComprehension,
-    frame: Frame,
+    expression: ListComprehension | Quantified | Reduce | PatternComprehension, frame: Frame
 ) -> Known:
     """Expressions that bring a variable of their own, which hides one of the same name."""
     match expression:

@@ -29,12 +29,7 @@ from gdb.imports import deferred
 from gdb.language.checks.expression_checks import check_patterns, condition, known
 from gdb.language.checks.frame import Frame, QueryFacts
 from gdb.language.checks.pattern_checks import bind
-from gdb.language.checks.projection_checks import (
-    check_return,
-    one_column,
-    passed_on,
-    same_columns,
-)
+from gdb.language.checks.projection_checks import check_return, one_column, passed_on, same_columns
 from gdb.language.clauses import (
     WRITING,
     BulkCreate,
@@ -154,9 +149,7 @@ def _sides(
 
 
 def _clauses(
-    clauses: tuple[Clause, ...],
-    frame: Frame,
-    record: list[Mapping[str, Known]] | None,
+    clauses: tuple[Clause, ...], frame: Frame, record: list[Mapping[str, Known]] | None
 ) -> dict[str, Known]:
     """Check one side; its columns."""
     for clause in clauses:

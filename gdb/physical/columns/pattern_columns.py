@@ -175,9 +175,7 @@ class PatternColumns:
         relation = self.relation
         columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
         numbered = replace(
-            relation,
-            source=select_columns(columns, relation.from_),
-            hidden=(*relation.hidden, row),
+            relation, source=select_columns(columns, relation.from_), hidden=(*relation.hidden, row)
         )
         numbered = builder.as_table(numbered)
         inner = numbered.only(mentioned).unweighted()

@@ -90,12 +90,7 @@ def quantifier(
 
 
 def reduction(
-    total: str,
-    initial: Compiled,
-    name: str,
-    values: ListOf,
-    result: Compiled,
-    allowance: Allowance,
+    total: str, initial: Compiled, name: str, values: ListOf, result: Compiled, allowance: Allowance
 ) -> Compiled:
     """reduce(total = initial, name IN values | result)"""
 
