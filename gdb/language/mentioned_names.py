@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gdb.language import syntax
 from gdb.language.clauses import (
     BulkCreate,
     CallProcedure,
@@ -26,16 +27,7 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.pattern_syntax import values
-from gdb.language.syntax import (
-    Expression,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    RelationshipPattern,
-    Subquery,
-    Variable,
-    walk,
-)
+from gdb.language.syntax import Expression, PathPattern, RelationshipPattern, walk
 
 
 def mentioned(expression: Expression) -> frozenset[str]:
@@ -56,18 +48,18 @@ def of_query(query: Query) -> frozenset[str]:
 
 def asks(expression: Expression) -> bool:
     """Whether an expression contains a pattern or a subquery."""
-    kinds = (PatternTest, PatternComprehension, Subquery)
+    kinds = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
     return any(isinstance(part, kinds) for part in walk(expression))
 
 
 def _of_expression(expression: Expression) -> Iterator[str]:
     for part in walk(expression):
         match part:
-            case Variable(name=name):
+            case syntax.Variable(name=name):
                 yield name
-            case PatternTest(pattern=pattern) | PatternComprehension(pattern=pattern):
+            case syntax.PatternTest(pattern=pattern) | syntax.PatternComprehension(pattern=pattern):
                 yield from _of_pattern(pattern)
-            case Subquery(query=query):
+            case syntax.Subquery(query=query):
                 yield from _of_query(query)
 
 

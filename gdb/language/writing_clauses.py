@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TypeVar
 
-from gdb.language import dialects
+from gdb.language import dialects, syntax
 from gdb.language.clauses import (
     Clause,
     Create,
@@ -21,20 +21,9 @@ from gdb.language.clauses import (
 )
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.hidden_names import is_hidden
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.reading import ReadingClauses
-from gdb.language.syntax import (
-    Connected,
-    Connective,
-    Expression,
-    HasLabels,
-    Index,
-    Name,
-    NodePattern,
-    PathPattern,
-    Property,
-    RelationshipPattern,
-    Variable,
-)
+from gdb.language.syntax import Connective, Expression, Name
 from gdb.records import replace
 
 
@@ -87,13 +76,13 @@ class WritingClauses(ReadingClauses):
         cursor, start = self.cursor, self.cursor.at
         target = self.operand()
         parts = _of_labels(target)
-        if parts and isinstance(parts[0].subject, Variable):
+        if parts and isinstance(parts[0].subject, syntax.Variable):
             labels, named = self._labels(parts)
             return SetLabels(parts[0].subject, labels, cursor.since(start), named)
-        if isinstance(target, (Property, Index)):
+        if isinstance(target, (syntax.Property, syntax.Index)):
             cursor.expect_sign("=", "of SET", "Write SET n.key = value.")
             return SetProperty(target, self.read(), cursor.since(start))
-        if isinstance(target, Variable):
+        if isinstance(target, syntax.Variable):
             add = cursor.accept_sign("+=")
             if not add:
                 cursor.expect_sign("=", "of SET", "Write SET n.key = value, n += map or n:Label.")
@@ -103,27 +92,27 @@ class WritingClauses(ReadingClauses):
         )
 
     def _labels(
-        self, parts: tuple[HasLabels | HasNamed, ...]
+        self, parts: tuple[syntax.HasLabels | HasNamed, ...]
     ) -> tuple[tuple[Name, ...], tuple[Expression, ...]]:
         """The labels to set or remove, and the expressions that name some."""
         labels: list[Name] = []
         for part in parts:
             alone = (
                 all(len(t) == 1 for t in part.labels)
-                if isinstance(part, HasLabels)
+                if isinstance(part, syntax.HasLabels)
                 else not part.any
             )
             if not alone:
                 message = "a label that is set or removed is a single name."
                 raise self.cursor.error(part.place, message, "Write n:A:B.")
-            if isinstance(part, HasLabels):
+            if isinstance(part, syntax.HasLabels):
                 labels += (term[0] for term in part.labels)
         named = tuple(part.names for part in parts if isinstance(part, HasNamed))
         return tuple(labels), named
 
     def remove(self, start: int) -> Remove:
         """REMOVE."""
-        found: list[Property | Index | HasLabels | HasNamed] = []
+        found: list[syntax.Property | syntax.Index | syntax.HasLabels | HasNamed] = []
         while not found or self.cursor.accept_sign(","):
             target = self.operand()
             parts = _of_labels(target)
@@ -131,7 +120,7 @@ class WritingClauses(ReadingClauses):
                 self._labels(parts)
                 found += parts
                 continue
-            if not isinstance(target, (Property, Index)):
+            if not isinstance(target, (syntax.Property, syntax.Index)):
                 raise self.cursor.error(
                     target.place, "REMOVE takes a property or labels.", "Write REMOVE n.key."
                 )
@@ -160,11 +149,11 @@ class WritingClauses(ReadingClauses):
         return Foreach(variable, of, tuple(clauses), cursor.since(start))
 
 
-def _of_labels(target: Expression) -> tuple[HasLabels | HasNamed, ...]:
+def _of_labels(target: Expression) -> tuple[syntax.HasLabels | HasNamed, ...]:
     """The parts of n:A:$(x); none where it is something else."""
-    whole = isinstance(target, Connected) and target.connective is Connective.AND
-    several = target.operands if whole and isinstance(target, Connected) else (target,)
-    found = tuple(part for part in several if isinstance(part, (HasLabels, HasNamed)))
+    whole = isinstance(target, syntax.Connected) and target.connective is Connective.AND
+    several = target.operands if whole and isinstance(target, syntax.Connected) else (target,)
+    found = tuple(part for part in several if isinstance(part, (syntax.HasLabels, HasNamed)))
     return found if len(found) == len(several) else ()
 
 

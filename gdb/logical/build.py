@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from gdb.language import syntax
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.clauses import (
     CallProcedure,
@@ -25,16 +26,7 @@ from gdb.language.clauses import (
 )
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
-from gdb.language.syntax import (
-    Call,
-    Expression,
-    Literal,
-    Name,
-    Parameter,
-    Variable,
-    brings,
-    rebuilt,
-)
+from gdb.language.syntax import Expression, Name, brings, rebuilt
 from gdb.logical.operators import (
     MADE,
     Aggregate,
@@ -77,7 +69,7 @@ def _resolved(
     signature = procedures[clause.name.text].signature
     place, arguments, yields = clause.place, clause.arguments, clause.yields
     if arguments is None:
-        arguments = tuple(Parameter(field.name, place) for field in signature.arguments)
+        arguments = tuple(syntax.Parameter(field.name, place) for field in signature.arguments)
     if yields is None:
         outputs = signature.outputs if alone or clause.everything else ()
         names = [Name(field.name, place) for field in outputs]
@@ -175,7 +167,7 @@ class _Projection:
         order, keys = self._keys(order, before, columns)
         needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
         passed = [name for name in before if name in needed and name not in new]
-        kept = [Column(name, Variable(name, place)) for name in passed]
+        kept = [Column(name, syntax.Variable(name, place)) for name in passed]
         found.append(Project((*columns, *keys, *kept), place))
         if clause.distinct:
             found.append(Distinct(new, place))
@@ -185,13 +177,13 @@ class _Projection:
             found.append(Limit(clause.skip, clause.limit, place))
         found += [Filter(one, place) for one in where]
         if keys or kept:
-            found.append(Project(tuple(Column(n, Variable(n, place)) for n in new), place))
+            found.append(Project(tuple(Column(n, syntax.Variable(n, place)) for n in new), place))
         return found
 
     def _columns(self) -> list[Column]:
         place = self.clause.place
         every = self.names if self.clause.everything else ()
-        columns = [Column(name, Variable(name, place)) for name in every]
+        columns = [Column(name, syntax.Variable(name, place)) for name in every]
         return columns + [Column(item.name, item.expression) for item in self.clause.items]
 
     def _grouped(
@@ -202,11 +194,11 @@ class _Projection:
         shadows : names that mean something else in these.
         """
         keys: dict[Expression, str] = {}
-        calls: dict[Call, str] = {}
+        calls: dict[syntax.Call, str] = {}
         for column in columns:
             if not has_aggregate(column.expression) and column.expression not in keys:
                 of = column.expression
-                keys[of] = of.name if isinstance(of, Variable) else self.builder.fresh("k")
+                keys[of] = of.name if isinstance(of, syntax.Variable) else self.builder.fresh("k")
 
         def gathered(part: Expression) -> str | None:
             if not is_aggregate(part):
@@ -239,11 +231,11 @@ class _Projection:
         items: list[SortItem] = []
         columns: list[Column] = []
         for item in order:
-            plain = isinstance(item.expression, Variable) or self.clause.distinct
+            plain = isinstance(item.expression, syntax.Variable) or self.clause.distinct
             if not plain and mentioned(item.expression) & {*before} and _same(item.expression, new):
                 name, place = self.builder.fresh("s"), item.expression.place
                 columns.append(Column(name, item.expression))
-                item = replace(item, expression=Variable(name, place))
+                item = replace(item, expression=syntax.Variable(name, place))
             items.append(item)
         return items, columns
 
@@ -272,13 +264,13 @@ def _renamed(
     """
 
     def replaced(part: Expression) -> Expression | None:
-        if isinstance(part, (Literal, Parameter)):
+        if isinstance(part, (syntax.Literal, syntax.Parameter)):
             return None
         name = gathered(part)
         if name is None and part in known and not mentioned(part) & shadows:
             name = known[part]
         if name is not None:
-            return Variable(name, part.place)
+            return syntax.Variable(name, part.place)
         own = brings(part) - shadows
         if own:  # in it they mean items of a list, or what a pattern finds
             return _renamed(part, known, shadows | own, gathered)

@@ -14,19 +14,9 @@ from gdb.functions.static_kinds import (
     Kind,
     Known,
 )
+from gdb.language import syntax
 from gdb.language.checks.frame import Frame
-from gdb.language.syntax import (
-    Arithmetic,
-    ArithmeticOperator,
-    Comparator,
-    Comparison,
-    Expression,
-    Index,
-    Literal,
-    MapProjection,
-    Place,
-    Property,
-)
+from gdb.language.syntax import ArithmeticOperator, Comparator, Expression, Place
 
 _TIMES = (Kind.TEMPORAL, Kind.DURATION)
 _WITH_KEYS = (*ELEMENTS, Kind.MAP, *_TIMES)
@@ -44,10 +34,10 @@ def boolean(known: Known, expression: Expression, frame: Frame) -> None:
         )
 
 
-def warn_of_null(expression: Comparison, frame: Frame) -> None:
+def warn_of_null(expression: syntax.Comparison, frame: Frame) -> None:
     """Of `a.x = null`, which no value makes true."""
     sides = (expression.left, expression.right)
-    if any(isinstance(side, Literal) and side.value is None for side in sides):
+    if any(isinstance(side, syntax.Literal) and side.value is None for side in sides):
         negated = "NOT " * (expression.operator is Comparator.UNEQUAL)
         frame.warn(
             expression.place,
@@ -65,7 +55,9 @@ def check_labelled(known: Known, subject: Expression, frame: Frame) -> None:
     frame.expect(known, ELEMENTS, subject.place, "only nodes have labels")
 
 
-def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) -> None:
+def with_keys(
+    known: Known, expression: syntax.Property | syntax.MapProjection, frame: Frame
+) -> None:
     """Refuse the properties of what has none."""
     if known.may_be(_WITH_KEYS):
         return
@@ -86,7 +78,7 @@ def negative(known: Known, operand: Expression, frame: Frame) -> Known:
     return known
 
 
-def index(subject: Known, by: Known, expression: Index, frame: Frame) -> Known:
+def index(subject: Known, by: Known, expression: syntax.Index, frame: Frame) -> Known:
     """Check subject[by], and return what is known of it."""
     place = expression.index.place
     if not subject.may_be((Kind.LIST, Kind.MAP, *ELEMENTS)):
@@ -106,7 +98,7 @@ def arithmetic(
     left: Known,
     right: Known,
     place: Place,
-    expression: Arithmetic,
+    expression: syntax.Arithmetic,
     frame: Frame,
 ) -> Known:
     """Check one step of a chain, and return what is known of it. `place` is that of the right operand."""
@@ -129,7 +121,7 @@ def arithmetic(
 
 
 def _check_sum(
-    left: Known, right: Known, expression: Arithmetic, place: Place, frame: Frame
+    left: Known, right: Known, expression: syntax.Arithmetic, place: Place, frame: Frame
 ) -> None:
     """Refuse a sum of known kinds that no value of them has; a list takes anything, a string any single value."""
     if Kind.LIST in (left.kind, right.kind):
@@ -142,7 +134,7 @@ def _check_sum(
 
 
 def _concatenated(
-    left: Known, right: Known, place: Place, expression: Arithmetic, frame: Frame
+    left: Known, right: Known, place: Place, expression: syntax.Arithmetic, frame: Frame
 ) -> Known:
     """Check a || b, and return what is known of it: two strings, or two lists."""
     for known, at in ((left, expression.first.place), (right, place)):
