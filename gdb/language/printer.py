@@ -9,34 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gdb.language import syntax
-from gdb.language.clauses import (
-    BulkCreate,
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Copy,
-    CopyTo,
-    Create,
-    Delete,
-    Finish,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Remove,
-    Return,
-    ReturnItem,
-    Set,
-    SetAll,
-    SetItem,
-    SetLabels,
-    SetProperty,
-    SortItem,
-    Unwind,
-    With,
-)
+from gdb.language import clauses, syntax
+from gdb.language.clauses import Clause, Query, SetItem
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.expressions import Level
 from gdb.language.name_text import dotted_text, name_text, value_text
@@ -76,9 +50,9 @@ def printed(query: Query) -> str:
     return start + text
 
 
-def _copy(copy: Copy | CopyTo) -> str:
+def _copy(copy: clauses.Copy | clauses.CopyTo) -> str:
     options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
-    if isinstance(copy, CopyTo):
+    if isinstance(copy, clauses.CopyTo):
         source, target = f"({printed(copy.query)})", expression_text(copy.target)
         return f"COPY {source} TO {target}{options}"
     name = "" if copy.name is None else f":{name_text(copy.name.text)}"
@@ -94,27 +68,29 @@ def _copy(copy: Copy | CopyTo) -> str:
 def clause_text(clause: Clause) -> str:
     """The canonical text of one clause, on one line."""
     match clause:
-        case Match(mode=mode, where=where, optional=optional):
+        case clauses.Match(mode=mode, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"
             several: dict[int, list[PathPattern]] = {}
             for number, pattern in clause.numbered:
                 several.setdefault(number, []).append(pattern)
             texts = [begin + patterns_text(some) for some in several.values()]
             return f"{' '.join(texts)}{where_text(where)}"
-        case Unwind(list=of, variable=variable):
+        case clauses.Unwind(list=of, variable=variable):
             return f"UNWIND {expression_text(of)} AS {name_text(variable.text)}"
-        case With(projection=projection, where=where):
+        case clauses.With(projection=projection, where=where):
             return f"WITH {_projection(projection)}{where_text(where)}"
-        case Finish():
+        case clauses.Finish():
             return "FINISH"
-        case Return():
+        case clauses.Return():
             return f"RETURN {_projection(clause)}"
-        case CallSubquery(query=query, imports=imports, optional=optional):
+        case clauses.CallSubquery(query=query, imports=imports, optional=optional):
             imported = "" if imports is None else f"({_imports(imports)}) "
             return f"{'OPTIONAL ' * optional}CALL {imported}{{ {printed(query)} }}"
-        case CallProcedure():
+        case clauses.CallProcedure():
             return _procedure(clause)
-        case LoadCsv(headers=headers, source=source, variable=variable, terminator=terminator):
+        case clauses.LoadCsv(
+            headers=headers, source=source, variable=variable, terminator=terminator
+        ):
             begin = f"LOAD CSV {'WITH HEADERS ' * headers}FROM {expression_text(source)}"
             end = f" FIELDTERMINATOR {value_text(terminator)}" if terminator != "," else ""
             return f"{begin} AS {name_text(variable.text)}{end}"
@@ -132,7 +108,7 @@ def _imports(imports: tuple[Name, ...]) -> str:
     return ", ".join("*" if name.text == "*" else name_text(name.text) for name in imports)
 
 
-def _projection(projection: Return) -> str:
+def _projection(projection: clauses.Return) -> str:
     items = ["*"] if projection.everything else []
     items += map(_returned, projection.items)
     text = "DISTINCT " * projection.distinct + ", ".join(items)
@@ -145,12 +121,12 @@ def _projection(projection: Return) -> str:
     return text
 
 
-def _returned(item: ReturnItem) -> str:
+def _returned(item: clauses.ReturnItem) -> str:
     alias = f" AS {name_text(item.alias.text)}" if item.alias else ""
     return expression_text(item.expression) + alias
 
 
-def sort_text(item: SortItem) -> str:
+def sort_text(item: clauses.SortItem) -> str:
     """The canonical text of one item of ORDER BY."""
     text = expression_text(item.expression) + " DESC" * item.descending
     if item.nulls_first is not None:
@@ -158,7 +134,7 @@ def sort_text(item: SortItem) -> str:
     return text
 
 
-def _procedure(call: CallProcedure) -> str:
+def _procedure(call: clauses.CallProcedure) -> str:
     text = f"CALL {dotted_text(call.name.text)}"
     text += "" if call.arguments is None else f"({items_text(call.arguments)})"
     if call.yields is not None:
@@ -169,22 +145,22 @@ def _procedure(call: CallProcedure) -> str:
 
 def _writing(clause: Clause) -> str:
     match clause:
-        case Create(patterns=patterns):
+        case clauses.Create(patterns=patterns):
             return f"CREATE {patterns_text(patterns)}"
-        case BulkCreate(text=text):
+        case clauses.BulkCreate(text=text):
             return text
-        case Merge(pattern=pattern, on_create=on_create, on_match=on_match):
+        case clauses.Merge(pattern=pattern, on_create=on_create, on_match=on_match):
             text = f"MERGE {path_text(pattern)}"
             text += f" ON CREATE SET {_set_items(on_create)}" if on_create else ""
             return text + (f" ON MATCH SET {_set_items(on_match)}" if on_match else "")
-        case Set(items=set_items):
+        case clauses.Set(items=set_items):
             return f"SET {_set_items(set_items)}"
-        case Remove(items=removed):
+        case clauses.Remove(items=removed):
             return f"REMOVE {', '.join(map(expression_text, removed))}"
-        case Delete(targets=targets, detach=detach):
+        case clauses.Delete(targets=targets, detach=detach):
             return f"{'DETACH ' * detach}DELETE {', '.join(map(expression_text, targets))}"
-        case Foreach(variable=variable, list=of, clauses=clauses):
-            return f"FOREACH ({in_text(variable, of)} | {' '.join(map(clause_text, clauses))})"
+        case clauses.Foreach(variable=variable, list=of, clauses=inner):
+            return f"FOREACH ({in_text(variable, of)} | {' '.join(map(clause_text, inner))})"
         case _:
             raise AssertionError(clause)
 
@@ -195,11 +171,11 @@ def _set_items(items: tuple[SetItem, ...]) -> str:
 
 def _set_item(item: SetItem) -> str:
     match item:
-        case SetProperty(target=target, value=value):
+        case clauses.SetProperty(target=target, value=value):
             return f"{expression_text(target)} = {expression_text(value)}"
-        case SetAll(variable=variable, value=value, add=add):
+        case clauses.SetAll(variable=variable, value=value, add=add):
             return f"{name_text(variable.name)} {'+' * add}= {expression_text(value)}"
-        case SetLabels(variable=variable, labels=labels, named=named):
+        case clauses.SetLabels(variable=variable, labels=labels, named=named):
             text = name_text(variable.name) + "".join(f":{name_text(n.text)}" for n in labels)
             return text + named_text(named)
 

@@ -11,25 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.functions.types import OF_STORE, Type, TypeName, alike, type_of
-from gdb.language import syntax
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Create,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Return,
-    Set,
-    SetAll,
-    SetLabels,
-    SetProperty,
-    Unwind,
-    With,
-)
+from gdb.language import clauses, syntax
+from gdb.language.clauses import Clause, Query
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.report import located_message
 from gdb.language.scope import has_labels
@@ -97,23 +80,23 @@ class _SchemaReader:
 
     # ---- what the query makes --------------------------------------------------------------------
 
-    def made_by(self, clauses: Iterable[Clause]) -> None:
-        for clause in clauses:
+    def made_by(self, side: Iterable[Clause]) -> None:
+        for clause in side:
             match clause:
-                case Create(patterns=patterns):
+                case clauses.Create(patterns=patterns):
                     for pattern in patterns:
                         self._made_by_pattern(pattern)
-                case Merge(pattern=pattern, on_create=first, on_match=second):
+                case clauses.Merge(pattern=pattern, on_create=first, on_match=second):
                     self._made_by_pattern(pattern)
                     self._made_by_items((*first, *second))
-                case Set(items=items):
+                case clauses.Set(items=items):
                     self._made_by_items(items)
-                case Foreach(clauses=inner):
+                case clauses.Foreach(clauses=inner):
                     self.made_by(inner)
-                case CallSubquery(query=inner_query):
-                    for side in inner_query.parts:
-                        self.made_by(side)
-                case CallProcedure():
+                case clauses.CallSubquery(query=inner_query):
+                    for part in inner_query.parts:
+                        self.made_by(part)
+                case clauses.CallProcedure():
                     self.made.anything = True
                 case _:
                     pass
@@ -133,53 +116,53 @@ class _SchemaReader:
     def _made_by_items(self, items: Iterable[object]) -> None:
         for item in items:
             match item:
-                case SetProperty(target=syntax.Property(key=key)):
+                case clauses.SetProperty(target=syntax.Property(key=key)):
                     self.made.keys.add(key.text)
-                case SetLabels(labels=labels):
+                case clauses.SetLabels(labels=labels):
                     self.made.labels.update(name.text for name in labels)
-                case SetProperty() | SetAll():
+                case clauses.SetProperty() | clauses.SetAll():
                     self.made.anything = True
                 case _:
                     pass
 
     # ---- clauses ---------------------------------------------------------------------------------
 
-    def side(self, clauses: Iterable[Clause], names: _Names) -> None:
+    def side(self, side: Iterable[Clause], names: _Names) -> None:
         """Read one side of UNION. names : what is known before it; changed as it goes on."""
-        for clause in clauses:
+        for clause in side:
             self._clause(clause, names)
 
     def _clause(self, clause: Clause, names: _Names) -> None:
         match clause:
-            case Match(patterns=patterns, where=where):
+            case clauses.Match(patterns=patterns, where=where):
                 for pattern in patterns:
                     self._learn(pattern, names)
                 for pattern in patterns:
                     self._pattern(pattern, names)
                 self._read(where, names)
-            case Create(patterns=patterns):
+            case clauses.Create(patterns=patterns):
                 for pattern in patterns:
                     self._created(pattern, names)
                     self._forget(pattern, names)
-            case Merge(pattern=pattern):
+            case clauses.Merge(pattern=pattern):
                 self._forget(pattern, names)
-            case With(projection=projection, where=where):
+            case clauses.With(projection=projection, where=where):
                 self._projected(projection, names)
                 self._read(where, names)
-            case Return():
+            case clauses.Return():
                 self._projected(clause, names)
-            case Unwind(list=of, variable=variable):
+            case clauses.Unwind(list=of, variable=variable):
                 self._read(of, names)
                 names.pop(variable.text, None)
-            case LoadCsv(variable=variable):
+            case clauses.LoadCsv(variable=variable):
                 names.pop(variable.text, None)
-            case CallSubquery(query=query):
+            case clauses.CallSubquery(query=query):
                 for part in query.parts:
                     self.side(part, dict(names))
             case _:
                 pass
 
-    def _projected(self, projection: Return, names: _Names) -> None:
+    def _projected(self, projection: clauses.Return, names: _Names) -> None:
         for item in projection.items:
             self._read(item.expression, names)
         passed = dict(names) if projection.everything else {}
