@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal as OneOf
+from typing import get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
@@ -14,20 +14,12 @@ from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
 from gdb.language.no_expression import no_colon, no_expression
-from gdb.language.syntax import Comparator, Expression, Name, PathPattern, Place, walk
+from gdb.language.pattern_syntax import PathPattern
+from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind, walk
 from gdb.language.tokens import Token, TokenKind
 
-QUANTIFIERS: dict[str, OneOf["all", "any", "none", "single"]] = {
-    "ALL": "all",
-    "ANY": "any",
-    "NONE": "none",
-    "SINGLE": "single",
-}
-SUBQUERIES: dict[str, OneOf["EXISTS", "COUNT", "COLLECT"]] = {
-    "EXISTS": "EXISTS",
-    "COUNT": "COUNT",
-    "COLLECT": "COLLECT",
-}
+QUANTIFIERS: dict[str, Quantifier] = {name.upper(): name for name in get_args(Quantifier)}
+SUBQUERIES: dict[str, SubqueryKind] = {name: name for name in get_args(SubqueryKind)}
 SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
 LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
 FLOAT_WORDS = {"INF": math.inf, "INFINITY": math.inf, "NAN": math.nan}
@@ -65,7 +57,7 @@ class AtomReader(ABC):
         """One pattern."""
 
     @abstractmethod
-    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+    def subquery(self, kind: SubqueryKind) -> Query:
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
@@ -269,7 +261,7 @@ class AtomReader(ABC):
         cursor.at += 1
         return syntax.Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
 
-    def _subquery(self, start: int, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> syntax.Subquery:
+    def _subquery(self, start: int, kind: SubqueryKind) -> syntax.Subquery:
         query = self.subquery(kind)
         self.cursor.expect_sign("}", f"to close {kind} {{ }}")
         return syntax.Subquery(kind, query, self.cursor.since(start))
@@ -382,9 +374,7 @@ class AtomReader(ABC):
             )
         return self._call(word, start)
 
-    def _quantified(
-        self, start: int, quantifier: OneOf["all", "any", "none", "single"]
-    ) -> syntax.Quantified:
+    def _quantified(self, start: int, quantifier: Quantifier) -> syntax.Quantified:
         cursor = self.cursor
         cursor.at += 2
         variable, of = self.variable_in()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import Literal as OneOf
 from typing import get_args
 
 from gdb import limits
@@ -21,7 +20,7 @@ from gdb.language.report import located_message
 from gdb.language.syntax import ArithmeticOperator, Comparator, Connective, Expression, Place
 from gdb.language.tokens import TokenKind
 from gdb.language.type_names import value_type
-from gdb.language.value_types import IsNormalized, IsTyped
+from gdb.language.value_types import IsNormalized, IsTyped, NormalForm
 
 OPERATOR_WORDS = (
     *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL", "IS TYPED", "IS NORMALIZED"),
@@ -66,12 +65,7 @@ _WORDS = {
     "AND": Level.AND,
     **dict.fromkeys(("NOT", "IN", "IS", "STARTS", "ENDS", "CONTAINS"), Level.TEST),
 }
-_FORMS: dict[str, OneOf["NFC", "NFD", "NFKC", "NFKD"]] = {
-    "NFC": "NFC",
-    "NFD": "NFD",
-    "NFKC": "NFKC",
-    "NFKD": "NFKD",
-}
+_FORMS: dict[str, NormalForm] = {form: form for form in get_args(NormalForm)}
 _CONSTANT = (TokenKind.INTEGER, TokenKind.FLOAT, TokenKind.STRING)
 _CLOSING = (",", "]", "}", ")")
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gdb.executor.conditions import masks
 from gdb.executor.conditions.masks import Both, Either, Fixed, Negated, Test
@@ -17,7 +17,7 @@ from gdb.functions.types import TypeName, alike
 from gdb.language import syntax
 from gdb.language.constants import NotConstant, constant, written, written_list
 from gdb.language.scope import Scope, has_labels
-from gdb.language.syntax import Comparator, Connective, Expression, StringOperator
+from gdb.language.syntax import Comparator, Connective, Expression
 from gdb.storage.columns import temporal
 
 if TYPE_CHECKING:
@@ -26,19 +26,8 @@ if TYPE_CHECKING:
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _MOST_TEXTS = 16  # of an IN; DuckDB makes a hash table of more
 
-_OPERATORS: dict[Comparator, masks.Operator] = {
-    Comparator.EQUAL: "=",
-    Comparator.UNEQUAL: "<>",
-    Comparator.LESS: "<",
-    Comparator.LESS_EQUAL: "<=",
-    Comparator.GREATER: ">",
-    Comparator.GREATER_EQUAL: ">=",
-}
-_TEXT_OPERATORS: dict[StringOperator, masks.TextOperator] = {
-    StringOperator.STARTS_WITH: "STARTS WITH",
-    StringOperator.ENDS_WITH: "ENDS WITH",
-    StringOperator.CONTAINS: "CONTAINS",
-}
+_OPERATORS: dict[str, masks.Operator] = {sign: sign for sign in get_args(masks.Operator)}
+_TEXT_OPERATORS: dict[str, masks.TextOperator] = {one: one for one in get_args(masks.TextOperator)}
 
 Key: TypeAlias = tuple[str, TypeName]
 """A property, and what it holds wherever the element has it."""

@@ -11,7 +11,6 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal as OneOf
 from typing import TypeAlias
 
 from gdb.errors import LimitExceeded, SyntaxProblem
@@ -21,7 +20,7 @@ from gdb.language.copy_syntax import CopyStatement
 from gdb.language.cursor import TokenCursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
-from gdb.language.syntax import Place
+from gdb.language.syntax import Place, SubqueryKind
 from gdb.language.tokens import TokenKind, check_length
 
 _SHORT = 1_000
@@ -229,7 +228,7 @@ class _Parser(CopyStatement):
         self._end_of_braces(query)
         return query
 
-    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+    def subquery(self, kind: SubqueryKind) -> Query:
         cursor = self.cursor
         bare = cursor.is_sign("(") or cursor.is_sign("=", ahead=1) or cursor.is_word(*PATH_WORDS)
         if bare and kind != "COLLECT":

@@ -77,6 +77,8 @@ class StringOperator(StrEnum):
 
 
 ArithmeticOperator: TypeAlias = OneOf["+", "-", "||", "*", "/", "%", "^"]
+Quantifier: TypeAlias = OneOf["all", "any", "none", "single"]
+SubqueryKind: TypeAlias = OneOf["EXISTS", "COUNT", "COLLECT"]
 LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 """An AND of ORs: ((A,), (B, C)) is :A&(B|C)."""
 
@@ -316,7 +318,7 @@ class ListComprehension:
 class Quantified:
     """all(variable IN list WHERE where), and so on."""
 
-    quantifier: OneOf["all", "any", "none", "single"]
+    quantifier: Quantifier
     variable: Name
     list: Expression
     where: Expression
@@ -358,7 +360,7 @@ class Subquery:
     """EXISTS { query }, COUNT { query }, COLLECT { query }. The query may use the names around it. Of EXISTS and
     COUNT it may be a bare pattern: then it is one MATCH without RETURN."""
 
-    kind: OneOf["EXISTS", "COUNT", "COLLECT"]
+    kind: SubqueryKind
     query: Query
     place: Place = field(compare=False)
 
