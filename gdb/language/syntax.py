@@ -472,11 +472,11 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while waiting:
         found = waiting.pop()
         yield found
-        if not isinstance(found, _LEAVES):
+        if type(found) not in _LEAVES:
             waiting.extend(reversed(children(found)))
 
 
-_LEAVES = (Literal, Parameter, Variable, ElementReference, PatternTest, Subquery)
+_LEAVES = frozenset({Literal, Parameter, Variable, ElementReference, PatternTest, Subquery})
 
 
 def brings(expression: Expression) -> frozenset[str]:

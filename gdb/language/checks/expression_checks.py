@@ -63,6 +63,12 @@ def known(expression: Expression, frame: Frame) -> Known:
             return VALUE
         case syntax.Variable(name=name, place=place):
             return frame.need(name, place)
+        case (
+            syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
+        ):
+            if isinstance(expression, syntax.Comparison):
+                warn_of_null(expression, frame)
+            result = BOOLEAN
         case syntax.Connected() | syntax.Not():
             return condition(expression, frame)
         case syntax.Property(subject=subject):
@@ -117,12 +123,6 @@ def known(expression: Expression, frame: Frame) -> Known:
             | syntax.PatternComprehension()
         ):
             return _with_variable(expression, frame)
-        case (
-            syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
-        ):
-            if isinstance(expression, syntax.Comparison):
-                warn_of_null(expression, frame)
-            result = BOOLEAN
         case syntax.MapLiteral():
             result = MAP
         case _:
