@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from gdb import limits
+from gdb import limits, query_graph
 from gdb.errors import LimitExceeded
 from gdb.language import clauses
 from gdb.language.clauses import Query
@@ -14,27 +14,20 @@ from gdb.language.patterns import PATH_WORDS, PatternReader
 from gdb.language.suggest import closest
 from gdb.language.syntax import Expression, Literal, Name, Variable, own_variables, walk
 from gdb.language.tokens import Token, TokenKind
-from gdb.query_graph import (
-    DIFFERENT_EDGES,
-    DIFFERENT_NODES,
-    INDUCED,
-    REPEATABLE_ELEMENTS,
-    SUBGRAPHS,
-    MatchMode,
-)
+from gdb.query_graph import MatchMode
 
 MODES: dict[str, MatchMode] = {
-    "DIFFERENT EDGES": DIFFERENT_EDGES,
-    "DIFFERENT EDGE": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIPS": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIP": DIFFERENT_EDGES,
-    "DIFFERENT NODES": DIFFERENT_NODES,
-    "DIFFERENT NODE": DIFFERENT_NODES,
-    "REPEATABLE ELEMENTS": REPEATABLE_ELEMENTS,
-    "REPEATABLE ELEMENT": REPEATABLE_ELEMENTS,
-    "INDUCED SUBGRAPHS": INDUCED,
-    "INDUCED": INDUCED,
-    "SUBGRAPHS": SUBGRAPHS,
+    "DIFFERENT EDGES": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT EDGE": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIPS": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIP": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT NODES": query_graph.DIFFERENT_NODES,
+    "DIFFERENT NODE": query_graph.DIFFERENT_NODES,
+    "REPEATABLE ELEMENTS": query_graph.REPEATABLE_ELEMENTS,
+    "REPEATABLE ELEMENT": query_graph.REPEATABLE_ELEMENTS,
+    "INDUCED SUBGRAPHS": query_graph.INDUCED,
+    "INDUCED": query_graph.INDUCED,
+    "SUBGRAPHS": query_graph.SUBGRAPHS,
 }
 _MODE_WORDS = (
     *("DIFFERENT EDGES", "DIFFERENT RELATIONSHIPS", "DIFFERENT NODES"),

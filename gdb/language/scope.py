@@ -211,8 +211,7 @@ class Scope:
         return type_
 
     def _property_type(self, element: syntax.ElementReference, key: Name) -> Type:
-        parts = self._parts(element)
-        kinds = {keys[key.text] for _, keys in parts if key.text in keys}
+        kinds = self.stored_kinds(element, key.text)
         if not kinds:
             return NULL
         types = {OF_STORE[kind] for kind in kinds if kind != "any"}
@@ -227,18 +226,14 @@ class Scope:
 
     def stored_kinds(self, element: syntax.ElementReference, key: str) -> frozenset[StoreKind]:
         """The types that the store has for a property, wherever this element may have it."""
-        return frozenset(keys[key] for _, keys in self._parts(element) if key in keys)
+        return frozenset(keys[key] for keys in self._keys(element) if key in keys)
 
-    def _parts(self, element: syntax.ElementReference) -> list[tuple[str, Mapping[str, StoreKind]]]:
-        """The groups or edge types that an element may belong to: how to show each, and its keys."""
+    def _keys(self, element: syntax.ElementReference) -> list[Mapping[str, StoreKind]]:
+        """The keys of each group or edge type that an element may belong to."""
         if element.kind == "vertex":
-            groups = [self.snapshot.groups[number] for number in self.groups(element.index)]
-            return [
-                ("".join(f":{label}" for label in g.labels) or "nodes without label", g.keys)
-                for g in groups
-            ]
+            return [self.snapshot.groups[number].keys for number in self.groups(element.index)]
         admitted = self.types(element.index)
-        return [(f":{t.name}", t.keys) for t in self.snapshot.edge_types if t.name in admitted]
+        return [type_.keys for type_ in self.snapshot.edge_types if type_.name in admitted]
 
     def id_type(self, element: syntax.ElementReference, place: Place) -> Type:
         """The type of id(element).

@@ -12,18 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from gdb.language import syntax
+from gdb.language import clauses, syntax
 from gdb.language.aggregation import has_aggregate, is_aggregate
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Query,
-    Return,
-    SortItem,
-    With,
-    imports_names,
-)
+from gdb.language.clauses import Clause, Query, imports_names
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
 from gdb.language.syntax import Expression, Name, brings, rebuilt
@@ -57,14 +48,14 @@ def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) 
     if alone is not None:  # all that the procedure gives is the answer
         query = replace(query, parts=((_resolved(alone, procedures, alone=True),),))
     builder = _OperatorBuilder(procedures)
-    sides = tuple(builder.side(clauses, start) for clauses in query.parts)
-    returns = isinstance(query.parts[0][-1], Return) or alone is not None
+    sides = tuple(builder.side(side, start) for side in query.parts)
+    returns = isinstance(query.parts[0][-1], clauses.Return) or alone is not None
     return Plan(query.text, sides, query.all, start, returns)
 
 
 def _resolved(
-    clause: CallProcedure, procedures: Mapping[str, Procedure], alone: bool = False
-) -> CallProcedure:
+    clause: clauses.CallProcedure, procedures: Mapping[str, Procedure], alone: bool = False
+) -> clauses.CallProcedure:
     """The CALL with all that its procedure says: the parameters that it takes, the outputs that it brings."""
     signature = procedures[clause.name.text].signature
     place, arguments, yields = clause.place, clause.arguments, clause.yields
@@ -87,10 +78,10 @@ class _OperatorBuilder:
         self.count += 1
         return f"{MADE}{letter}{self.count}"
 
-    def side(self, clauses: Sequence[Clause], names: Names) -> Operators:
+    def side(self, side: Sequence[Clause], names: Names) -> Operators:
         found: list[Operator] = []
         known = dict.fromkeys(names)
-        for clause in clauses:
+        for clause in side:
             for operator in self.of_clause(clause, known):
                 follow(operator, known)
                 found.append(operator)
@@ -98,30 +89,30 @@ class _OperatorBuilder:
 
     def of_clause(self, clause: Clause, names: Iterable[str]) -> Sequence[Operator]:
         match clause:
-            case With(projection=projection, where=where):
+            case clauses.With(projection=projection, where=where):
                 return _Projection(self, projection, where, tuple(names)).operators()
-            case Return():
+            case clauses.Return():
                 return _Projection(self, clause, None, tuple(names)).operators()
-            case CallSubquery():
+            case clauses.CallSubquery():
                 return [self.apply(clause, tuple(names))]
-            case CallProcedure():
+            case clauses.CallProcedure():
                 return [_resolved(clause, self.procedures)]
             case _:
                 return [clause]
 
-    def apply(self, clause: CallSubquery, names: Names) -> Apply:
+    def apply(self, clause: clauses.CallSubquery, names: Names) -> Apply:
         query, imports = clause.query, clause.imports
         if imports is None:  # the first WITH of each side says what it takes
-            sees = names if any(imports_names(clauses[0]) for clauses in query.parts) else ()
+            sees = names if any(imports_names(side[0]) for side in query.parts) else ()
         else:
             several = tuple(name.text for name in imports)
             sees = names if several == ("*",) else several
         sides = []
-        for clauses in query.parts:
-            alone = imports is None and sees and not imports_names(clauses[0])
+        for side in query.parts:
+            alone = imports is None and sees and not imports_names(side[0])
             nothing = [Project((), clause.place)] if alone else []
-            sides.append((*nothing, *self.side(clauses, () if alone else sees)))
-        returns = isinstance(query.parts[0][-1], Return)
+            sides.append((*nothing, *self.side(side, () if alone else sees)))
+        returns = isinstance(query.parts[0][-1], clauses.Return)
         plan = Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
         return Apply(plan, sees, brings, returns, clause.optional, clause.place)
@@ -133,7 +124,7 @@ class _OperatorBuilder:
 @dataclass(slots=True)
 class _Projection:
     builder: _OperatorBuilder
-    clause: Return
+    clause: clauses.Return
     where: Expression | None
     names: Names
 
@@ -225,10 +216,10 @@ class _Projection:
         return aggregate, made, after
 
     def _keys(
-        self, order: Sequence[SortItem], before: Names, new: Sequence[Column]
-    ) -> tuple[list[SortItem], list[Column]]:
+        self, order: Sequence[clauses.SortItem], before: Names, new: Sequence[Column]
+    ) -> tuple[list[clauses.SortItem], list[Column]]:
         """What rows are sorted by, and columns for what of it the rows before say alone."""
-        items: list[SortItem] = []
+        items: list[clauses.SortItem] = []
         columns: list[Column] = []
         for item in order:
             plain = isinstance(item.expression, syntax.Variable) or self.clause.distinct
@@ -247,8 +238,8 @@ def _same(expression: Expression, columns: Iterable[Column]) -> bool:
 
 
 def _sorted_by(
-    item: SortItem, known: Mapping[Expression, str], shadows: frozenset[str]
-) -> SortItem:
+    item: clauses.SortItem, known: Mapping[Expression, str], shadows: frozenset[str]
+) -> clauses.SortItem:
     return replace(item, expression=_renamed(item.expression, known, shadows))
 
 

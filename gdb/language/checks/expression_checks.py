@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions import static_kinds
 from gdb.functions.function import AggregateFunction, Function
 from gdb.functions.library import AGGREGATES, FUNCTIONS, names, varies
-from gdb.functions.static_kinds import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    LIST,
-    MAP,
-    NODE,
-    NULL,
-    RELATIONSHIP,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-    common,
-    list_of,
-)
+from gdb.functions.static_kinds import Kind, Known, common, list_of
 from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
-from gdb.language.checks import pattern_checks
+from gdb.language.checks import operand_checks, pattern_checks
 from gdb.language.checks.frame import Aggregates, Frame
-from gdb.language.checks.operand_checks import (
-    arithmetic,
-    boolean,
-    check_labelled,
-    check_listed,
-    index,
-    negative,
-    warn_of_null,
-    with_keys,
-)
 from gdb.language.dialects import instead_of
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern, values
@@ -60,25 +36,25 @@ def known(expression: Expression, frame: Frame) -> Known:
             return _OF_LITERAL[type(expression.value)]
         case syntax.Parameter():
             frame.parameter(expression)
-            return VALUE
+            return static_kinds.VALUE
         case syntax.Variable(name=name, place=place):
             return frame.need(name, place)
         case (
             syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
         ):
             if isinstance(expression, syntax.Comparison):
-                warn_of_null(expression, frame)
-            result = BOOLEAN
+                operand_checks.warn_of_null(expression, frame)
+            result = static_kinds.BOOLEAN
         case syntax.Connected() | syntax.Not():
             return condition(expression, frame)
         case syntax.Property(subject=subject):
-            with_keys(known(subject, frame), expression, frame)
-            return VALUE
+            operand_checks.with_keys(known(subject, frame), expression, frame)
+            return static_kinds.VALUE
         case syntax.MapProjection(subject=subject, entries=entries):
-            with_keys(known(subject, frame), expression, frame)
+            operand_checks.with_keys(known(subject, frame), expression, frame)
             for _, value in entries:
                 known(value, frame)
-            return MAP
+            return static_kinds.MAP
         case syntax.ListLiteral(items=items):
             literals = {type(item.value) for item in items if isinstance(item, syntax.Literal)}
             others = [item for item in items if not isinstance(item, syntax.Literal)]
@@ -90,30 +66,32 @@ def known(expression: Expression, frame: Frame) -> Known:
             so_far = known(first, frame)
             for operator, operand in rest:
                 right = known(operand, frame)
-                so_far = arithmetic(operator, so_far, right, operand.place, expression, frame)
+                so_far = operand_checks.arithmetic(
+                    operator, so_far, right, operand.place, expression, frame
+                )
             return so_far
         case syntax.Negative(operand=operand):
-            return negative(known(operand, frame), operand, frame)
+            return operand_checks.negative(known(operand, frame), operand, frame)
         case syntax.In(item=item, list=of):
             known(item, frame)
-            check_listed(known(of, frame), of, frame)
-            return BOOLEAN
+            operand_checks.check_listed(known(of, frame), of, frame)
+            return static_kinds.BOOLEAN
         case syntax.Index() | syntax.Slice():
             return _element(expression, frame)
         case syntax.HasLabels(subject=subject):
-            check_labelled(known(subject, frame), subject, frame)
-            return BOOLEAN
+            operand_checks.check_labelled(known(subject, frame), subject, frame)
+            return static_kinds.BOOLEAN
         case HasNamed(subject=subject, names=names):
-            check_labelled(known(subject, frame), subject, frame)
+            operand_checks.check_labelled(known(subject, frame), subject, frame)
             check_names(names, frame)
-            return BOOLEAN
+            return static_kinds.BOOLEAN
         case syntax.Case():
             return _case(expression, frame)
         case syntax.PatternTest(pattern=pattern, place=place):
             if not frame.query.text[place.start : place.end].lower().startswith("exists"):
                 raise _pattern_as_value(expression, frame)
             _test(pattern, frame)
-            return BOOLEAN
+            return static_kinds.BOOLEAN
         case syntax.Subquery():
             return frame.query.subquery(expression, frame)
         case (
@@ -124,9 +102,9 @@ def known(expression: Expression, frame: Frame) -> Known:
         ):
             return _with_variable(expression, frame)
         case syntax.MapLiteral():
-            result = MAP
+            result = static_kinds.MAP
         case _:
-            result = VALUE
+            result = static_kinds.VALUE
     for part in children(expression):
         known(part, frame)
     return result
@@ -143,8 +121,8 @@ def condition(expression: Expression, frame: Frame) -> Known:
         case syntax.Not(operand=operand):
             condition(operand, frame)
         case _:
-            boolean(known(expression, frame), expression, frame)
-    return BOOLEAN
+            operand_checks.boolean(known(expression, frame), expression, frame)
+    return static_kinds.BOOLEAN
 
 
 def check_patterns(paths: Sequence[PathPattern], frame: Frame) -> None:
@@ -163,21 +141,23 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     if isinstance(part, RelationshipPattern) and part.repeated is not None:
         frame = frame.inner()  # in it its variables are single
         for name, is_node in group_names(part):
-            frame.names[name.text] = NODE if is_node else RELATIONSHIP
+            frame.names[name.text] = static_kinds.NODE if is_node else static_kinds.RELATIONSHIP
         check_patterns([part.repeated], frame)
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
-        frame = frame.inner({part.variable.text: RELATIONSHIP})  # it holds for each of them
+        frame = frame.inner(
+            {part.variable.text: static_kinds.RELATIONSHIP}
+        )  # it holds for each of them
     condition(part.where, frame)
 
 
 _OF_LITERAL: dict[type, Known] = {
-    bool: BOOLEAN,
-    int: INTEGER,
-    float: FLOAT,
-    str: STRING,
-    type(None): NULL,
+    bool: static_kinds.BOOLEAN,
+    int: static_kinds.INTEGER,
+    float: static_kinds.FLOAT,
+    str: static_kinds.STRING,
+    type(None): static_kinds.NULL,
 }
 
 
@@ -235,11 +215,11 @@ def _refuse_random(argument: Expression, frame: Frame) -> None:
 def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:
     subject = known(expression.subject, frame)
     if isinstance(expression, syntax.Index):
-        return index(subject, known(expression.index, frame), expression, frame)
+        return operand_checks.index(subject, known(expression.index, frame), expression, frame)
     for bound in (expression.start, expression.stop):
         if bound is not None:
             known(bound, frame)
-    return subject if subject.kind is Kind.LIST else LIST
+    return subject if subject.kind is Kind.LIST else static_kinds.LIST
 
 
 def _case(expression: syntax.Case, frame: Frame) -> Known:
@@ -282,17 +262,17 @@ def _with_variable(
         case syntax.Quantified(variable=variable, where=test):
             inner = frame.inner({variable.text: _items(expression.list, frame)})
             condition(test, inner)
-            return BOOLEAN
+            return static_kinds.BOOLEAN
         case syntax.Reduce(total=total, initial=initial, variable=variable, result=result):
             known(initial, frame)
             item = _items(expression.list, frame)
-            known(result, frame.inner({total.text: VALUE, variable.text: item}))
-            return VALUE
+            known(result, frame.inner({total.text: static_kinds.VALUE, variable.text: item}))
+            return static_kinds.VALUE
 
 
 def _items(of: Expression, frame: Frame) -> Known:
     several = known(of, frame)
-    check_listed(several, of, frame)
+    operand_checks.check_listed(several, of, frame)
     return several.items
 
 

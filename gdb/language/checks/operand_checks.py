@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from gdb.errors import TypeProblem
-from gdb.functions.static_kinds import (
-    ELEMENTS,
-    FLOAT,
-    INTEGER,
-    LIST,
-    NUMBERS,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-)
+from gdb.functions import static_kinds
+from gdb.functions.static_kinds import ELEMENTS, NUMBERS, Kind, Known
 from gdb.language import syntax
 from gdb.language.checks.frame import Frame
 from gdb.language.syntax import ArithmeticOperator, Comparator, Expression, Place
@@ -110,14 +101,18 @@ def arithmetic(
                 message = f"{operator} is of numbers, and this is {known}."
                 raise frame.misfit(at, message, _converted(known))
     if left.kind in _OPEN or right.kind in _OPEN:
-        return LIST if operator == "+" and Kind.LIST in (left.kind, right.kind) else VALUE
+        return (
+            static_kinds.LIST
+            if operator == "+" and Kind.LIST in (left.kind, right.kind)
+            else static_kinds.VALUE
+        )
     if left.kind in NUMBERS and right.kind in NUMBERS:
         whole = left.kind is right.kind is Kind.INTEGER and operator != "^"
-        return INTEGER if whole else FLOAT
+        return static_kinds.INTEGER if whole else static_kinds.FLOAT
     if operator == "+":
         _check_sum(left, right, expression, place, frame)
         return _sum(left, right)
-    return VALUE
+    return static_kinds.VALUE
 
 
 def _check_sum(
@@ -143,11 +138,11 @@ def _concatenated(
             cure = "Write OR." if known.kind is Kind.BOOLEAN else cure
             raise frame.misfit(at, f"|| joins strings or lists, and this is {known}.", cure)
     if left.kind in _OPEN or right.kind in _OPEN:
-        return VALUE
+        return static_kinds.VALUE
     if left.kind is not right.kind:
         message = f"|| joins two strings or two lists, and here are {left} and {right}."
         raise frame.misfit(place, message, "Write + to put an item before or behind a list.")
-    return left if left == right else LIST
+    return left if left == right else static_kinds.LIST
 
 
 def _converted(known: Known) -> str:
@@ -167,5 +162,5 @@ def _converted(known: Known) -> str:
 
 def _sum(left: Known, right: Known) -> Known:
     if Kind.LIST in (left.kind, right.kind):
-        return LIST
-    return STRING if Kind.STRING in (left.kind, right.kind) else VALUE
+        return static_kinds.LIST
+    return static_kinds.STRING if Kind.STRING in (left.kind, right.kind) else static_kinds.VALUE

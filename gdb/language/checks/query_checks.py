@@ -13,18 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem
-from gdb.functions.static_kinds import (
-    BOOLEAN,
-    INTEGER,
-    MAP,
-    NODE,
-    RELATIONSHIP,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-    list_of,
-)
+from gdb.functions import static_kinds
+from gdb.functions.static_kinds import Kind, Known, list_of
 from gdb.imports import deferred
 from gdb.language import clauses
 from gdb.language.checks.expression_checks import check_patterns, condition, known
@@ -174,12 +164,12 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
             _procedure(clause, frame)
         case clauses.LoadCsv(source=source, variable=variable, headers=headers):
             frame.expect(known(source, frame), (Kind.STRING,), source.place, "FROM takes a string")
-            frame.bring(variable, MAP if headers else list_of(STRING))
+            frame.bring(variable, static_kinds.MAP if headers else list_of(static_kinds.STRING))
         case clauses.Create(patterns=patterns):
             write_checks.create(patterns, frame)
         case clauses.BulkCreate():  # its patterns were checked when they were read
-            frame.names.update(dict.fromkeys(clause.nodes, NODE))
-            frame.names.update(dict.fromkeys(clause.relationships, RELATIONSHIP))
+            frame.names.update(dict.fromkeys(clause.nodes, static_kinds.NODE))
+            frame.names.update(dict.fromkeys(clause.relationships, static_kinds.RELATIONSHIP))
         case clauses.Merge():
             write_checks.merge(clause, frame)
         case clauses.Set():
@@ -235,7 +225,7 @@ def _subquery(subquery: Subquery, frame: Frame) -> Known:
     found = _sides(subquery.query, frame, lambda _: frame.inner())
     if subquery.kind == "COLLECT":
         return list_of(one_column(found, subquery.place, frame))
-    return BOOLEAN if subquery.kind == "EXISTS" else INTEGER
+    return static_kinds.BOOLEAN if subquery.kind == "EXISTS" else static_kinds.INTEGER
 
 
 def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
@@ -357,5 +347,5 @@ def _brought(
             raise frame.problem(NameProblem, item.place, "UndefinedVariable", message, cure)
         if alias.text in found or frame.find(alias.text) is not None:
             raise frame.taken(alias)
-        found[alias.text] = outputs.get(item.text, VALUE)
+        found[alias.text] = outputs.get(item.text, static_kinds.VALUE)
     return found
