@@ -24,25 +24,12 @@ from gdb.language.checks.projection_checks import check_return, one_column, pass
 from gdb.language.clauses import WRITING, Clause, Query, imports_names
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Parameter, Subquery
-from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.language.checks import write_checks
     from gdb.language.procedure_signatures import Procedure, ProcedureSignature
 else:
     write_checks = deferred("gdb.language.checks.write_checks")
-
-
-@dataclass(frozen=True, slots=True)
-class Scopes:
-    """What each clause of a query sees.
-
-    before : of each side of UNION, for each of its clauses the variables before it, in the order in which they came,
-        and what is known of them. columns : of the result; where the sides of UNION differ in order, of the first.
-    """
-
-    before: tuple[tuple[Mapping[str, Known], ...], ...]
-    columns: tuple[str, ...]
 
 
 def check(
@@ -64,70 +51,35 @@ def check(
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
-    return _read(query, parameters, procedures=procedures, pulse=pulse)[0]
-
-
-def columns(query: Query) -> tuple[str, ...]:
-    """The columns of the result, * written out; none where the query ends without RETURN. Raises as `check`."""
-    return _read(query, None)[1]
-
-
-def scopes(query: Query) -> Scopes:
-    """The variables that each clause sees. Raises as `check`."""
-    before: list[list[Mapping[str, Known]]] = []
-    names = _read(query, None, before)[1]
-    return Scopes(tuple(tuple(part) for part in before), names)
-
-
-def _read(
-    query: Query,
-    parameters: Collection[str] | None,
-    record: list[list[Mapping[str, Known]]] | None = None,
-    procedures: Mapping[str, Procedure] | None = None,
-    pulse: Callable[[], object] | None = None,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The warnings and the columns of a query."""
     facts = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(facts, {})
     try:
-        found = _sides(query, outside, lambda _: outside.after({}), record)
+        _sides(query, outside, lambda _: outside.after({}))
     except RecursionError:
         cure = "Leave out parentheses, or split it."
         raise LimitExceeded("the query is nested too deeply.", cure) from None
-    return tuple(facts.warnings), tuple(found)
+    return tuple(facts.warnings)
 
 
 # ---- queries -------------------------------------------------------------------------------------
 
 
-def _sides(
-    query: Query,
-    frame: Frame,
-    start: Callable[[Clause], Frame],
-    record: list[list[Mapping[str, Known]]] | None = None,
-) -> dict[str, Known]:
+def _sides(query: Query, frame: Frame, start: Callable[[Clause], Frame]) -> dict[str, Known]:
     """Check all sides of a UNION; the columns. start : the frame in front of a side that begins with this clause."""
     first: dict[str, Known] | None = None
     for side in query.parts:
-        seen: list[Mapping[str, Known]] | None = None if record is None else []
-        found = _clauses(side, start(side[0]), seen)
-        if record is not None and seen is not None:
-            record.append(seen)
+        found = _clauses(side, start(side[0]))
         if first is not None:
             same_columns(first, found, side[-1].place, frame)
         first = found if first is None else first
     return first or {}
 
 
-def _clauses(
-    side: tuple[Clause, ...], frame: Frame, record: list[Mapping[str, Known]] | None
-) -> dict[str, Known]:
+def _clauses(side: tuple[Clause, ...], frame: Frame) -> dict[str, Known]:
     """Check one side; its columns."""
     for clause in side:
         if frame.query.pulse is not None:
             frame.query.pulse()
-        if record is not None:
-            record.append(frame.visible())
         if isinstance(clause, clauses.Return):
             return check_return(clause, frame)
         if isinstance(clause, clauses.CallProcedure) and clause is frame.query.alone:
