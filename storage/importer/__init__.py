@@ -28,14 +28,7 @@ from .kuzu_parquet import Mending
 from .load_options import LoadOptions
 from .meter import LoadProgress, Meter, Progress
 from .read import read
-from .report import (
-    FileReport,
-    LoadReport,
-    Rejected,
-    Rejects,
-    loud,
-    written_rejects,
-)
+from .report import FileReport, LoadReport, Rejected, Rejects, loud, written_rejects
 
 __all__ = [
     "AnySource",

@@ -18,13 +18,7 @@ from gdb.records import replace
 
 from ..columns.model import I64, U32, Column, EdgeTable, VertexTable
 from ..format.direction import Direction
-from ..format.manifest import (
-    ColumnRecord,
-    GroupRecord,
-    Manifest,
-    SpaceRecord,
-    TypeRecord,
-)
+from ..format.manifest import ColumnRecord, GroupRecord, Manifest, SpaceRecord, TypeRecord
 from ..format.manifest_head import next_version
 from ..format.sections import Section, SectionKind
 from ..format.segment_writer import SegmentWriter

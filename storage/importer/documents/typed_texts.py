@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ...columns.model import Item
+from .elements import INT64
 
-_INT64 = range(-(2**63), 2**63)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE
@@ -41,7 +41,7 @@ def value_of(text: str, type: str) -> Item | None:
     word = text.strip()
     if not word:
         return None
-    if type in _INTEGERS and _INTEGER.fullmatch(word) and int(word) in _INT64:
+    if type in _INTEGERS and _INTEGER.fullmatch(word) and int(word) in INT64:
         return int(word)
     if type in _FLOATS and _FLOAT.fullmatch(word):
         return float(word)

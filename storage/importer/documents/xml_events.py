@@ -7,14 +7,13 @@ document type adds to elements are ignored. Texts, depth and what it has to hold
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
-from ..compressed import bytes_read, damaged
+from ..compressed import bytes_read
 from ..detect import open_input
 from .elements import LONGEST, Pass
 from .typed_texts import UnreadableText
@@ -152,10 +151,7 @@ def events(read: Pass) -> Iterator[Event]:
     with open_input(read.path, read.most) as stream:
         fed, last = 0, False
         while not last:
-            try:
-                data = stream.read(_PIECE)
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(read.path, error) from None
+            data = stream.read(_PIECE)
             last = not data
             try:
                 parser.Parse(data, last)
