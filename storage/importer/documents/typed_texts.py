@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from ...columns.model import Item
@@ -48,6 +49,17 @@ def value_of(text: str, type: str) -> Item | None:
     if type == "boolean" and word.lower() in _BOOLEANS:
         return _BOOLEANS[word.lower()]
     raise UnreadableText(f"{word[:60]!r}, which is no {type}", "Mend it, or declare it as string.")
+
+
+def json_items(text: str) -> list[str] | None:
+    """The items of a list in JSON, as texts; None where it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list):
+        return None
+    return [item if isinstance(item, str) else json.dumps(item) for item in found]
 
 
 def labels_of(text: str) -> list[str]:
