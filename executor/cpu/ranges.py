@@ -18,7 +18,7 @@ from gdb.storage.graph.row_blocks import Side, block, rows_between, size_of, siz
 
 from ..nest.nest import VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import Reads, bound_stage, is_sum, reads, reads_of
+from ..nest.vid_ranges import Reads, bound_stage, describe_passes, is_sum, reads, reads_of
 from ..nest.visits import GAIN, MOST_PASSES, cheapest, visits
 from ..work.scheduler import Budget
 
@@ -50,12 +50,7 @@ class Passes:
 
     def describe(self, prepared: Prepared) -> str:
         """A line of EXPLAIN."""
-        level = prepared.nest.levels[self.level]
-        assert isinstance(level, VertexLevel)
-        name = prepared.plan.names[level.vertex]
-        return (
-            f"in {len(self)} passes, each over a part of {name}, whose rows are in memory meanwhile"
-        )
+        return describe_passes(prepared, self.level, len(self))
 
 
 def find(prepared: Prepared, limit: int, left: int) -> Passes | None:

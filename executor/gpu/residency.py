@@ -18,9 +18,8 @@ from gdb.errors import OutOfBudget, QueryError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import Adjacency
 
-from ..nest.nest import VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import is_sum, reads_of
+from ..nest.vid_ranges import describe_passes, is_sum, reads_of
 from ..nest.visits import GAIN, MOST_PASSES, cheapest, readers, visits_to_rows
 from . import local, orientation
 
@@ -331,12 +330,7 @@ def describe_residency(prepared: Prepared, room: int) -> list[str]:
     rows, size = read_in_place(prepared, found)
     reads = [f"  about {rows:,} rows of {size:,} bytes in all are read so"] if rows else []
     if found.passes:
-        name = prepared.nest.levels[found.level]
-        assert isinstance(name, VertexLevel)
-        lines.append(
-            f"  in {len(found.passes)} passes, each over a part of {prepared.plan.names[name.vertex]}, "
-            f"whose rows are resident meanwhile"
-        )
+        lines.append(f"  {describe_passes(prepared, found.level, len(found.passes))}")
         return lines + reads
     seen: set[int] = set()
     for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):

@@ -45,6 +45,14 @@ def is_sum(nest: LoopNest, level: int) -> bool:
     return any(n.levels == (level,) and n.parent < 0 for n in nest.tail)
 
 
+def describe_passes(prepared: Prepared, level: int, count: int) -> str:
+    """What EXPLAIN says of a stage that runs in passes."""
+    bound = prepared.nest.levels[level]
+    assert isinstance(bound, VertexLevel)
+    name = prepared.plan.names[bound.vertex]
+    return f"in {count} passes, each over a part of {name}, whose rows are resident meanwhile"
+
+
 @dataclass(frozen=True, slots=True)
 class Reads:
     """What a nest reads because of a level, and which side of each row counts.
