@@ -202,10 +202,10 @@ def _run(run: _Run) -> _Run:
 
 def _passes(run: _Run) -> Passes | None:
     """The passes in which a run goes over its graph; None for one."""
-    budget, watch = run.budget, run.watch
-    if budget.limit is None or run.early or watch.start is not None or run.wanted.once is not None:
+    watch = run.watch
+    if run.early or watch.start is not None or watch.may_give or run.wanted.once is not None:
         return None
-    return passes_under(run.prepared, budget)
+    return passes_under(run.prepared, run.budget)
 
 
 def passes_under(prepared: Prepared, budget: Budget) -> Passes | None:

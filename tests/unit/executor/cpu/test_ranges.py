@@ -122,7 +122,7 @@ def test_budgets_of_a_few_rows(
 def test_parts_of_a_view(shape: str, part: int) -> None:
     """The runs themselves choose passes; of what these hold nothing is left."""
     prepared = with_hubs(shape)
-    limit = residency_bytes(prepared) // part
+    limit = view_bytes(prepared) // part
     passes = launch.passes_under(prepared, Budget(limit))
     assert passes is not None or part == 64
     budget = Budget(limit)
@@ -134,24 +134,39 @@ def test_parts_of_a_view(shape: str, part: int) -> None:
     assert launch.tallies(prepared, watch(), Budget(limit), 2).tolist() == tallies.tolist()
 
 
-def residency_bytes(prepared: Prepared) -> int:
+def view_bytes(prepared: Prepared) -> int:
     return sum({id(v): v.neighbours.nbytes + v.offsets.nbytes for v in prepared.views}.values())
 
 
 def test_rows_are_delivered_once() -> None:
     prepared = with_hubs("diamond", counting=False)
-    limit = residency_bytes(prepared) // 4
+    limit = view_bytes(prepared) // 4
     assert launch.passes_under(prepared, Budget(limit)) is not None
     want = rows_on_cpu(prepared, watch(), Budget(), 1, 1000)
     found = rows_on_cpu(prepared, watch(), Budget(limit), 2, 11)
     assert bag(found, prepared.plan) == bag(want, prepared.plan)
 
 
+@pytest.mark.parametrize("field", ["until", "taken_back", "most_rows"])
+def test_a_run_that_gives_rest_away_has_no_passes(field: str) -> None:
+    """Others go on with it at places of the whole stage."""
+    prepared = with_hubs("triangle")
+    limit = view_bytes(prepared) // 4
+    expected = launch.count(prepared, watch(), Budget(), 1)
+    for gives in (False, True):
+        one, budget = watch(), Budget(limit)
+        if gives:
+            never = {"until": 1e12, "taken_back": lambda: False, "most_rows": 1 << 60}
+            setattr(one, field, never[field])
+        assert launch.count(prepared, one, budget, 1) == expected
+        assert ("blocks of rows" in budget.spent()) == (not gives)
+
+
 def test_passes_where_they_cost_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the page cache has no room for the graph; not without a budget, nor within it."""
     monkeypatch.setattr(ranges, "GAIN", visits.GAIN)
     prepared = with_hubs("triangle")
-    size = residency_bytes(prepared)
+    size = view_bytes(prepared)
     assert launch.passes_under(prepared, Budget()) is None
     assert launch.passes_under(prepared, Budget(10 * size)) is None
     for root, room, wanted in ((0.0, 1 << 60, True), (1e9, 1 << 60, False), (1e9, 0, True)):
@@ -164,7 +179,7 @@ def test_blocks_have_room() -> None:
     for shape in SHAPES:
         prepared = with_hubs(shape)
         for part in (2, 5, 9):
-            limit = residency_bytes(prepared) // part
+            limit = view_bytes(prepared) // part
             passes = launch.passes_under(prepared, Budget(limit))
             assert passes is not None
             assert passes.marks[0] == 0
