@@ -69,7 +69,7 @@ def child(folder: Path, first: int, told: int, prepare: Callable[[], object]) ->
 def run(
     folder: Path,
     first: int,
-    prepare: Callable[[], object],
+    prepare: Callable[..., object],
     kill_after: tuple[int, float] | None = None,
 ) -> tuple[int, int]:
     """Commits from `first` on in a child: how many were reported, and its exit status. kill_after : so many commits,

@@ -57,7 +57,7 @@ class Maker:
     def either(self, *makers: Callable[[], str]) -> str:
         return self.random.choice(makers)()  # the others are not called
 
-    def perhaps(self, part: float, make: Callable[[], str]) -> str:
+    def perhaps(self, part: float, make: Callable[..., str]) -> str:
         return make() if self.chance(part) else ""
 
     def several(self, least: int, most: int, make: Callable[[], str], between: str = ", ") -> str:
@@ -123,7 +123,7 @@ class Maker:
         """CALL of one of gdb's own, or of the one that `people.PAIR` registers."""
         given = f"{self.expression(scope, 1)}, {self.expression(scope, 1, 'number')}"
         own = (("db.labels()", ("label",)), ("dbms.components()", ("name", "versions")))
-        called, outputs = self.one((*own, (f"fuzz.pair({given})", ("first", "second"))))
+        called, outputs = self.random.choice((*own, (f"fuzz.pair({given})", ("first", "second"))))
         names = {output: self.fresh() for output in outputs}
         scope.update(dict.fromkeys(names.values(), "any"))
         items = ", ".join(f"{output} AS {name}" for output, name in names.items())

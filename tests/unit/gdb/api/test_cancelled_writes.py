@@ -19,6 +19,7 @@ from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
 from gdb.run import operator_run
+from gdb.run.interrupt import run_interruptibly
 from gdb.storage import importer
 from gdb.storage.write import compaction
 from tests.support.cancellations import (
@@ -172,7 +173,7 @@ def test_ctrl_c_just_before_the_end_of_a_transaction(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its commit has not begun, and the next one can."""
-    real, had = transaction.run_interruptibly, nodes(db)
+    real, had = run_interruptibly, nodes(db)
 
     def first(*_: object) -> None:
         monkeypatch.setattr(transaction, "run_interruptibly", real)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -93,7 +94,7 @@ VALUES = [
 ]
 
 
-def _value(db: gdb.Database, text: str) -> object:
+def _value(db: gdb.Database, text: str) -> Any:
     try:
         return db.execute(text).fetchall()
     except GdbError as error:

@@ -20,9 +20,17 @@ from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values, element_comparisons
 from gdb.run import operator_run
 from gdb.run.query_cache import QueryCache
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import (
+    Column,
+    EdgeTable,
+    GraphTables,
+    Kind,
+    PropertyValue,
+    VertexTable,
+)
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.write.build import write_graph
+from tests.support.effort import share
 
 DEVICES = [
     {"cpu": "cpu", "gpu": "cuda"}[name]
@@ -55,7 +63,13 @@ LENGTHS: list[Value] = [timedelta(1), timedelta(0), timedelta(-1, microseconds=1
 
 
 def columns(rng: random.Random, count: int) -> dict[str, Column]:
-    kinds = {"i": "int64", "big": "int64", "f": "float64", "g": "float64", "b": "bool"}
+    kinds: dict[str, Kind] = {
+        "i": "int64",
+        "big": "int64",
+        "f": "float64",
+        "g": "float64",
+        "b": "bool",
+    }
     return {
         key: column_of([rng.choice(some) for _ in range(count)], kinds.get(key))
         for key, some in VALUES.items()
@@ -109,13 +123,12 @@ def condition(rng: random.Random) -> tuple[str, list[Value]]:
     )
     spans = [0, 60, -1, 86_400] if "$w" in later else [None]
     ids = f"id({x}) {sign} id({y})" if {x, y} <= set("abc") else f"id({x}) {sign} {y}.i"
-    text, values = rng.choice(
-        [
-            *(plain, plain, mixed, (linear, NUMBERS), (linear, NUMBERS), (floating, FLOATS)),
-            *((later, list[Value](spans)), (f"{x}.t {sign} {y}.t + $w", LENGTHS)),
-            (ids, [None]),
-        ]
-    )
+    choices: list[tuple[str, list[Value]]] = [
+        *(plain, plain, mixed, (linear, NUMBERS), (linear, NUMBERS), (floating, FLOATS)),
+        *((later, list[Value](spans)), (f"{x}.t {sign} {y}.t + $w", LENGTHS)),
+        (ids, [None]),
+    ]
+    text, values = rng.choice(choices)
     return (f"NOT {text}" if rng.random() < 0.2 else text), values
 
 
@@ -152,7 +165,7 @@ def forget(db: Database) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(share(150)))
 def test_every_way_gives_the_same(
     db: Database, seed: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

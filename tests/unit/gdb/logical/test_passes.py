@@ -15,8 +15,9 @@ from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.run import operator_run
 from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 3, 25
+SEEDS, QUERIES = share(3), 25
 REWRITES, PASSES = rewrites.REWRITES, planning.PASSES
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 

@@ -8,6 +8,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,10 @@ from gdb.physical import counting
 from gdb.run import operator_run
 from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 
-VALUES = {"ints": [1, 2, 5], "strs": ["a", "é"]}
-SEEDS, QUERIES, EXPRESSIONS = 5, 12, 40
+VALUES: dict[str, Any] = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+SEEDS, QUERIES, EXPRESSIONS = share(5, least=2), 12, 40
 
 
 class Ways:
@@ -57,7 +59,7 @@ class Ways:
             patch.setattr(operator_run, "WAY", "rows")
             return self.db.execute(text, values)
 
-    def both(self, text: str, sorted_: bool = False, **values: object) -> str:
+    def both(self, text: str, sorted_: bool = False, **values: Any) -> str:
         """Run a query both ways and compare; the way that columns went."""
         failures = len(self.failed)
         lists = "collect" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,10 @@ from gdb.physical import counting
 from gdb.run import operator_run
 from tests.support.chain_queries import Queries, graph_queries
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 from tests.unit.gdb.physical.test_column_chains import Ways
 
-SEEDS, QUERIES = 10, 40
+SEEDS, QUERIES = share(10), 40
 LENGTHS = ("*1..2", "*1..2", "*1..3", "*0..2", "*0..1", "*2..2", "*2..3", "*0..0", "*3..2")
 TAILS = (
     *("RETURN count(*)", "RETURN a.k, count(*)", "RETURN b.k, count(*) AS n", "RETURN a.k, b.k"),
@@ -290,7 +292,7 @@ def _imported(db: Database) -> None:
 def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths in queries that count what cannot be listed, or that go on for several clauses, whatever is counted."""
     tally: Counter[str] = Counter()
-    given = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+    given: dict[str, Any] = {"ints": [1, 2, 5], "strs": ["a", "é"]}
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)

@@ -13,8 +13,9 @@ from gdb.language.parser import parse
 from gdb.physical.columns import prefix
 from gdb.run import operator_run
 from tests.support.chain_queries import Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 5, 30
+SEEDS, QUERIES = share(5, least=2), 30
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 LAST = (
     "RETURN {} AS it",

@@ -23,6 +23,7 @@ from gdb.run import operator_run
 from gdb.storage.format.direction import Direction
 from tests.support.chain_queries import graph_queries, normal
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 
 LEAVES = 3000
 VALUES = {"ints": [1, 2, 5]}
@@ -114,7 +115,7 @@ def test_limit_leaves_nothing_out(star: Database, way: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("walks", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(share(6)))
 def test_limited_rows_are_some_of_all(
     seed: int, walks: bool, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

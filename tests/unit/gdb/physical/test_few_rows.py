@@ -14,8 +14,9 @@ from gdb.physical.rows import row_run
 from gdb.run import operator_run, pipeline
 from gdb.run.request import QueryRun
 from tests.support.chain_queries import Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 4, 40
+SEEDS, QUERIES = share(4), 40
 LEAVES = 3_000
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gdb
@@ -94,7 +95,7 @@ def test_what_a_process_wrote_is_verified_by_others(
     compared: list[str] = []
     verify = segment.verify
 
-    def seen(files: Files, record: segment.FileRecord, content: segment.U8) -> None:
+    def seen(files: Files, record: segment.FileRecord, content: np.ndarray) -> None:
         compared.append(record.name)
         verify(files, record, content)
 

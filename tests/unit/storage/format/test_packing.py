@@ -31,6 +31,7 @@ from gdb.storage.format.sections import Code, Data, Section, SectionKind, Stream
 from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed
+from tests.support.effort import share
 
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
@@ -83,7 +84,7 @@ def test_numbers_come_back() -> None:
         np.testing.assert_array_equal(back(packed(values), values), values)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=1, max_size=400))
 def test_any_numbers_come_back(values: list[int]) -> None:
     array = np.array(values, np.int64)

@@ -70,7 +70,7 @@ def test_multi_edges_of_two_loads(
                 twice += pair in seen
                 seen.add(pair)
             path = written(folder, pairs)
-            report = load(store, path, directed=directed, multi_edges=choice)  # type: ignore[arg-type]
+            report = load(store, path, directed=directed, multi_edges=choice)
             assert report.multi_edges == twice
             stored += len(pairs) - (twice if choice == "drop" else 0)
         assert store.snapshot().edge_count == stored
