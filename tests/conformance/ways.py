@@ -18,7 +18,7 @@ from gdb.errors import QueryError
 from gdb.language.clauses import Return
 from gdb.language.parser import parse
 from gdb.physical.evaluator.evaluate import Evaluator
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.conformance.corpus import values
 from tests.support.effort import PROFILE
 
@@ -71,11 +71,11 @@ class Definition:
 @contextmanager
 def columns() -> Iterator[None]:
     """Small graphs are not left to rows."""
-    operator_run.WAY = "columns"
+    columns_or_rows.WAY = "columns"
     try:
         yield
     finally:
-        operator_run.WAY = None
+        columns_or_rows.WAY = None
 
 
 def same(one: object, other: object) -> bool:

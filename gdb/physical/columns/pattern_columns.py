@@ -38,8 +38,8 @@ from gdb.language.syntax import (
     Variable,
     rebuilt,
 )
-from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
+from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
 from gdb.physical.columns.paths import read_pattern

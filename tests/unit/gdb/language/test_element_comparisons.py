@@ -18,7 +18,7 @@ from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values, element_comparisons
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from gdb.run.query_cache import QueryCache
 from gdb.storage.columns.model import (
     Column,
@@ -182,7 +182,7 @@ def test_every_way_gives_the_same(
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
         patch.setattr(QueryCache, "one_pattern", lambda *_: None)
-        patch.setattr(operator_run, "WAY", "rows")
+        patch.setattr(columns_or_rows, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
@@ -191,7 +191,7 @@ def test_every_way_gives_the_same(
     ):  # operator by operator, over columns and over rows, in the nest as well
         patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
-            patch.setattr(operator_run, "WAY", "columns" if columns_ else "rows")
+            patch.setattr(columns_or_rows, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)

@@ -16,11 +16,11 @@ from gdb.language.checks import check
 from gdb.language.clauses import Create, Match, Return, Unwind
 from gdb.language.parser import parse
 from gdb.language.syntax import Expression, ListLiteral
-from gdb.logical import demand
+from gdb.logical import needed_properties
 from gdb.logical.build import built
 from gdb.logical.operators import Filter, Limit, Project
 from gdb.physical.rows.limiting import stops
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.effort import share
 
 
@@ -227,8 +227,8 @@ def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyP
         looked += 1
         return mentioned(expression)
 
-    monkeypatch.setattr(operator_run, "WAY", "columns")
-    monkeypatch.setattr(demand, "mentioned", counted)
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
+    monkeypatch.setattr(needed_properties, "mentioned", counted)
     db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
     found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x, x + 1 AS y " * 300 + "RETURN sum(x)")
     assert (found.scalar(), found.summary.evaluator) == (3, "duckdb")

@@ -14,7 +14,7 @@ from gdb import Database, errors
 from gdb.executor.cpu import walkers
 from gdb.executor.relational import relational
 from gdb.physical import counting
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.chain_queries import Queries, graph_queries
 from tests.support.counting_queries import Counts
 from tests.support.effort import share
@@ -172,7 +172,7 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
 
 
 def test_explain_says_what_is_kept(ways: Ways) -> None:
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     path = "MATCH (a:P)-[:K*1..3]->(b)"
     for text, line in {
         f"{path} RETURN a.name, b.name": "walk a to b: every path",
@@ -255,7 +255,7 @@ def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
 
 
 def test_a_walk_is_stopped(ways: Ways) -> None:
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for text in (

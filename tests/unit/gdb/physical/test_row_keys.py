@@ -13,7 +13,7 @@ import pytest
 import gdb
 from gdb.physical.columns import chain_run, semi_joins
 from gdb.physical.rows import component, row_look_ups, row_matching
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from gdb.storage.graph import value_index
 from tests.support.effort import share
 
@@ -185,7 +185,7 @@ OVER_COLUMNS = [
 
 @pytest.mark.parametrize("seed", range(2))
 def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     monkeypatch.setattr(semi_joins, "PART", 0)
     looked: list[object] = []
     holders = semi_joins.holders
@@ -209,7 +209,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
         for text in OVER_COLUMNS:
             for values in LISTS:
                 with monkeypatch.context() as patch:
-                    patch.setattr(operator_run, "WAY", "rows")
+                    patch.setattr(columns_or_rows, "WAY", "rows")
                     expected = Counter(map(repr, db.execute(text, {"v": values}).fetchall()))
                 found = db.execute(text, {"v": values})
                 columns += found.summary.evaluator == "duckdb"
@@ -220,7 +220,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     with gdb.connect() as db:
         db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
         text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"

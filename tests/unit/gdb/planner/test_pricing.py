@@ -16,8 +16,8 @@ from gdb.planner import pricing
 from gdb.planner.arrangements import cheapest
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import resolve
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.planner.shape import Shape, components, members
-from gdb.planner.statistics import Statistics
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.effort import share

@@ -25,7 +25,7 @@ from gdb.planner.arrangements import hanging_last
 from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions
 from gdb.planner.resolved_graph import Resolved, resolve
-from gdb.planner.statistics import Statistics
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.query_graph import (
     DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,

@@ -19,7 +19,7 @@ from gdb.errors import CorruptStore, TypeProblem
 from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import arrays as disk_arrays
-from gdb.storage.format import gaps, packed_blocks, packing, segment
+from gdb.storage.format import gaps, packed_blocks, packing, segment, segment_checksum
 from gdb.storage.format.packing import (
     Unreadable,
     packed_rows,
@@ -447,7 +447,7 @@ def test_an_error_of_a_packed_section_names_file_and_section(
     """What is unpacked while a query runs, with a budget and without; the checksum is not looked at here."""
     written(tmp_path / "whole", packed=True)
     kinds = {SectionKind.NEIGHBOURS: "neighbours", SectionKind.ROW_LENGTHS: "numbers"}
-    monkeypatch.setattr(segment, "verify", lambda *_: None)
+    monkeypatch.setattr(segment_checksum, "verify", lambda *_: None)
     monkeypatch.setattr(disk_arrays, "LEAST_FILED", 1)
     found = set()
     for path in sorted((tmp_path / "whole").glob("seg-*")):
