@@ -20,10 +20,10 @@ from gdb.errors import StoreError
 from gdb.storage.disk import file_names
 from gdb.storage.disk.files import MANIFEST, Files, PosixFiles
 from gdb.storage.format import manifest
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.crash.writer import SEGMENT_EDGES, generation, generation_of
 from tests.support.effort import share
+from tests.support.graph_tables import write_graph
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.storage.columns.model import I64
+from gdb.storage.graph.ascending import distinct
 from gdb.storage.importer.report import FileReport
-from gdb.storage.importer.spaces import Space, distinct, firsts
+from gdb.storage.importer.spaces import Space, firsts
 from gdb.storage.write.store import Store
 from tests.support.loading import load
 
