@@ -92,8 +92,8 @@ def test_no_room_compiles_methods_before_they_are_called(repository: Path) -> No
 def test_every_module_says_what_it_is(repository: Path) -> None:
     silent = []
     for path in sources(repository):
-        tree = parsed(path)
-        if tree.body and ast.get_docstring(tree) is None:
+        text = path.read_text(encoding="utf-8")
+        if text.strip() and not re.match(r'(?:#.*\n|\s)*r?"""', text):
             silent.append(str(path.relative_to(repository)))
     assert not silent
 
