@@ -18,6 +18,7 @@ from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import ranges
 from gdb.run import options
 from gdb.storage.disk import arrays, scratch_folder
+from tests.support.effort import PROFILE
 
 SHAPES = {
     "triangle": "(a)-[]-(b)-[]-(c), (a)-[]-(c)",
@@ -28,8 +29,8 @@ SHAPES = {
     "directed": "(a)-->(b)-->(c), (a)-->(c)",
     "back and forth": "(a)-->(b)-->(a)",
 }
-MODES = sorted(options.MATCH_MODES)
-SHARES = (1, 4, 16, 64)
+MODES = sorted({mode: name for name, mode in options.MATCH_MODES.items()}.values())
+SHARES = (1, 64) if PROFILE == "ci" else (1, 4, 16, 64)
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +71,9 @@ def test_answers_are_the_same_at_every_budget(small: Path, mode: str) -> None:
                     memory = max(view_bytes(db) // share, 1)
                     found = other.execute(counted, match=mode, memory=memory).fetchall()
                     assert found == want[0], (name, share)
-                    rows = other.execute(listed, match=mode, memory=LEAST).fetchall()
-                    assert rows == want[1], (name, share)
+            with gdb.connect(small, read_only=True) as other:
+                rows = other.execute(listed, match=mode, memory=LEAST).fetchall()
+                assert rows == want[1], name
 
 
 @pytest.mark.parametrize("match", ["-[r]-", "-[r]->", "<-[r]-", "-[r:R]-", "-[r:U]-"])
