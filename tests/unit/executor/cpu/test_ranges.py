@@ -16,6 +16,7 @@ from gdb.executor.nest import visits
 from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.nest.vid_ranges import is_sum, reads_of
+from gdb.executor.plan.embeddings import expand
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.disk import arrays
@@ -113,7 +114,7 @@ def test_budgets_of_a_few_rows(
     total = launch.count(prepare(counted, graph), watch(), Budget(limit), threads)
     assert total * counted.multiplicity == reference.count(counted, graph)
     found = rows_on_cpu(prepare(listed, graph), watch(), Budget(limit), threads, 7)
-    expanded = reference.expand(found, listed.twins)
+    expanded = expand(found, listed.twins)
     assert bag(expanded, listed) == bag(reference.rows(listed, graph), listed)
 
 
