@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from gdb.errors import CorruptStore
 from gdb.records import dataclass, replace
@@ -34,8 +33,6 @@ from .manifest_head import SECTOR, More
 from .sections import Section, SectionKind
 from .segment import FileRecord, Inside, damaged, need
 from .segments import Segments
-
-Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
 
 # Of all records behind one manifest: opening the store reads them.
 MOST_BYTES = 1 << 18
@@ -328,23 +325,15 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     if old is None or (old.kind, old.data.dtype.itemsize) != (new.kind, item):
         return 0, 0, after.tobytes()
     ours, theirs = after.view(_ITEMS[item]), _bytes(old).view(_ITEMS[item])
-    most = min(len(ours), len(theirs))
-    head = _same(theirs[:most], ours[:most])
+    count, before = len(ours), len(theirs)
+    most = min(count, before)
+    differ = (theirs[:most] != ours[:most]).nonzero()[0]
+    head = int(differ[0]) if len(differ) else most
     left = most - head
-    tail = _same_end(theirs[len(theirs) - left :], ours[len(ours) - left :])
-    return head * item, tail * item, ours[head : len(ours) - tail].tobytes()
-
-
-def _same(one: Items, other: Items) -> int:
-    """How many items two arrays of one length begin with alike."""
-    differ = one != other
-    first = int(differ.argmax()) if len(differ) else 0
-    return first if len(differ) and differ[first] else len(one)
-
-
-def _same_end(one: Items, other: Items) -> int:
-    """And how many they end with."""
-    return _same(one[::-1], other[::-1])
+    if count != before:
+        differ = (theirs[before - left :] != ours[count - left :]).nonzero()[0] + head
+    tail = most - 1 - int(differ[-1]) if left and len(differ) else left
+    return head * item, tail * item, ours[head : count - tail].tobytes()
 
 
 def _bytes(section: Section) -> U8:
