@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from gdb import limits
@@ -12,6 +13,7 @@ from gdb.errors import SyntaxProblem
 from gdb.functions.library import varies
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.syntax import (
     Call,
@@ -38,6 +40,9 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.language.tokens import Token, TokenKind
+
+if TYPE_CHECKING:
+    from gdb.language.long_constants import Constant
 
 QUANTIFIERS: dict[str, OneOf["all", "any", "none", "single"]] = {
     "ALL": "all",
@@ -67,12 +72,14 @@ class AtomReader(ABC):
     """Reads operands at a cursor.
 
     awaiting : the opening brackets whose `|` is still to come: in them a `|` is no part of labels.
+    constants : long lists of constants, by the hidden names of parameters.
     """
 
     def __init__(self, cursor: TokenCursor) -> None:
         self.cursor = cursor
         self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
         self.awaiting: set[int] = set()
+        self.constants: dict[str, list[Constant]] = {}
 
     @abstractmethod
     def read(self) -> Expression:
@@ -104,8 +111,18 @@ class AtomReader(ABC):
                 return self._named(token, start)
             case TokenKind.SIGN:
                 return self._sign(token, start)
+            case TokenKind.CONSTANT:
+                return self._constant(token, start)
             case _:
                 raise no_expression(cursor)
+
+    def _constant(self, token: Token, start: int) -> Parameter:
+        """A long list of constants, as the parameter that it becomes."""
+        self.cursor.at += 1
+        name = f"{HIDDEN}{len(self.constants)}"
+        assert token.constant is not None
+        self.constants[name] = token.constant
+        return Parameter(name, self.cursor.since(start))
 
     def number(self, start: int, sign: int) -> Literal:
         """The number that comes next; start : the token of its sign, or itself."""

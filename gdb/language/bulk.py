@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 from gdb.errors import QueryError
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
+from gdb.language.escapes import unescaped
 from gdb.language.pattern_syntax import PathPattern, values
 from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
 from gdb.language.syntax import (
@@ -35,7 +36,6 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.tokens import unescaped
 from gdb.records import dataclass
 
 Pulse: TypeAlias = Callable[[], object]

@@ -38,6 +38,7 @@ from gdb.language.clauses import (
 )
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.expressions import Level
+from gdb.language.hidden_names import is_hidden
 from gdb.language.name_text import dotted_text, name_text, value_text
 from gdb.language.reading import MODES
 from gdb.language.syntax import (
@@ -334,6 +335,8 @@ def _not_signed(operand: Expression) -> str:
 
 def _atom(expression: Expression) -> str:
     match expression:
+        case Parameter(name=name) if is_hidden(name):
+            return "[...]"  # a long list of constants
         case Parameter(name=name):
             return f"${name}" if _NUMBER.fullmatch(name) else f"${name_text(name)}"
         case Variable(name=name):

@@ -29,8 +29,8 @@ from gdb.language.clauses import (
     Set,
     Unwind,
 )
+from gdb.language.escapes import unescaped
 from gdb.language.syntax import Literal, Parameter
-from gdb.language.tokens import unescaped
 from gdb.records import replace
 
 Constant: TypeAlias = int | float | bool | str

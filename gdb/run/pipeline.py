@@ -213,7 +213,11 @@ def _lines_of(plan: Result) -> str:
 
 
 def _parsed(run: QueryRun) -> Query:
-    return run.statements.cache.parsed(run.request.text, run.clock.check)
+    """The query; the run has its long lists of constants as parameters from now on."""
+    query, request = run.statements.cache.parsed(run.request.text, run.clock.check), run.request
+    if query.constants:
+        run.request = replace(request, parameters={**request.parameters, **query.constants})
+    return query
 
 
 def _understood(
@@ -330,7 +334,8 @@ def _with_values(run: QueryRun, known: Statement) -> Statement:
     def plan(changed: BoundQuery) -> Plan:
         return _planned(request, changed, run.snapshot)
 
-    return run.clock.step("bind", lambda: known.with_values(request.parameters, plan))
+    values = {**known.values, **request.parameters}  # with the constants of the text
+    return run.clock.step("bind", lambda: known.with_values(values, plan))
 
 
 def run_statement(

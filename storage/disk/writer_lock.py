@@ -53,7 +53,9 @@ class WriterLock:
         """Take the lock; where another process has it, False if it is to be tried `again`."""
         with self._translated:
             kept, own = self._file >= 0, os.getpid()
-            if kept and own != self._opener:  # of a fork that went past Python: it would share the lock
+            if (
+                kept and own != self._opener
+            ):  # of a fork that went past Python: it would share the lock
                 self.forked()
                 kept = False
             if not kept:

@@ -54,7 +54,9 @@ def _patches(of: Mapping[str, PatchRecord]) -> str:
 def _columns(of: Mapping[str, ColumnRecord]) -> str:
     if not of:
         return "{}"
-    return f"{{{','.join([f'{encode_basestring(key)}:{_column(one)}' for key, one in of.items()])}}}"
+    return (
+        f"{{{','.join([f'{encode_basestring(key)}:{_column(one)}' for key, one in of.items()])}}}"
+    )
 
 
 def _column(one: ColumnRecord) -> str:
