@@ -27,15 +27,21 @@ Constant: TypeAlias = "int | float | bool | str | list[Constant] | dict[str, Con
 
 LEAST = 10_000
 """Characters of a list or chain from which on it is read so."""
-_TERMS = LEAST // 20  # of a chain
 _DEEPEST = 16
 _NEAR = 100  # characters before a list or chain that are looked at
 _WORDS = frozenset(("true", "false", "null"))
 _QUOTED = re.compile(
-    r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"|`[^`]*`|//[^\r\n]*|/\*.*?\*/""", re.DOTALL
+    r"""
+    '[^'\\]*(?:\\.[^'\\]*)*'
+    |"[^"\\]*(?:\\.[^"\\]*)*"
+    |`[^`]*`
+    |//[^\r\n]*|/\*.*?\*/
+    |['"`].*|/\*.*
+    """,
+    re.DOTALL | re.VERBOSE,
 )
-_OPEN = re.compile(r"""['"`]|/\*""")
 _MASKS = {"'": "\x01", '"': "\x01", "`": "\x02", "/": " "}
+_OPEN = "\x03"  # the mask of what is not closed
 _BRACKET = re.compile(r"[\[\]]")
 # what a list may follow: behind other things a bracket is an index, or a relationship's
 _BEFORE_LIST = re.compile(
@@ -52,13 +58,13 @@ _PIECE = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _VALUE = r"(?:-?\d+(?:\.\d+)?|\x01+)"
-_PROPERTY = r"(?P<property>[^\W\d]\w*\s*\.\s*[^\W\d]\w*)"
+_PROPERTY = r"(?P<property>(?<![\w.])[^\W\d]\w*+\s*\.\s*[^\W\d]\w*+)"
 
 
 def _chain(sign: str, word: str) -> re.Pattern[str]:
     term = rf"\s*{sign}\s*{_VALUE}"
     return re.compile(
-        rf"{_PROPERTY}(?P<rest>{term}(?:\s+(?i:{word})\s+(?P=property){term}){{{_TERMS},}}+)"
+        rf"{_PROPERTY}(?P<rest>{term}(?:\s+(?i:{word})\s+(?P=property){term}){{8,}}+)"
     )
 
 
@@ -95,8 +101,8 @@ def long_constants(text: str, start: int) -> list[LongConstant]:
     if len(text) - start < LEAST:
         return []
     masked = " " * start + _QUOTED.sub(_mask, text[start:])
-    if _OPEN.search(masked) or "\x01" in text:
-        return []  # a quote that is not closed, or may seem to be
+    if _OPEN in masked or "\x01" in text:
+        return []  # "\x01" would seem to be a string
     found = [*_lists(text, masked)]
     if len(masked) - sum(one.end - one.begin for one in found) > LEAST:
         found += _chained(text, masked)
@@ -109,7 +115,10 @@ def long_constants(text: str, start: int) -> list[LongConstant]:
 def _mask(match: re.Match[str]) -> str:
     """As many characters of one kind: for a string, a quoted name, a comment."""
     written = match[0]
-    return _MASKS[written[0]] * len(written)
+    first = written[0]
+    ends = "*/" if written[1:2] == "*" else "" if first == "/" else first
+    closed = len(written) > 3 if ends == "*/" else len(written) > 1
+    return (_MASKS[first] if closed and written.endswith(ends) else _OPEN) * len(written)
 
 
 # ---- lists ---------------------------------------------------------------------------------------
@@ -188,6 +197,8 @@ def _chained(text: str, masked: str) -> Iterator[LongConstant]:
     for pattern, word, negated in _CHAINS:
         before, behind = _AROUND[word]
         for chain in pattern.finditer(masked):
+            if chain.end() - chain.start() < LEAST:
+                continue
             first = _BEFORE.search(masked, max(chain.start() - _NEAR, 0), chain.start())
             last = _BEHIND.match(masked, chain.end())
             if not _allowed(first, before) or not _allowed(last, behind):

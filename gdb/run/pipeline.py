@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run import rows_first
+    from gdb.run.operator_run import Planned
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
@@ -62,7 +63,7 @@ def answer(run: QueryRun) -> Result:
         DeviceError.
     """
     asked = run.request
-    with run.snapshot.reading(), run.clock:
+    with run.clock:
         if not asked.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
                 if (shaped := by_shape(asked, run.statements.cache)) is not None:
@@ -73,12 +74,24 @@ def answer(run: QueryRun) -> Result:
 
 
 def _answer(run: QueryRun) -> Result:
-    request, statements = run.request, run.statements
-    prepared = statements.cache.prepared(request)
-    if prepared is not None:
-        from gdb.run.operator_run import answer_by_operators  # here: one of two ways
+    prepared = run.statements.cache.prepared(run.request)
+    if (
+        prepared is not None and prepared.changes
+    ):  # the graph that it sees is that of its transaction
+        return _prepared_answer(run, prepared)
+    with run.snapshot.reading():
+        return _read(run) if prepared is None else _prepared_answer(run, prepared)
 
-        return answer_by_operators(run, prepared)
+
+def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
+    from gdb.run.operator_run import answer_by_operators  # here: one of two ways
+
+    return answer_by_operators(run, prepared)
+
+
+def _read(run: QueryRun) -> Result:
+    """The answer over the snapshot of a run."""
+    request, statements = run.request, run.statements
     key = key_of(request)
     known = statements.find(key, run.snapshot)
     if known is None:

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.errors import CorruptStore
 from gdb.records import dataclass, replace
@@ -33,6 +34,8 @@ from .manifest_head import SECTOR, More
 from .sections import Section, SectionKind
 from .segment import FileRecord, Inside, damaged, need
 from .segments import Segments
+
+Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
 
 # Of all records behind one manifest: opening the store reads them.
 MOST_BYTES = 1 << 18
@@ -321,10 +324,10 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     """How many bytes of the old section begin and end the new one, and what is between."""
     if old is not None and old.data is new.data:
         return new.data.nbytes, 0, b""
-    after, item = _bytes(new), new.data.dtype.itemsize
-    if old is None or (old.kind, old.data.dtype.itemsize) != (new.kind, item):
-        return 0, 0, after.tobytes()
-    ours, theirs = after.view(_ITEMS[item]), _bytes(old).view(_ITEMS[item])
+    ours, item = _items(new), new.data.dtype.itemsize
+    if old is None or old.kind != new.kind or old.data.dtype.itemsize != item:
+        return 0, 0, ours.tobytes()
+    theirs = _items(old)
     count, before = len(ours), len(theirs)
     most = min(count, before)
     differ = (theirs[:most] != ours[:most]).nonzero()[0]
@@ -336,9 +339,14 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     return head * item, tail * item, ours[head : count - tail].tobytes()
 
 
-def _bytes(section: Section) -> U8:
-    """The bytes of a section that is in memory."""
+def _items(section: Section) -> Items:
+    """The items of a section that is in memory."""
     data = section.data
     need(isinstance(data, np.ndarray), "a delta is streamed")
-    found: U8 = np.ascontiguousarray(data).view(np.uint8)
+    found: Items = np.ascontiguousarray(data).view(_ITEMS[data.dtype.itemsize])
     return found
+
+
+def _bytes(section: Section) -> U8:
+    """The bytes of a section that is in memory."""
+    return _items(section).view(np.uint8)

@@ -98,6 +98,8 @@ def check(
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
+    if parameters is not None and query.constants:
+        parameters = {*parameters, *query.constants}
     return _read(query, parameters, procedures=procedures, pulse=pulse)[0]
 
 
