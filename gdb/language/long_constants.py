@@ -125,15 +125,18 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _lists(text: str, masked: str) -> Iterator[LongConstant]:
-    depth = begin = 0
+    depth = begin = deepest = 0
     for bracket in _BRACKET.finditer(masked):
         if bracket[0] == "[":
-            begin = begin if depth else bracket.start()
+            begin, deepest = (begin, deepest) if depth else (bracket.start(), 0)
             depth += 1
+            deepest = max(deepest, depth)
         elif depth:
             depth -= 1
             end = bracket.end()
-            if depth or end - begin < LEAST or _NO_CONSTANT.search(masked, begin, end):
+            if depth or end - begin < LEAST or deepest > _DEEPEST:
+                continue
+            if _NO_CONSTANT.search(masked, begin, end):
                 continue
             if _BEFORE_LIST.search(masked, max(begin - _NEAR, 0), begin):
                 values = _read(text[begin:end], masked.count(":", begin, end))
@@ -149,6 +152,8 @@ class _Rewritten(dict[str, str]):
     """The pieces of a list as JSON has them."""
 
     def __missing__(self, piece: str) -> str:
+        if piece[0] == "'" and "\\" not in piece and '"' not in piece:  # most often
+            return f'"{piece[1:-1]}"'
         if piece[0] in "'\"":
             value = unescaped(piece)
             if value is None:
@@ -170,7 +175,9 @@ def _read(written: str, keys: int) -> list[Constant] | None:
     try:
         text = _PIECE.sub(lambda piece: known[piece[0]], written)
         values = cast("list[Constant]", json.loads(text, strict=False))
-        return values if _keys(values, 0) == keys else None  # a key that occurs twice
+        flat = sum([len(one) for one in values if isinstance(one, dict)])
+        # else a key occurs twice
+        return values if flat == keys or _keys(values, 0) == keys else None
     except (ValueError, RecursionError, _NoConstant):
         return None
 
