@@ -49,6 +49,6 @@ class Threads(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As ThreadPoolExecutor.submit."""
-        if len(self._threads) < self._max_workers:
+        if not self._idle_semaphore._value and len(self._threads) < self._max_workers:
             look_for_room()
         return super().submit(fn, *args, **kwargs)
