@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run import rows_first
-    from gdb.run.operator_run import Planned
+    from gdb.run.columns_or_rows import Planned
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
@@ -69,16 +69,14 @@ def answer(run: QueryRun) -> Result:
 
 def _answer(run: QueryRun) -> Result:
     prepared = run.statements.cache.prepared(run.request)
-    if (
-        prepared is not None and prepared.changes
-    ):  # the graph that it sees is that of its transaction
+    if prepared is not None and prepared.changes:  # it sees the graph of its transaction
         return _prepared_answer(run, prepared)
     with run.snapshot.reading():
         return _read(run) if prepared is None else _prepared_answer(run, prepared)
 
 
 def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
-    from gdb.run.operator_run import answer_by_operators  # here: one of two ways
+    from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
 
     return answer_by_operators(run, prepared)
 
@@ -269,7 +267,7 @@ def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
     refusal : it is not one pattern and its tail.
     """
     from gdb.physical.rows.row_run import writes  # here: one of two ways
-    from gdb.run.operator_run import Planned, answer_by_operators
+    from gdb.run.columns_or_rows import Planned, answer_by_operators
 
     request, statements = run.request, run.statements
     schema = _schema_warnings(run, query)
