@@ -11,7 +11,7 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 from ..nest.prepare import Prepared
 from ..table_fields import ValueField, ViewField
 from ..work.scheduler import Budget
-from . import compiler, layout, memory, pinned, render, residency
+from . import compiler, layout, memory, passes, pinned, render, residency
 from .layout import PlaceField
 from .memory import Block, DeviceArray, HostArray
 from .pinned import LockedCopy
@@ -156,6 +156,19 @@ class Placed:
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
         return Turn(one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
+
+    def mark(self, job: I64, units: int, view: I64) -> None:
+        """Write for each of so many work units of a job the passes in which it has something to do.
+
+        view : its row of the table of views, none of whose rows are resident.
+        """
+        ends = np.array([one.hi for one in self.split.passes], np.int64)
+        masks, cut = np.int64(job[layout.Job.MASKS]), memory.upload(passes.marks_of(self.prepared, ends))
+        blocks = min(-(-units // layout.BLOCK_THREADS), 1 << 16)
+        names = (layout.Job.ROOTS, layout.Job.UNIT_ROOTS, layout.Job.FIRST_UNIT)
+        arguments = (memory.upload(view), *(np.int64(job[name]) for name in names))
+        kernel = compiler.generic(self.ordinal, render.MARK, cold=True)
+        kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, np.int64(units), cut, masks))
 
     # ---- views -------------------------------------------------------------------------------------
 

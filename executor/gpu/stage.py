@@ -196,16 +196,23 @@ class Stage:
         self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
+        in_passes = bool(self.graph.split.passes)
+        if in_passes:
+            masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its work units")
+            self.job[Job.MASKS] = masks.address
+            self.graph.mark(self.job, len(unit_roots), views[0])
+            self.warps.add_windows()
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
         run = self.job[Job.RUN] = run_of(self.tables)
         units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
         warps = self.warps.number
-        draws = min(max(units // (warps * DRAWS), 1), MOST_AT_ONCE)
+        most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
+        draws = min(max(units // (warps * DRAWS), 1), most)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = warps
-        self.job[Job.PASS_LEVEL] = self.graph.split.level
+        self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, draws
         self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
@@ -420,6 +427,7 @@ class Stage:
         for to, source, size in turn.copies:
             memory.to_device(to, source, size)
             self.streamed_bytes += size
+        numbers[Job.PASS] = self._turn
         numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
         numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
 

@@ -32,7 +32,7 @@ def work_units(prepared: Prepared, sizes: I64 | None = None, devices: int = 1) -
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     if sizes is None:
         sizes = prepared.weights
-    cuts, pushed = cut_level(prepared.tables) >= 0, _is_pushed(prepared.tables)
+    cuts, pushed = cut_level(prepared.tables) >= 0, is_pushed(prepared.tables)
     part = PUSHED_PART if pushed else PART
     if devices > 1 and not pushed:
         part = _shared_part(int(sizes.sum()))
@@ -47,7 +47,7 @@ def at_most(prepared: Prepared, devices: int) -> int:
     return prepared.work // part + len(prepared.roots)
 
 
-def _is_pushed(tables: Tables) -> bool:
+def is_pushed(tables: Tables) -> bool:
     """Whether a part is one of the vids that are reached, and reads the whole list."""
     node = cut_node(tables)
     return bool(node >= 0 and tables.nodes[node, NodeField.ROLE] == Role.PUSHED)
@@ -56,7 +56,7 @@ def _is_pushed(tables: Tables) -> bool:
 def run_of(tables: Tables) -> int:
     """How many work units in a row are one device's: of units that read the same lists several, which then read them at
     about the same time, from its cache."""
-    return PUSHED_RUN if _is_pushed(tables) else 1
+    return PUSHED_RUN if is_pushed(tables) else 1
 
 
 def share_units(units: int, run: int, index: int, of: int) -> int:

@@ -522,7 +522,7 @@ __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but,
 // Whether two levels loop over one list, whatever they take of it.
 __device__ INLINE bool same_list(const Worker& w, i64 d, i64 e) {
     const i64 *a = w.level(d), *b = w.level(e);
-    bool same = !a[LEVEL_IS_EDGE] && !b[LEVEL_IS_EDGE] && d != w.get(JOB_PASS_LEVEL) && e != w.get(JOB_PASS_LEVEL);
+    bool same = !a[LEVEL_IS_EDGE] && !b[LEVEL_IS_EDGE];
     same = same && a[LEVEL_BASE] == b[LEVEL_BASE] && a[LEVEL_BASE_A] == b[LEVEL_BASE_A] && a[LEVEL_BASE_B] == b[LEVEL_BASE_B];
     same = same && a[LEVEL_LO] == b[LEVEL_LO] && a[LEVEL_HI] == b[LEVEL_HI];
     const i64 below = a[LEVEL_BELOW_END] - a[LEVEL_BELOW], above = a[LEVEL_ABOVE_END] - a[LEVEL_ABOVE];
@@ -564,7 +564,7 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool root = w.node(c)[NODE_PARENT] < 0, small = root && is_small(w, c);
     const Source source = source_of(w, c);
-    const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.span) : source.span;
+    const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.address, source.span) : source.span;
     node.set(source.address, source.span);
     if (!root) node.use(1);
     i64* weights = root ? nullptr : (i64*)scratch(w, c);
