@@ -127,6 +127,8 @@ class Window(IntEnum):
 
 
 WINDOW_VIDS = 1024
+FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
+FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
 WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2
 
 
@@ -134,8 +136,9 @@ class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
     it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around its
     position there are several, whose counts are multiplied. BITS: whether the neighbourhood that it is in is counted in
-    bits; -1: the next one is not. BATCH, LEFT: of a pass, what it has drawn, and a bit for each unit of it that is left.
-    SLOT: the place in the window of the unit's root, + 1; 0: it is not there."""
+    bits; -1: the next one is not. BATCH, LEFT: in a pass, what it has drawn, and a bit for each unit of it that is
+    left. SLOT: the place in the window of the unit's root, + 1; 0: it is not there. MERGED: further units of the same
+    root that run with it."""
 
     DEPTH = 0
     ENTERING = 1
@@ -149,6 +152,7 @@ class Warp(IntEnum):
     BATCH = 9
     LEFT = 10
     SLOT = 11
+    MERGED = 12
 
 
 class Pairs(IntFlag):

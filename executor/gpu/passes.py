@@ -1,6 +1,7 @@
-"""Passes of a stage over a graph that does not fit its share of a device: one for each range of rows that fits, which lies in
-device memory meanwhile. In each, the level that is cut into work units is bound to the vids whose rows they are, so that
-these rows, to which loops come in any order, are never read through the link. The rows of roots are, one after another.
+"""Passes of a stage over a graph that does not fit its share of a device: one for each range of rows that fits, which
+lies in device memory meanwhile. In each, the level that is cut into work units is bound to the vids whose rows they
+are, so that these rows, to which loops come in any order, are never read through the link. The rows of roots are, one
+after another.
 
 A pass comes to those work units only that have something to do in it: a bit for each pass and unit says which, made on
 the device when a stage is placed (`mark_passes` of `kernels/passes.cuh`).
@@ -19,8 +20,8 @@ from .units import cut_level, is_pushed
 
 SAMPLED = 2048  # roots whose lists are looked at
 # nanoseconds, measured on an H100 (docs/performance.md)
-READ = 3.5  # to read a cold row in place; as much again where its offset is cold
-VISIT = 4.0  # to come to a root in a pass
+READ = 3.0  # to begin to read a cold row in place; as much again where its offset is cold
+VISIT = 1.0  # to come to a root in a pass
 BYTE = 1 / 45  # to copy a byte, or to read it in place with its neighbours
 PASS = 150_000.0  # to begin a pass and wait for its end
 

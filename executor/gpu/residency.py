@@ -244,15 +244,18 @@ def _passes(
     if not windows:
         return -1, ()
     each = passes.READ * (1 if best.all_offsets else 2)
-    hits = sum(float(often[best.first : best.last].sum()) for often in visits.values())
-    later = sum(float(often.sum()) for k, often in visits.items() if k > level)
-    stay = sum(float(often.sum()) for often in visits.values()) - hits + len(prepared.roots)
+    row = each + 4 * passes.BYTE * np.diff(view.offsets)  # to read each in place
+    later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
+    stay = sum(float((often * row).sum()) for often in visits.values())
+    here = slice(best.first, best.last)
+    stay -= sum(float((often * row)[here].sum()) for often in visits.values())
+    stay += len(prepared.roots) * each
     vids = view.vids()
     lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
     pairs, size = passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
     moved = size + 4 * len(view.neighbours)
-    cost = later * each + pairs * passes.VISIT + moved * passes.BYTE + len(windows) * passes.PASS
-    if cost > GAIN * stay * each:
+    cost = later + pairs * passes.VISIT + moved * passes.BYTE + len(windows) * passes.PASS
+    if cost > GAIN * stay:
         return -1, ()
     fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
     return level, tuple(Pass(*p) for p in zip(lows, lows[1:], fitting, strict=False))
@@ -357,8 +360,8 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
         each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
         if found.passes:
             ends = np.array([one.hi for one in found.passes], np.int64)
-            visits, length = passes.root_visits(prepared, view, ends)
-            rows, size = rows + visits, size + length + visits * (0 if part.all_offsets else 16)
+            pairs, length = passes.root_visits(prepared, view, ends)
+            rows, size = rows + pairs, size + length + pairs * (0 if part.all_offsets else 16)
         rows, size = rows + float(often.sum()), size + float((often * each).sum())
     return round(rows), round(size)
 

@@ -98,6 +98,7 @@ class Stage:
         self.cold = False
         self.turns: list[placing.Turn] = []
         self._turn, self._turned, self._before = 0, False, 0
+        self._there: placing.Turn | None = None  # whose rows are resident
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
@@ -189,7 +190,8 @@ class Stage:
         values = self.graph.values()
         self._plan_matrices(views, room)
         lists, bits = self._place_lists()
-        unit_roots, first_unit = work_units(prepared, self._list_sizes(), self.share.of)
+        sizes, of = self._list_sizes(), self.share.of
+        unit_roots, first_unit = work_units(prepared, sizes, of, cold=self.cold)
         self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
         self.job[Job.FIRST_UNIT] = self.own.put(first_unit, "its work units")
         marks = prepared.vids if self.written.once >= 0 else 0
@@ -380,6 +382,8 @@ class Stage:
         begins = fresh
         if fresh:
             self.rows = self.total = self._before = self._turn = 0
+            if self.turns and self._there is self.turns[-1]:
+                self.turns.reverse()  # its rows need not be copied
             for marks in (self.seen, self.tallies):
                 if marks is not None:
                     marks.clear()
@@ -424,10 +428,11 @@ class Stage:
         if not self.turns:
             return
         turn, numbers = self.turns[self._turn], self.call.parameters[0]
-        for to, source, size in turn.copies:
+        for to, source, size in turn.copies if turn is not self._there else ():
             memory.to_device(to, source, size)
             self.streamed_bytes += size
-        numbers[Job.PASS] = self._turn
+        self._there = turn
+        numbers[Job.PASS] = turn.number
         numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
         numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
 

@@ -127,10 +127,12 @@ __device__ INLINE i64 next_number(const Worker& w) {
             __syncwarp();
         }
         const i64 slot = __ffs(left) - 1, number = w.state[WARP_BATCH] * w.get(JOB_BATCH) + slot;
+        const u32 merged = same_root(w, left, slot);
         __syncwarp();
         if (lane() == 0) {
-            w.state[WARP_LEFT] = left & (left - 1);
+            w.state[WARP_LEFT] = left & ~merged;
             w.state[WARP_SLOT] = slot + 1;
+            w.state[WARP_MERGED] = 31 - __clz(merged) - slot;
         }
         return number;
     }
@@ -229,7 +231,7 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     }
     if (lane() == 0) {
         w.state[WARP_UNIT] = slot[TASK_UNIT];
-        w.state[WARP_SLOT] = 0;  // its root's row is in the giver's window
+        w.state[WARP_MERGED] = w.state[WARP_SLOT] = 0;  // its root's row is in the giver's window
     }
 #ifdef SPECIAL_BITS
     if (lane() == 0) w.state[WARP_BITS] = depth > BITS_FRAME && !slot[TASK_BITS] ? -1 : 0;

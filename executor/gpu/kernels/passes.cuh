@@ -55,6 +55,14 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     return found;
 }
 
+// Those of a batch's units that are left, a bit each, that have the root of the first, at `slot`: they run as one, so that what
+// is made of the root's row is made once. What lies between them has nothing in this pass, or is another device's.
+__device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
+    if (w.get(JOB_SHARES) > 1) return 1u << slot;
+    const bool same = left >> lane() & 1 && window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
+    return __ballot_sync(ALL_LANES, same);
+}
+
 // For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
 // it ends below the root, begins above it; then where the passes' ranges of vids end.
 extern "C" __global__ void mark_passes(const i64* view, const u32* roots, const u32* unit_roots, const i64* first_unit, i64 units,

@@ -48,15 +48,19 @@ struct Source {
 
 // Where the part begins and ends that a work unit is about, of so many elements: a unit is one part of a root's neighbours, so
 // that those of a hub go to many warps.
-__device__ INLINE Range part_of(const i64* first, i64 unit, i64 size) {
+__device__ INLINE Range part_of(const i64* first, i64 unit, i64 size, i64 more = 0) {
     const i64 parts = first[1] - first[0], part = unit - first[0];
     if (parts == 1) return {0, size};  // a division of 64 bits takes as long as to read a list
-    return {size * part / parts, size * (part + 1) / parts};
+    return {size * part / parts, size * (part + 1 + more) / parts};
 }
 
 __device__ INLINE Range unit_range(const Worker& w, i64 size) {
     const i64 unit = w.state[WARP_UNIT];
-    return part_of(w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit], unit, size);
+    i64 more = 0;
+#ifdef COLD
+    more = w.state[WARP_MERGED];
+#endif
+    return part_of(w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit], unit, size, more);
 }
 
 // The part of a list of level 1; in a pass, what of it lies in the pass's range of vids.
