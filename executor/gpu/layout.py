@@ -127,6 +127,7 @@ class Window(IntEnum):
 
 
 WINDOW_VIDS = 1024
+UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
 WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2

@@ -212,9 +212,11 @@ class Stage:
         warps = self.warps.number
         most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
         draws = min(max(units // (warps * DRAWS), 1), most)
-        self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
+        group = layout.UNIT_GROUP if in_passes else 1
+        groups = -(-draws // group)  # in a batch
+        self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // (group * groups))
+        self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, groups * group
         self.job[Job.WARPS] = warps
-        self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, draws
         self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}

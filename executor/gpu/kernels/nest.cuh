@@ -110,7 +110,7 @@ __device__ INLINE i64 draw(const Worker& w) {
 }
 
 // The next of this device's units, -1 when none is left. Where there are many units, each number gives several, a STRIDE apart:
-// neighbouring ones are alike, and a warp is to get heavy and light ones. In a pass it gives a batch of neighbouring ones.
+// neighbouring ones are alike, and a warp is to get heavy and light ones. In a pass it gives a batch.
 __device__ INLINE i64 next_number(const Worker& w) {
 #ifdef COLD
     if (w.get(JOB_IN_PASSES)) {
@@ -126,7 +126,7 @@ __device__ INLINE i64 next_number(const Worker& w) {
             }
             __syncwarp();
         }
-        const i64 slot = __ffs(left) - 1, number = w.state[WARP_BATCH] * w.get(JOB_BATCH) + slot;
+        const i64 slot = __ffs(left) - 1, number = number_in(w, w.state[WARP_BATCH], slot);
         const u32 merged = same_root(w, left, slot);
         __syncwarp();
         if (lane() == 0) {

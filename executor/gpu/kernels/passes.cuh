@@ -1,7 +1,8 @@
 // Passes: of a graph that does not fit, a range of rows at a time lies in device memory, and level 1 is bound to the vids whose
-// rows they are (`executor/gpu/passes.py`). A warp draws a batch of neighbouring work units, leaves out those that have
-// nothing in the range, and copies the rows of their roots, which lie one after another in page-locked memory, into its window:
-// each is read through the link once, in whole lines, however often the units come to it.
+// rows they are (`executor/gpu/passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
+// and copies the rows of their roots from page-locked memory into its window: each is read through the link once, in whole
+// lines, however often the units come to it. A batch is several groups of neighbouring units, a STRIDE of groups apart: of those
+// of a hub, which are heavy, it has few.
 
 #include "tail.cuh"
 
@@ -14,9 +15,14 @@ __device__ INLINE i64 shared_unit(const Worker& w, i64 number) {
 
 #ifdef COLD
 
+// The number of a batch's unit.
+__device__ INLINE i64 number_in(const Worker& w, i64 batch, i64 slot) {
+    return (batch + slot / UNIT_GROUP * w.get(JOB_STRIDE)) * UNIT_GROUP + slot % UNIT_GROUP;
+}
+
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
-    const i64 number = batch * w.get(JOB_BATCH) + lane(), *view = w.view(0);
+    const i64 number = number_in(w, batch, lane()), *view = w.view(0);
     const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
     const i64 unit = there ? shared_unit(w, number) : 0;
     const bool active = there && ((const u64*)w.get(JOB_MASKS))[unit] >> w.get(JOB_PASS) & 1;
@@ -55,11 +61,13 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     return found;
 }
 
-// Those of a batch's units that are left, a bit each, that have the root of the first, at `slot`: they run as one, so that what
-// is made of the root's row is made once. What lies between them has nothing in this pass, or is another device's.
+// Those of a batch's units that are left, a bit each, that are in the group of the first, at `slot`, and have its root: they
+// run as one, so that what is made of the root's row is made once. What lies between them has nothing in this pass; where
+// devices share the units it may be another's.
 __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
     if (w.get(JOB_SHARES) > 1) return 1u << slot;
-    const bool same = left >> lane() & 1 && window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
+    const bool same = left >> lane() & 1 && lane() / UNIT_GROUP == slot / UNIT_GROUP &&
+                      window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
     return __ballot_sync(ALL_LANES, same);
 }
 
