@@ -81,6 +81,7 @@ class Stage:
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
     moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    masks : u64[units], a bit for each pass in which a work unit has something to do.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
 
@@ -99,6 +100,7 @@ class Stage:
         self.turns: list[placing.Turn] = []
         self._turn, self._turned, self._before = 0, False, 0
         self._there: placing.Turn | None = None  # whose rows are resident
+        self.masks: placing.Shared | None = None
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
@@ -200,8 +202,8 @@ class Stage:
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         in_passes = bool(self.graph.split.passes)
         if in_passes:
-            masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its work units")
-            self.job[Job.MASKS] = masks.address
+            self.masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
+            self.job[Job.MASKS] = self.masks.address
             self.graph.mark(self.job, len(unit_roots), views[0])
             self.warps.add_windows()
         self.warps.place(len(unit_roots), budget, room, self.own)
