@@ -83,7 +83,7 @@ class Job(IntEnum):
     VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
-    IN_PASSES = 47  # whether level 1 is bound to a part of the vids at a time, whose rows are resident meanwhile
+    IN_PASSES = 47  # whether a level is bound to a part of the vids at a time, whose rows are resident meanwhile
     PASS = 53  # the number of the pass,
     PASS_START = 48  # and that part
     PASS_END = 49
