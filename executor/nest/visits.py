@@ -22,7 +22,7 @@ MOST_PASSES = 64
 GAIN = (
     0.8  # a stage runs in passes where that costs less than this part of the visits that it spares
 )
-ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read (measured on an H200)
+ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read
 
 
 class Visits(NamedTuple):
