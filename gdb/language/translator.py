@@ -352,8 +352,8 @@ class Translator:
 
     def _call(self, expression: syntax.Call) -> Typed:
         name, place = expression.function.text.lower(), expression.place
-        if name in AGGREGATES:
-            return self.aggregate(expression)
+        if name in AGGREGATES:  # where rows are not gathered
+            raise self.refuse(place, f"{expression.function.text}() here is")
         row = FUNCTIONS[name]
         if name in OF_ELEMENTS:
             return of_element(name, expression, self)
@@ -373,10 +373,6 @@ class Translator:
         return found
 
     # ---- aggregates ------------------------------------------------------------------------------
-
-    def aggregate(self, expression: syntax.Call) -> Typed:
-        """An aggregate, where rows are not gathered."""
-        raise self.refuse(expression.place, f"{expression.function.text}() here is")
 
     def gathered(self, expression: syntax.Call) -> Typed:
         """SQL of an aggregate of these rows.
