@@ -26,14 +26,13 @@ from gdb.logical.operators import (
     Names,
     Operator,
     Operators,
-    Plan,
     follow,
     names_after,
 )
 from gdb.records import dataclass, replace
 
 
-def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> Plan:
+def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> operators.Plan:
     """The operators of a query in which `language.checks.check` found nothing wrong.
 
     procedures : what CALL finds. start : the names of the rows that it begins with.
@@ -44,7 +43,7 @@ def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) 
     builder = _OperatorBuilder(procedures)
     sides = tuple(builder.side(side, start) for side in query.parts)
     returns = isinstance(query.parts[0][-1], clauses.Return) or alone is not None
-    return Plan(query.text, sides, query.all, start, returns)
+    return operators.Plan(query.text, sides, query.all, start, returns)
 
 
 def _resolved(
@@ -107,7 +106,7 @@ class _OperatorBuilder:
             nothing = [operators.Project((), clause.place)] if alone else []
             sides.append((*nothing, *self.side(side, () if alone else sees)))
         returns = isinstance(query.parts[0][-1], clauses.Return)
-        plan = Plan(query.text, tuple(sides), query.all, sees, returns)
+        plan = operators.Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
         return operators.Apply(plan, sees, brings, returns, clause.optional, clause.place)
 

@@ -146,9 +146,8 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
-        frame = frame.inner(
-            {part.variable.text: static_kinds.RELATIONSHIP}
-        )  # it holds for each of them
+        # it holds for each of them
+        frame = frame.inner({part.variable.text: static_kinds.RELATIONSHIP})
     condition(part.where, frame)
 
 
@@ -287,9 +286,9 @@ def called(expression: syntax.Call, frame: Frame) -> Function | AggregateFunctio
     NameProblem : there is no such function.
     """
     name = expression.function.text
-    row = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
-    if row is not None:
-        return row
+    for rows in (AGGREGATES, FUNCTIONS):
+        if name.lower() in rows:
+            return rows[name.lower()]
     message = f"there is no function '{name}'."
     cure = instead_of(name) or did_you_mean(name, names())
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)

@@ -90,7 +90,7 @@ def _compiled(builder: Builder, plan: Plan) -> Chain:
     else:
         sql, types = _united(builder, plan, found)
     made, text = outputs(plan.names, types), written(sql)
-    steps, used = tuple(builder.steps), builder.used(text)
+    steps, used = tuple(builder.steps), builder.parameters.used(text)
     return Chain(steps, text, used, made, tuple(types), builder.ownership)
 
 
