@@ -170,8 +170,7 @@ def check_names(names: Expression, frame: Frame) -> None:
 
 
 def _pattern_as_value(expression: syntax.PatternTest, frame: Frame) -> SyntaxProblem:
-    return frame.problem(
-        SyntaxProblem,
+    return frame.not_allowed(
         expression.place,
         "UnexpectedSyntax",
         "a pattern is used here as a value.",
@@ -208,7 +207,7 @@ def _refuse_random(argument: Expression, frame: Frame) -> None:
             name = FUNCTIONS[part.function.text.lower()].name
             message = f"{name}() gives another value for each row, so no aggregate takes it."
             cure = "Compute it in a WITH before."
-            raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
+            raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
 
 
 def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:
@@ -317,10 +316,10 @@ def refuse_aggregate(expression: syntax.Call, frame: Frame, nested: bool) -> Syn
     if nested:
         message = "an aggregate is nested in another."
         cure = "Compute the inner one in a WITH before."
-        return frame.problem(SyntaxProblem, expression.place, "NestedAggregation", message, cure)
+        return frame.not_allowed(expression.place, "NestedAggregation", message, cure)
     message = "an aggregate is allowed only in the items of RETURN and WITH, and in their ORDER BY."
     cure = "Compute it in a WITH before."
-    return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
+    return frame.not_allowed(expression.place, "InvalidAggregation", message, cure)
 
 
 def _check_star(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
@@ -331,7 +330,7 @@ def _check_star(expression: syntax.Call, row: Function | AggregateFunction, fram
         message = f"{name}() takes no DISTINCT: it is no aggregate."
     else:
         return
-    raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
+    raise frame.not_allowed(expression.place, "UnexpectedSyntax", message)
 
 
 def _check_number(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
@@ -344,4 +343,4 @@ def _check_number(expression: syntax.Call, row: Function | AggregateFunction, fr
         takes = str(least) if least == most else f"{least} to {most}"
     values = "value" if takes == "1" else "values"
     message = f"{row.name}() takes {takes} {values}, not {number}."
-    raise frame.problem(SyntaxProblem, expression.place, "InvalidNumberOfArguments", message)
+    raise frame.not_allowed(expression.place, "InvalidNumberOfArguments", message)
