@@ -230,6 +230,16 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
     )
 
 
+def _extreme_row(name: str, doc: str) -> AggregateFunction:
+    signature, sql, largest = f"{name}(value :: ANY) :: ANY", _extreme(name), name == "max"
+    return aggregate(signature, lambda: aggregates.Extreme(largest), doc, sql, repeats=False)
+
+
+def _deviation_row(name: str, less: int, doc: str) -> AggregateFunction:
+    signature, sql = f"{name}(value :: NUMBER) :: FLOAT", _deviation(name, less)
+    return aggregate(signature, lambda: aggregates.Deviation(name, less), doc, sql, listed=True)
+
+
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
@@ -254,34 +264,10 @@ ROWS = (
         _average,
         repeated=True,
     ),
-    aggregate(
-        "min(value :: ANY) :: ANY",
-        lambda: aggregates.Extreme(largest=False),
-        "the first in the order of ORDER BY",
-        _extreme("min"),
-        repeats=False,
-    ),
-    aggregate(
-        "max(value :: ANY) :: ANY",
-        lambda: aggregates.Extreme(largest=True),
-        "the last in the order of ORDER BY",
-        _extreme("max"),
-        repeats=False,
-    ),
-    aggregate(
-        "stDev(value :: NUMBER) :: FLOAT",
-        lambda: aggregates.Deviation("stDev", 1),
-        "the standard deviation of a sample",
-        _deviation("stDev", 1),
-        listed=True,
-    ),
-    aggregate(
-        "stDevP(value :: NUMBER) :: FLOAT",
-        lambda: aggregates.Deviation("stDevP", 0),
-        "the standard deviation of a population",
-        _deviation("stDevP", 0),
-        listed=True,
-    ),
+    _extreme_row("min", "the first in the order of ORDER BY"),
+    _extreme_row("max", "the last in the order of ORDER BY"),
+    _deviation_row("stDev", 1, "the standard deviation of a sample"),
+    _deviation_row("stDevP", 0, "the standard deviation of a population"),
     *(_percentile_row(name, between=False) for name in ("percentileDisc", "percentile_disc")),
     *(_percentile_row(name, between=True) for name in ("percentileCont", "percentile_cont")),
 )

@@ -28,13 +28,8 @@ else:
 
 _OF_GRAPH = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
 _OPERATORS = (
-    syntax.Arithmetic,
-    syntax.Comparison,
-    syntax.Connected,
-    syntax.In,
-    syntax.Negative,
-    syntax.Not,
-    syntax.StringTest,
+    *(syntax.Arithmetic, syntax.Comparison, syntax.Connected, syntax.In),
+    *(syntax.Negative, syntax.Not, syntax.StringTest),
 )
 _NOTHING: frozenset[str] = frozenset()
 
