@@ -39,6 +39,9 @@ def known(expression: Expression, frame: Frame) -> Known:
             return static_kinds.VALUE
         case syntax.Variable(name=name, place=place):
             return frame.need(name, place)
+        case syntax.Property(subject=subject):
+            operand_checks.with_keys(known(subject, frame), expression, frame)
+            return static_kinds.VALUE
         case (
             syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
         ):
@@ -47,9 +50,6 @@ def known(expression: Expression, frame: Frame) -> Known:
             result = static_kinds.BOOLEAN
         case syntax.Connected() | syntax.Not():
             return condition(expression, frame)
-        case syntax.Property(subject=subject):
-            operand_checks.with_keys(known(subject, frame), expression, frame)
-            return static_kinds.VALUE
         case syntax.MapProjection(subject=subject, entries=entries):
             operand_checks.with_keys(known(subject, frame), expression, frame)
             for _, value in entries:
@@ -285,9 +285,11 @@ def called(expression: syntax.Call, frame: Frame) -> Function | AggregateFunctio
     NameProblem : there is no such function.
     """
     name = expression.function.text
-    for rows in (AGGREGATES, FUNCTIONS):
-        if name.lower() in rows:
-            return rows[name.lower()]
+    low = name.lower()
+    if low in AGGREGATES:
+        return AGGREGATES[low]
+    if low in FUNCTIONS:
+        return FUNCTIONS[low]
     message = f"there is no function '{name}'."
     cure = instead_of(name) or did_you_mean(name, names())
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
