@@ -26,7 +26,7 @@ from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
 from gdb.logical import operators
-from gdb.logical.demand import Demand, demands
+from gdb.logical.needed_properties import Demand, demands
 from gdb.logical.operators import Names, Operators, Plan
 from gdb.physical.columns import column_projection
 from gdb.physical.columns.expression_translation import ChainTranslator, integers_of

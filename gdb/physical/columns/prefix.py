@@ -16,7 +16,7 @@ from gdb.errors import GdbError
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Variable
 from gdb.logical import operators
-from gdb.logical.demand import demands
+from gdb.logical.needed_properties import demands
 from gdb.logical.operators import Column, Operators, Plan, behind
 from gdb.physical.rows.batches import MOST, Batches
 from gdb.physical.rows.values import taken
