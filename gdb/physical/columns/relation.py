@@ -252,7 +252,7 @@ class Builder:
         return replace(found, source=select_columns(found.columns, inner))
 
     def check_measured(self, column: Held | None, place: Place) -> None:
-        """Refuse a name of which only the length or the size is known (`Held.measured`)."""
+        """Refuse a name whose only known value is its length or its size (`Held.measured`)."""
         if column is not None and column.measured:
             path = column.measured == "length"
             what = "a name for a whole path" if path else "a list of relationships"
