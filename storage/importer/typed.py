@@ -159,7 +159,7 @@ _NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 
 
 def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> Layout:
-    """The layout of a table, the file of which errors tell; `columns` are its header fields instead of its names.
+    """The layout of a table; `columns` are its header fields instead of its names. file : its name in errors.
 
     Raises
     ------
