@@ -13,7 +13,7 @@ from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_writer
 from gdb.storage.format.sections import Section, SectionKind
-from gdb.storage.format.segment import open_segment
+from gdb.storage.format.segment_checksum import open_segment
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.write.store import Store
 from tests.support.graph_tables import GraphTables, write_graph
