@@ -83,9 +83,13 @@ class Job(IntEnum):
     VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
-    PASS_LEVEL = 47  # the level that is bound to a part of the vids only, whose rows are resident meanwhile; -1: none
-    PASS_START = 48  # that part
+    IN_PASSES = 47  # whether a level is bound to a part of the vids at a time, whose rows are resident meanwhile
+    PASS = 53  # the number of the pass,
+    PASS_START = 48  # and that part
     PASS_END = 49
+    MASKS = 54  # u64[units]: a bit for each pass in which a unit has something to do
+    BATCH = 55  # units that are drawn together in a pass, at most 32
+    WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`
@@ -111,11 +115,31 @@ class PlaceField(IntEnum):
     COLD_SPLIT = 8
 
 
+class Window(IntEnum):
+    """What a warp keeps of the rows of a batch of units' roots, a number for each unit: positions in the view of where
+    the row starts and ends, of its split, and the place of its neighbours in the `WINDOW_VIDS` after these; -1: they
+    are not there."""
+
+    START = 0
+    END = 1
+    SPLIT = 2
+    COPY = 3
+
+
+WINDOW_VIDS = 1024
+UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass
+FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
+FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
+WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2
+
+
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
     it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around its
     position there are several, whose counts are multiplied. BITS: whether the neighbourhood that it is in is counted in
-    bits; -1: the next one is not."""
+    bits; -1: the next one is not. BATCH, LEFT: in a pass, what it has drawn, and a bit for each unit of it that is
+    left. SLOT: the place in the window of the unit's root, + 1; 0: it is not there. MERGED: further units of the same
+    root that run with it."""
 
     DEPTH = 0
     ENTERING = 1
@@ -126,6 +150,10 @@ class Warp(IntEnum):
     PAIRED = 6
     JOINED = 7
     BITS = 8
+    BATCH = 9
+    LEFT = 10
+    SLOT = 11
+    MERGED = 12
 
 
 class Pairs(IntFlag):

@@ -11,7 +11,7 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 from ..nest.prepare import Prepared
 from ..table_fields import ValueField, ViewField
 from ..work.scheduler import Budget
-from . import compiler, layout, memory, pinned, render, residency
+from . import compiler, layout, memory, passes, pinned, render, residency
 from .layout import PlaceField
 from .memory import Block, DeviceArray, HostArray
 from .pinned import LockedCopy
@@ -35,9 +35,11 @@ def lasting(prepared: Prepared) -> list[HostArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """A pass of a stage: the vids [lo, hi) that its level is bound to, the table of views for it, i64[views,
-    len(ViewField)], and what is copied before: address on the device, address in page-locked memory, bytes."""
+    """A pass of a stage: its number, the vids [lo, hi) that its level is bound to, the table of views for it,
+    i64[views, len(ViewField)], and what is copied before: address on the device, address in page-locked memory,
+    bytes."""
 
+    number: int
     lo: int
     hi: int
     views: I64
@@ -108,23 +110,23 @@ class Placed:
 
         views : the table of views.
         """
-        passes = self.split.passes
-        if not passes:
+        several = self.split.passes
+        if not several:
             return []
-        view, extents = self.split.views[0], [one.extent for one in passes]
+        view, extents = self.split.views[0], [one.extent for one in several]
         rows = max(e.rows for e in extents)
         at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
         if not extents[0].all_offsets:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
         if isinstance(self._splits.get(id(view)), LockedCopy):
             at[ViewField.SPLIT] = self._own(rows, np.int64)
-        return [self._turn(views, one, at) for one in passes]
+        return [self._turn(views, k, one, at) for k, one in enumerate(several)]
 
     def _own(self, count: int, dtype: type[np.generic]) -> int:
         """Address of device memory for so many elements."""
         return self._keep(memory.empty((max(count, 1),), dtype)).data.ptr
 
-    def _turn(self, views: I64, one: Pass, at: dict[ViewField, int]) -> Turn:
+    def _turn(self, views: I64, number: int, one: Pass, at: dict[ViewField, int]) -> Turn:
         """A pass. at : of each column that changes where its device memory begins."""
         extent, row = one.extent, views[0].copy()
         place, copies = self._place_of.copy(), list[tuple[int, int, int]]()
@@ -155,7 +157,21 @@ class Placed:
             ]
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
-        return Turn(one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
+        return Turn(number, one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
+
+    def mark(self, job: I64, units: int, view: I64) -> None:
+        """Write for each of so many work units of a job the passes in which it has something to do.
+
+        view : its row of the table of views, none of whose rows are resident.
+        """
+        ends = np.array([one.hi for one in self.split.passes], np.int64)
+        cut, masks = passes.marks_of(self.prepared, ends), np.int64(job[layout.Job.MASKS])
+        blocks = min(-(-units // layout.BLOCK_THREADS), 1 << 16)
+        names = (layout.Job.ROOTS, layout.Job.UNIT_ROOTS, layout.Job.FIRST_UNIT)
+        arguments = (memory.upload(view), *(np.int64(job[name]) for name in names))
+        kernel = compiler.generic(self.ordinal, render.MARK, cold=True)
+        last = np.int64(units), memory.upload(cut), masks
+        kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, *last))
 
     # ---- views -------------------------------------------------------------------------------------
 

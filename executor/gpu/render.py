@@ -34,7 +34,7 @@ from .bits import Bits
 from .local import LocalGraph
 
 ENTRY, SPLIT = "run_nest", "fill_split"
-TELL, LOOK_UP, MATRICES = "tell_counters", "look_up", "fill_matrices"
+TELL, LOOK_UP, MATRICES, MARK = "tell_counters", "look_up", "fill_matrices", "mark_passes"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 
@@ -54,6 +54,7 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("OUTSIDE", layout.Outside),
     ("TASK", layout.TaskField),
     ("WARP", layout.Warp),
+    ("WINDOW", layout.Window),
 )
 _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("KIND", Kind),
@@ -92,6 +93,11 @@ def _defines() -> Iterator[str]:
     yield f"PACK_QUEUE {layout.PACK_QUEUE}"
     yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"
+    yield f"WINDOW_VIDS {layout.WINDOW_VIDS}"
+    yield f"UNIT_GROUP {layout.UNIT_GROUP}"
+    yield f"FAR_COST {layout.FAR_COST}"
+    yield f"FAR_SHORT {layout.FAR_SHORT}"
+    yield f"WINDOW_WORDS {layout.WINDOW_WORDS}"
     yield f"BITS_FRAME_WORDS {layout.BITS_FRAME_WORDS}"
     yield f"BITS_CHUNK {layout.BITS_CHUNK}"
     yield f"PAIRS_MOST {layout.PAIRS_MOST}"

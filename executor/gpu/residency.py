@@ -21,7 +21,7 @@ from gdb.storage.graph.adjacency import Adjacency
 from ..nest.nest import Kind, Member, VertexLevel
 from ..nest.prepare import Prepared
 from ..table_fields import NodeField, Role
-from . import local, orientation
+from . import orientation, passes
 
 F64 = npt.NDArray[np.float64]
 
@@ -39,9 +39,8 @@ OFFSETS_SHARE = (
 )
 FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
-MOST_PASSES = 64
-GAIN = 0.8  # a stage runs in passes where that costs less than this part of the visits through the link that it spares
-ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read (measured on an H200)
+MOST_PASSES = 64  # bits that say in which of them a work unit has something to do
+GAIN = 0.9  # a stage runs in passes where they take less than this part of the time without
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
@@ -209,20 +208,21 @@ def split_views(prepared: Prepared, room: int) -> Split:
     # edge ids are read in place whole: they are looked at for what is found, not on the way to it
     splits = restricted and not lower
     every, found = _size(views, split=splits), dict[int, Extent]()
-    visits = [{} if lower else _visits(prepared, k) for k in range(len(views))]
+    visits = [_visits(prepared, k) for k in range(len(views))]
     for view, often in zip(views, visits, strict=True):
         if id(view) not in found:
             share = room * view_bytes(view, split=splits) // max(every, 1)
-            found[id(view)] = extent(view, share, _value(view, often), split=splits)
+            value = None if lower else _value(view, often)
+            found[id(view)] = extent(view, share, value, split=splits)
     distinct = {id(view): view for view in views}
     resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
     if len(distinct) == 1 and not eids and prepared.nest.counting:
         (view,), (best,) = distinct.values(), found.values()
-        level, passes = _passes(prepared, view, best, visits[0], room, split=splits)
-        if passes:
-            resident = max(extent_bytes(view, p.extent, split=splits) for p in passes)
-            extents = (passes[0].extent,) * len(views)
-            return Split(views, lower, extents, resident, total - resident, level, passes)
+        level, several = _passes(prepared, view, best, visits[0], room, split=splits)
+        if several:
+            resident = max(extent_bytes(view, p.extent, split=splits) for p in several)
+            extents = (several[0].extent,) * len(views)
+            return Split(views, lower, extents, resident, total - resident, level, several)
     return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
 
 
@@ -235,30 +235,28 @@ def _passes(
     *,
     split: bool,
 ) -> tuple[int, tuple[Pass, ...]]:
-    """The level and its passes, where that spares reads through the link; else none.
+    """The level and its passes, where they are expected to take less time than reads through the link; else none.
 
-    A pass comes to every root again, in order, and to what is bound before the level.
-
-    best : what would be resident without passes. visits : see `_visits`.
+    view : what is placed. best : what would be resident without passes. visits : see `_visits`.
     """
-    totals = {level: float(often.sum()) for level, often in visits.items()}
-    hits = sum(float(often[best.first : best.last].sum()) for often in visits.values())
-    stay = sum(totals.values()) - hits
-    windows = _windows(view, room, split=split) if totals and stay else []
+    level = passes.level_of(prepared)
+    windows = _windows(view, room, split=split) if level in visits else []
     if not windows:
         return -1, ()
-
-    def cost(level: int) -> float:
-        before = sum(n for k, n in totals.items() if k < level)
-        after = sum(n for k, n in totals.items() if k > level)
-        return len(windows) * (ROOT * len(prepared.roots) + before) + after
-
-    levels = [level for level in totals if _is_sum(prepared, level)]
-    level = min(levels, key=cost, default=-1)
-    if level < 0 or cost(level) > GAIN * stay:
-        return -1, ()
+    each = passes.READ * (1 if best.all_offsets else 2)
+    row = each + 4 * passes.BYTE * np.diff(view.offsets)  # to read each in place
+    later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
+    stay = sum(float((often * row).sum()) for often in visits.values())
+    here = slice(best.first, best.last)
+    stay -= sum(float((often * row)[here].sum()) for often in visits.values())
+    stay += len(prepared.roots) * each
     vids = view.vids()
     lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
+    pairs, size = passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
+    moved = size + 4 * len(view.neighbours)
+    cost = later + pairs * passes.VISIT + moved * passes.BYTE + len(windows) * passes.PASS
+    if cost > GAIN * stay:
+        return -1, ()
     fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
     return level, tuple(Pass(*p) for p in zip(lows, lows[1:], fitting, strict=False))
 
@@ -279,18 +277,6 @@ def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
         found.append(Extent(first, last, start, end, all_offsets))
         first = max(last, first + 1)
     return found
-
-
-def _is_sum(prepared: Prepared, level: int) -> bool:
-    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself: an optional part
-    that has none in a pass would count one there."""
-    nest = prepared.nest
-    known = local.find(prepared)
-    if level < 1 or nest.around or nest.parts or (known is not None and level >= known.first):
-        return False
-    if level < nest.loops:
-        return True
-    return any(n.levels == (level,) and n.parent < 0 and not n.free for n in nest.tail)
 
 
 def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
@@ -364,14 +350,18 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
         if part is None:
             continue
         visits = _visits(prepared, k)
-        if 0 in _readers(prepared, k):
+        if 0 in _readers(prepared, k) and not found.passes:
             once = np.isin(view.vids(), prepared.roots).astype(np.float64)
             visits[0] = visits[0] + once if 0 in visits else once
         often = np.zeros(view.rows)
         for level, times in visits.items():
-            often += times * (len(found.passes) if level < found.level else level != found.level)
+            often += 0 if level == found.level else times
         often[part.first : part.last] = 0.0 if not found.passes else often[part.first : part.last]
         each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
+        if found.passes:
+            ends = np.array([one.hi for one in found.passes], np.int64)
+            pairs, length = passes.root_visits(prepared, view, ends)
+            rows, size = rows + pairs, size + length + pairs * (0 if part.all_offsets else 16)
         rows, size = rows + float(often.sum()), size + float((often * each).sum())
     return round(rows), round(size)
 

@@ -81,6 +81,7 @@ class Stage:
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
     moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    masks : u64[units], a bit for each pass in which a work unit has something to do.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
 
@@ -98,6 +99,8 @@ class Stage:
         self.cold = False
         self.turns: list[placing.Turn] = []
         self._turn, self._turned, self._before = 0, False, 0
+        self._there: placing.Turn | None = None  # whose rows are resident
+        self.masks: placing.Shared | None = None
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
@@ -189,23 +192,33 @@ class Stage:
         values = self.graph.values()
         self._plan_matrices(views, room)
         lists, bits = self._place_lists()
-        unit_roots, first_unit = work_units(prepared, self._list_sizes(), self.share.of)
+        sizes, of = self._list_sizes(), self.share.of
+        unit_roots, first_unit = work_units(prepared, sizes, of, cold=self.cold)
         self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
         self.job[Job.FIRST_UNIT] = self.own.put(first_unit, "its work units")
         marks = prepared.vids if self.written.once >= 0 else 0
         self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
+        in_passes = bool(self.graph.split.passes)
+        if in_passes:
+            self.masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
+            self.job[Job.MASKS] = self.masks.address
+            self.graph.mark(self.job, len(unit_roots), views[0])
+            self.warps.add_windows()
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
         run = self.job[Job.RUN] = run_of(self.tables)
         units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
         warps = self.warps.number
-        draws = min(max(units // (warps * DRAWS), 1), MOST_AT_ONCE)
-        self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
+        most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
+        draws = min(max(units // (warps * DRAWS), 1), most)
+        group = layout.UNIT_GROUP if in_passes else 1
+        groups = -(-draws // group)  # in a batch
+        self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // (group * groups))
+        self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, groups * group
         self.job[Job.WARPS] = warps
-        self.job[Job.PASS_LEVEL] = self.graph.split.level
         self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
@@ -373,6 +386,8 @@ class Stage:
         begins = fresh
         if fresh:
             self.rows = self.total = self._before = self._turn = 0
+            if self.turns and self._there is self.turns[-1]:
+                self.turns.reverse()  # its rows need not be copied
             for marks in (self.seen, self.tallies):
                 if marks is not None:
                     marks.clear()
@@ -417,9 +432,11 @@ class Stage:
         if not self.turns:
             return
         turn, numbers = self.turns[self._turn], self.call.parameters[0]
-        for to, source, size in turn.copies:
+        for to, source, size in turn.copies if turn is not self._there else ():
             memory.to_device(to, source, size)
             self.streamed_bytes += size
+        self._there = turn
+        numbers[Job.PASS] = turn.number
         numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
         numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
 

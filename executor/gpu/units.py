@@ -13,27 +13,30 @@ from ..table_fields import LevelField, NodeField, Role
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list
 PUSHED_PART = 128
+COLD_PUSHED_PART = 1024  # and where that list's rows are read through the link
 # where several devices share them, parts are as small as this, if that makes no more units than so many
 SHARED_PART, MOST_UNITS = 2, 1 << 20
 # units of one root in a row that one of several devices takes, where each of them reads the same lists
 PUSHED_RUN = 32
 
 
-def work_units(prepared: Prepared, sizes: I64 | None = None, devices: int = 1) -> tuple[U32, I64]:
+def work_units(
+    prepared: Prepared, sizes: I64 | None = None, devices: int = 1, *, cold: bool = False
+) -> tuple[U32, I64]:
     """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
 
     A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a node of the tail,
     to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
     is empty has no unit. devices : that share them. Of many small units each has as much to do; where there are few, a
-    device that has ended cannot help another.
+    device that has ended cannot help another. cold : some rows are read through the link.
     """
     loops = prepared.tables.loops
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     if sizes is None:
         sizes = prepared.weights
-    cuts, pushed = cut_level(prepared.tables) >= 0, _is_pushed(prepared.tables)
-    part = PUSHED_PART if pushed else PART
+    cuts, pushed = cut_level(prepared.tables) >= 0, is_pushed(prepared.tables)
+    part = (COLD_PUSHED_PART if cold else PUSHED_PART) if pushed else PART
     if devices > 1 and not pushed:
         part = _shared_part(int(sizes.sum()))
     parts = (sizes + part - 1) // part if cuts else np.ones(len(sizes), np.int64)
@@ -47,7 +50,7 @@ def at_most(prepared: Prepared, devices: int) -> int:
     return prepared.work // part + len(prepared.roots)
 
 
-def _is_pushed(tables: Tables) -> bool:
+def is_pushed(tables: Tables) -> bool:
     """Whether a part is one of the vids that are reached, and reads the whole list."""
     node = cut_node(tables)
     return bool(node >= 0 and tables.nodes[node, NodeField.ROLE] == Role.PUSHED)
@@ -56,7 +59,7 @@ def _is_pushed(tables: Tables) -> bool:
 def run_of(tables: Tables) -> int:
     """How many work units in a row are one device's: of units that read the same lists several, which then read them at
     about the same time, from its cache."""
-    return PUSHED_RUN if _is_pushed(tables) else 1
+    return PUSHED_RUN if is_pushed(tables) else 1
 
 
 def share_units(units: int, run: int, index: int, of: int) -> int:

@@ -35,6 +35,10 @@ class Warps:
         self._own: dict[Job, placing.Shared] = {}
         self._arena: DeviceArray | None = None
 
+    def add_windows(self) -> None:
+        """Give each a window over the rows of roots, for passes."""
+        self._near[Job.WINDOWS] = 8 * layout.WINDOW_WORDS
+
     @property
     def bytes(self) -> int:
         """Of one warp."""
@@ -76,7 +80,8 @@ class Warps:
     def _lay_out(self) -> None:
         """Where in a block of memory the warps have what. Tasks and scratch must be zero where a run begins, and are
         again where it has ended."""
-        zeroed, others = {Job.TASKS: self._near[Job.TASKS]}, {Job.STATES: self._near[Job.STATES]}
+        zeroed = {Job.TASKS: self._near[Job.TASKS]}
+        others = {job: size for job, size in self._near.items() if job is not Job.TASKS}
         if not self.far:
             zeroed[Job.SCRATCH] = self._grown[Job.SCRATCH]
             others[Job.BUFFERS] = self._grown[Job.BUFFERS]

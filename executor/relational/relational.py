@@ -13,7 +13,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
@@ -39,6 +38,7 @@ from gdb.base.sql import (
     select,
     written,
 )
+from gdb.base.threads import Threads
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -348,7 +348,7 @@ class _Shared:
 
 _shared = _Shared()
 # Threads that wait for DuckDB, kept: to start one takes as long as a small query.
-_waiting = PerProcess(lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail"))
+_waiting = PerProcess(lambda: Threads(_AT_ONCE, thread_name_prefix="gdb-tail"))
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:

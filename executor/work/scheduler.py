@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from gdb.base.budget import Budget as Budget
 from gdb.base.once import PerProcess
+from gdb.base.threads import Threads
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.records import dataclass, field
 from gdb.storage.graph.adjacency import I64
@@ -27,7 +27,7 @@ from gdb.storage.graph.ascending import distinct
 if TYPE_CHECKING:
     from .place import Place
 
-_helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
+_helpers = PerProcess(lambda: Threads(os.cpu_count() or 1, thread_name_prefix="gdb"))
 UNITS_PER_WORKER = 64
 LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
 
@@ -45,7 +45,7 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     return [*pairwise(distinct(cuts).tolist())]
 
 
-def helpers_of_all() -> ThreadPoolExecutor:
+def helpers_of_all() -> Threads:
     """The pool of this process, made when first needed; queries share it, and each also works on the
     thread that called it."""
     return _helpers.get()

@@ -344,8 +344,7 @@ class Database(Queries):
 
     # ---- changes -----------------------------------------------------------------------------------
 
-    @contextmanager
-    def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
+    def _change(self, request: Request, clock: Clock, work: Callable[[Changes], T]) -> T:
         """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
         from gdb.storage.write.transaction import Changes  # here: readers never need it
 
@@ -355,13 +354,14 @@ class Database(Queries):
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer(clock.check):
             changes = Changes(self._snapshot())
-            yield changes
+            value = work(changes)
             with usage.unstopped():
                 request.outcome.committed = clock.step(
                     "commit", partial(self._commit, changes, clock.over)
                 )
             # before the writer's lock is given back: what it was made from may then be removed
             del changes
+        return value
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
@@ -401,8 +401,8 @@ class Database(Queries):
             def work() -> Result:
                 view = changes.view
                 statements.of(view)
-                run = QueryRun(request, view, statements, copy=run_copy)
-                run.change = lambda *_: _all_or_nothing(changes)
+                run = QueryRun(request, lambda: view, statements, copy=run_copy)
+                run.change = partial(_all_or_nothing, changes)
                 return answer(run)
 
             try:
@@ -444,20 +444,16 @@ class Database(Queries):
         )
 
 
-class _all_or_nothing:  # used in `with`, as a function would be
-    """Drops what a statement has changed where it raises."""
-
-    __slots__ = ("_before", "_changes")
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes, self._before = changes, changes.delta
-
-    def __enter__(self) -> Changes:
-        return self._changes
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._changes.delta = self._before
+def _all_or_nothing(
+    changes: Changes, request: Request, clock: Clock, work: Callable[[Changes], T]
+) -> T:
+    """Do the work of a statement of a transaction; what it has changed is dropped where it raises."""
+    before = changes.delta
+    try:
+        return work(changes)
+    except BaseException:
+        changes.delta = before
+        raise
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -270,7 +269,7 @@ class Queries(Closing):
         request = self._request(text, parameters, said)
 
         def plan() -> str:
-            return explain_query(QueryRun(request, self._snapshot(), Statements(), copy=run_copy))
+            return explain_query(QueryRun(request, self._snapshot, Statements(), copy=run_copy))
 
         return self._work.do(plan, request.cancel)
 
@@ -340,14 +339,14 @@ class Queries(Closing):
         """The run of a query over what it sees now."""
         from gdb.run.request import QueryRun
 
-        return QueryRun(request, self._snapshot(), self._statements, self._change, run_copy)
+        return QueryRun(request, self._snapshot, self._statements, self._change, run_copy)
 
     def _loads(self) -> Load:
         """What COPY does."""
         return no_load
 
-    def _change(self, request: Request, clock: Clock) -> AbstractContextManager[Changes]:
-        """The changes of a query, a transaction of its own, which is committed when the block ends well.
+    def _change(self, request: Request, clock: Clock, work: Callable[[Changes], T]) -> T:
+        """Do the work of a query that writes on the changes of a transaction of its own, which is then committed.
 
         Raises
         ------

@@ -97,18 +97,19 @@ def paced(count: int, step: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, count)
 
 
-@contextmanager
-def unstopped() -> Iterator[None]:
+class unstopped:  # used in `with`, as a function would be
     """Around work of the query of this thread that goes on to its end: nothing stops it in `pulse`."""
-    usage = _here.usage
-    if usage is None:
-        yield
-        return
-    check, usage.check = usage.check, None
-    try:
-        yield
-    finally:
-        usage.check = check
+
+    __slots__ = ("_check", "_usage")
+
+    def __enter__(self) -> None:
+        self._usage = usage = _here.usage
+        if usage is not None:
+            self._check, usage.check = usage.check, None
+
+    def __exit__(self, *_: object) -> None:
+        if self._usage is not None:
+            self._usage.check = self._check
 
 
 def room() -> Budget | None:

@@ -13,11 +13,11 @@ import fcntl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gdb.base import forks, usage
+from gdb.base import forks, threads, usage
 
 if TYPE_CHECKING:
     import subprocess
@@ -134,7 +134,7 @@ def join_thread(thread: threading.Thread) -> None:
         thread.join(STEP)
 
 
-class Pool(ThreadPoolExecutor):
+class Pool(threads.Threads):
     """Threads for the time of a `with` block, which waits for them; what has not begun when the block raises never
     begins."""
 
@@ -180,7 +180,7 @@ def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None 
     """Do some work on a daemon thread of its own, and wait for what it gives or raises. `check` is that of
     `result`: where it raises, the work goes on until it ends by itself."""
     future: Future[T] = Future()
-    threading.Thread(target=_settle, args=(future, work), name=name, daemon=True).start()
+    threads.start(threading.Thread(target=_settle, args=(future, work), name=name, daemon=True))
     try:
         return result(future, check)
     finally:
@@ -199,7 +199,7 @@ def aside(size: int, work: Callable[[], T]) -> T:
 
 
 _wary = 0  # how many quick calls are made beside the main thread before one is tried in place again
-_helpers: tuple[int, ThreadPoolExecutor] | None = None  # behind the generation of their process
+_helpers: tuple[int, threads.Threads] | None = None  # behind the generation of their process
 
 
 def blocking(call: Callable[[], T], *, quick: bool = False) -> T:
@@ -219,10 +219,10 @@ def blocking(call: Callable[[], T], *, quick: bool = False) -> T:
             _wary = _WARY if time.monotonic() - began > _SLOW else 0
     _wary -= quick
     if _helpers is None or _helpers[0] != forks.generation():  # only this thread makes them
-        _helpers = forks.generation(), ThreadPoolExecutor(_CALLS, thread_name_prefix="gdb-call")
+        _helpers = forks.generation(), threads.Threads(_CALLS, thread_name_prefix="gdb-call")
     try:
         future = _helpers[1].submit(call)
-    except RuntimeError:  # Python ends, and starts no more threads
+    except (RuntimeError, MemoryError):  # Python ends, or there is no room: no more threads
         return call()
     try:
         return result(future)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
@@ -13,10 +13,14 @@ from gdb.functions.library import varies
 from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.pattern_syntax import PathPattern
 from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind, walk
 from gdb.language.tokens import Token, TokenKind
+
+if TYPE_CHECKING:
+    from gdb.language.long_constants import Constant
 
 QUANTIFIERS: dict[str, Quantifier] = {name.upper(): name for name in get_args(Quantifier)}
 SUBQUERIES: dict[str, SubqueryKind] = {name: name for name in get_args(SubqueryKind)}
@@ -37,12 +41,14 @@ class AtomReader(ABC):
     """Reads operands at a cursor.
 
     awaiting : the opening brackets whose `|` is still to come: in them a `|` is no part of labels.
+    constants : long lists of constants, by the hidden names of parameters.
     """
 
     def __init__(self, cursor: TokenCursor) -> None:
         self.cursor = cursor
         self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
         self.awaiting: set[int] = set()
+        self.constants: dict[str, list[Constant]] = {}
 
     @abstractmethod
     def read(self) -> Expression:
@@ -74,8 +80,18 @@ class AtomReader(ABC):
                 return self._named(token, start)
             case TokenKind.SIGN:
                 return self._sign(token, start)
+            case TokenKind.CONSTANT:
+                return self._constant(token, start)
             case _:
                 raise no_expression(cursor)
+
+    def _constant(self, token: Token, start: int) -> syntax.Parameter:
+        """A long list of constants, as the parameter that it becomes."""
+        self.cursor.at += 1
+        name = f"{HIDDEN}{len(self.constants)}"
+        assert token.constant is not None
+        self.constants[name] = token.constant
+        return syntax.Parameter(name, self.cursor.since(start))
 
     def number(self, start: int, sign: int) -> syntax.Literal:
         """The number that comes next; start : the token of its sign, or itself."""

@@ -23,10 +23,10 @@ from typing import TypeAlias
 from gdb.errors import QueryError
 from gdb.language import syntax
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
+from gdb.language.escapes import unescaped
 from gdb.language.pattern_syntax import PathPattern, values
 from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
 from gdb.language.syntax import Expression, Name, Place, walk
-from gdb.language.tokens import unescaped
 from gdb.records import dataclass
 
 Pulse: TypeAlias = Callable[[], object]

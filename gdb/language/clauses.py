@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal, TypeAlias, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb.language import syntax
 from gdb.language.dynamic_labels import HasNamed
@@ -11,6 +11,9 @@ from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPa
 from gdb.language.syntax import Connective, Expression, Name, Place
 from gdb.query_graph import MatchMode
 from gdb.records import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from gdb.language.long_constants import Constant
 
 # ---- reading -------------------------------------------------------------------------------------
 
@@ -309,7 +312,8 @@ class Query:
     """[EXPLAIN | PROFILE] clauses UNION [ALL] clauses ...; `text` is the whole text, for errors.
 
     parts : the clauses of each side of UNION; one where there is none, none of COPY. all : for each UNION whether it is
-        UNION ALL; one fewer than parts. copying : COPY, which is a query by itself.
+        UNION ALL; one fewer than parts. copying : COPY, which is a query by itself. constants : its long lists of
+        constants, parameters that every run of it has.
     """
 
     text: str = field(compare=False)
@@ -318,6 +322,7 @@ class Query:
     explain: bool = False
     profile: bool = False
     copying: Copy | CopyTo | None = None
+    constants: Mapping[str, list[Constant]] = field(default_factory=dict, compare=False)
 
     @property
     def alone(self) -> CallProcedure | None:

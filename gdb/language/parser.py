@@ -122,7 +122,8 @@ class _Parser(CopyStatement):
                     "a comma, OPTIONS or the end", words, "COPY is a query of its own."
                 )
             raise self._unexpected(parts[-1])
-        return Query(cursor.text, parts, all_, explain, profile, copying)
+        constants = self.constants
+        return Query(cursor.text, parts, all_, explain, profile, copying, constants)
 
     # ---- COPY ... TO -----------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from itertools import chain, zip_longest
 from typing import TypeAlias, TypeVar
 
 from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Query, Remove, Set, Unwind
+from gdb.language.escapes import unescaped
 from gdb.language.syntax import Literal, Parameter
-from gdb.language.tokens import unescaped
 from gdb.records import replace
 
 Constant: TypeAlias = int | float | bool | str

@@ -17,6 +17,8 @@ from itertools import accumulate, chain, compress
 
 from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language.escapes import ESCAPE, escaped, unescaped
+from gdb.language.long_constants import Constant, long_constants
 from gdb.language.report import problem
 from gdb.language.syntax import Place
 from gdb.records import dataclass
@@ -31,6 +33,7 @@ class TokenKind(StrEnum):
     INTEGER = "integer"
     FLOAT = "float"
     SIGN = "sign"
+    CONSTANT = "list"
     END = "end of the query"
 
 
@@ -43,6 +46,7 @@ class Token:
     word : a name in upper case, to compare with keywords; "" of anything else.
     sign : the text of a sign; "" of anything else.
     number : the value of a number, where it is certain to be one of the language; None of anything else.
+    constant : the values of a long list of constants (`gdb.language.long_constants`).
     """
 
     kind: TokenKind
@@ -50,6 +54,7 @@ class Token:
     word: str = ""
     sign: str = ""
     number: int | float | None = None
+    constant: list[Constant] | None = None
 
     def is_sign(self, *signs: str) -> bool:
         """Whether it is one of these signs."""
@@ -63,6 +68,12 @@ class Tokens:
     tokens: list[Token]
     starts: list[int]
     ends: list[int]
+
+    def put(self, token: Token, start: int, end: int) -> None:
+        """Append one."""
+        self.tokens.append(token)
+        self.starts.append(start)
+        self.ends.append(end)
 
 
 # A quote or a comment that is not closed takes the rest of the text. A number takes what follows it too closely.
@@ -92,8 +103,6 @@ _CLOSED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|//[^\r\n]*|/\*.*?\*/|(?P<open>['"`]|/\*)""",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c in "\\'\"`/"}
 _OTHER_QUOTES = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'") | dict.fromkeys(
     "\u201c\u201d\u201e\u201f\u2033", '"'
 )
@@ -132,21 +141,36 @@ def tokenize(text: str, start: int = 0) -> Tokens:
     SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
     """
     check_length(text)
-    pieces = _PIECE.findall(text, start)
-    found = list(map(_Known(_COMMON).__getitem__, pieces))
-    ends = list(accumulate(map(len, pieces), initial=start))[1:]
-    tokens = Tokens(
-        list(compress(found, found)),  # type: ignore[arg-type]  # without None
-        list(compress(chain((start,), ends), found)),
-        list(compress(ends, found)),
-    )
+    tokens, at, known = Tokens([], [], []), start, _Known(_COMMON)
+    for one in long_constants(text, start):
+        whole = Token(TokenKind.CONSTANT, "", constant=one.values)
+        if one.chained is None:
+            _cut(text, at, one.begin, known, tokens)
+        else:
+            negated, first = one.chained
+            _cut(text, at, first, known, tokens)
+            if negated:
+                tokens.put(Token(TokenKind.NAME, "NOT", "NOT"), first, first)
+            _cut(text, first, one.begin, known, tokens)
+            tokens.put(Token(TokenKind.NAME, "IN", "IN"), one.begin, one.begin)
+        tokens.put(whole, one.begin, one.end)
+        at = one.end
+    _cut(text, at, len(text), known, tokens)
     if _WRONG in tokens.tokens:
         _refuse(text, tokens.starts[tokens.tokens.index(_WRONG)])
     end = tokens.ends[-1] if tokens.ends else start
-    tokens.tokens.append(_END)
-    tokens.starts.append(end)
-    tokens.ends.append(end)
+    tokens.put(_END, end, end)
     return tokens
+
+
+def _cut(text: str, start: int, end: int, known: _Known, tokens: Tokens) -> None:
+    """Append the tokens of a part of a text."""
+    pieces = _PIECE.findall(text, start, end)
+    found = list(map(known.__getitem__, pieces))
+    ends = list(accumulate(map(len, pieces), initial=start))[1:]
+    tokens.tokens.extend(compress(found, found))  # type: ignore[arg-type]  # without None
+    tokens.starts.extend(compress(chain((start,), ends), found))
+    tokens.ends.extend(compress(ends, found))
 
 
 def _token(piece: str) -> Token | None:
@@ -243,30 +267,9 @@ def _no_number(text: str, place: Place) -> SyntaxProblem:
     return problem(SyntaxProblem, text, place, message, cure)
 
 
-# ---- strings -------------------------------------------------------------------------------------
-
-
-def unescaped(piece: str) -> str | None:
-    """The value of a string in its quotes; None where it has an escape that there is not."""
-    if "\\" not in piece:
-        return piece[1:-1]
-    if any(_escaped(found) is None for found in _ESCAPE.finditer(piece, 1, len(piece) - 1)):
-        return None
-    return _ESCAPE.sub(lambda found: _escaped(found) or "", piece[1:-1])
-
-
-def _escaped(match: re.Match[str]) -> str | None:
-    code = match[1]
-    if code in _ESCAPES:
-        return _ESCAPES[code]
-    if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):
-        return chr(int(code[1:], 16))
-    return None
-
-
 def _check_escapes(text: str, place: Place) -> None:
-    for found in _ESCAPE.finditer(text, place.start + 1, place.end - 1):
-        if _escaped(found) is None:
+    for found in ESCAPE.finditer(text, place.start + 1, place.end - 1):
+        if escaped(found) is None:
             raise problem(
                 SyntaxProblem,
                 text,
@@ -274,8 +277,3 @@ def _check_escapes(text: str, place: Place) -> None:
                 f"a string has no escape {found[0]!r}.",
                 r"Use \n, \t, \r, \b, \f, \', \", \\, \uXXXX or \UXXXXXXXX; a backslash itself is \\",
             )
-
-
-def _character(code: int) -> bool:
-    """Whether a code point is a character that UTF-8 can hold."""
-    return code < 0xD800 or 0xDFFF < code <= 0x10FFFF

@@ -61,6 +61,11 @@ class Planned:
     profile: bool
     kept: KeptPatterns
 
+    @property
+    def changes(self) -> bool:
+        """Whether a run changes the graph."""
+        return self.writes and not self.explain
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -87,7 +92,7 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
     """
     from gdb.physical.rows.row_run import TooMany
 
-    snapshot, clock = run.snapshot, run.clock
+    clock = run.clock
     notes = None if planned.writes else _Notes(run, planned.refusal)
 
     def made_of(snapshot: Snapshot, changes: Changes | None) -> _Operated:
@@ -100,20 +105,22 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
         assert found is not None
         return found
 
+    def changed(changes: Changes) -> _Operated:
+        with changes.base.reading():
+            return made_of(changes.view, changes)  # all that can fail comes before the commit
+
     if planned.explain:
-        context = _context(run, planned, snapshot, None)
+        context = _context(run, planned, run.snapshot, None)
         lines = _explained(planned, context, _chosen(planned, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not planned.writes:
-        made = made_of(snapshot, None)
+        made = made_of(run.snapshot, None)
         if made.choice.counts is not None and notes is not None:
             notes.keep(made.choice.counts)
     elif run.change is None:
         raise ReadOnlyError("a query that writes was run on a graph that is opened read-only.")
     else:
-        with run.change(run.request, clock) as changes:
-            # all that can fail comes before the commit
-            made = made_of(changes.view, changes)
+        made = run.change(run.request, clock, changed)
     context = made.context
     warnings = (*planned.warnings, *context.options.lost)
     if context.handled > LARGE and not planned.writes and made.choice.bound is None:
@@ -198,7 +205,7 @@ def _chosen(
     if few and WAY is None:
         bounded = _bounded(planned, context, small)
         if bounded is not None:
-            return replace(bounded, why=f"{why}; {bounded.why}")
+            return Choice(None, None, f"{why}; {bounded[1]}", bounded[0])
     if WAY is None and notes is not None:
         counts = _counts(context, plan, notes.counts)
         if counts is not None:
@@ -225,26 +232,25 @@ def _chosen(
     return Choice(None, prefix(context, plan, context.plain), why)
 
 
-def _bounded(planned: Planned, context: RowContext, small: bool) -> Choice | None:
-    """The choice of rows where few are expected; None for another one. small : the graph is."""
+def _bounded(planned: Planned, context: RowContext, small: bool) -> tuple[Bound, str] | None:
+    """The bound and the reason of rows, where few are expected; None for another choice. small : the graph is."""
     found = planned.refusal.bound
     if found is None:
         if small:
             return None
-        from gdb.physical.rows import row_run
         from gdb.physical.rows.anchored import begins_with_few
         from gdb.physical.rows.bound import Bound
+        from gdb.physical.rows.row_run import MOST_FOUND, MOST_ROWS
 
         if begins_with_few(context, planned.plan):
-            bound = Bound(row_run.MOST_ROWS, row_run.MOST_FOUND)
-            return Choice(None, None, "it begins with few rows", bound)
+            return Bound(MOST_ROWS, MOST_FOUND), "it begins with few rows"
         from gdb.physical.engine_loading import bound_of_plan
 
         found = bound_of_plan(context, planned.plan)
         if found is None:
             return None
     why = f"about {found.expected:,.0f} rows are expected, and DuckDB is not loaded yet"
-    return Choice(None, None, why, found)
+    return found, why
 
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:

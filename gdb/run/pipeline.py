@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryGraph
     from gdb.run import rows_first
+    from gdb.run.columns_or_rows import Planned
     from gdb.run.pattern_tree import Finish
     from gdb.storage.graph.adjacency import I64
     from gdb.storage.graph.snapshot import Snapshot
@@ -56,7 +57,7 @@ def answer(run: QueryRun) -> Result:
         DeviceError.
     """
     asked = run.request
-    with run.snapshot.reading(), run.clock:
+    with run.clock:
         if not asked.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
                 if (shaped := by_shape(asked, run.statements.cache)) is not None:
@@ -67,12 +68,22 @@ def answer(run: QueryRun) -> Result:
 
 
 def _answer(run: QueryRun) -> Result:
-    request, statements = run.request, run.statements
-    prepared = statements.cache.prepared(request)
-    if prepared is not None:
-        from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
+    prepared = run.statements.cache.prepared(run.request)
+    if prepared is not None and prepared.changes:  # it sees the graph of its transaction
+        return _prepared_answer(run, prepared)
+    with run.snapshot.reading():
+        return _read(run) if prepared is None else _prepared_answer(run, prepared)
 
-        return answer_by_operators(run, prepared)
+
+def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
+    from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
+
+    return answer_by_operators(run, prepared)
+
+
+def _read(run: QueryRun) -> Result:
+    """The answer over the snapshot of a run."""
+    request, statements = run.request, run.statements
     key = key_of(request)
     known = statements.find(key, run.snapshot)
     if known is None:
@@ -207,7 +218,11 @@ def _lines_of(plan: Result) -> str:
 
 
 def _parsed(run: QueryRun) -> Query:
-    return run.statements.cache.parsed(run.request.text, run.clock.check)
+    """The query; the run has its long lists of constants as parameters from now on."""
+    query, request = run.statements.cache.parsed(run.request.text, run.clock.check), run.request
+    if query.constants:
+        run.request = replace(request, parameters={**request.parameters, **query.constants})
+    return query
 
 
 def _understood(
@@ -324,7 +339,8 @@ def _with_values(run: QueryRun, known: Statement) -> Statement:
     def plan(changed: BoundQuery) -> Plan:
         return _planned(request, changed, run.snapshot)
 
-    return run.clock.step("bind", lambda: known.with_values(request.parameters, plan))
+    values = {**known.values, **request.parameters}  # with the constants of the text
+    return run.clock.step("bind", lambda: known.with_values(values, plan))
 
 
 def run_statement(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from contextvars import Token
-from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
@@ -172,31 +171,46 @@ class Clock:
 class QueryRun:
     """One query on its way, as all steps of it need it.
 
-    request : the query; while its text runs by its shape, that (`gdb.run.query_cache`). snapshot : the graph.
+    request : the query; while its text runs by its shape, that (`gdb.run.query_cache`). take : gives the graph.
     statements : where what is understood and planned is kept, and found when the text comes again.
     change : how a query that writes does so; None refuses it. copy : how COPY runs; None where it cannot.
     run : what runs a statement; None for `pipeline.run_statement`.
     """
 
     request: Request
-    snapshot: Snapshot
+    take: Callable[[], Snapshot]
     statements: Statements
     change: Change | None = None
     copy: Copying | None = None
     run: StatementRun | None = None
     clock: Clock = field(init=False)
+    _taken: Snapshot | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         request = self.request
         self.clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The graph as it is when the run first needs it."""
+        if self._taken is None:
+            self._taken = self.take()
+        return self._taken
 
     def options(self, profile: executor.Profile | None = None) -> executor.Options:
         """How its patterns are run, in the time that is left."""
         return self.request.options(self.clock.left(), profile)
 
 
-Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
-"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
+class Change(Protocol):
+    """Does the work of a query that writes on the changes of a transaction, and keeps them; nothing of them where the
+    work, or this, raises."""
+
+    def __call__(self, request: Request, clock: Clock, work: Callable[[Changes], T], /) -> T:
+        """What the work gives."""
+        ...
+
+
 Copying: TypeAlias = "Callable[[QueryRun, Query], Result]"
 """The answer of COPY."""
 StatementRun: TypeAlias = "Callable[[QueryRun, Statement], Result]"

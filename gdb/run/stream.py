@@ -19,7 +19,7 @@ from gdb import limits
 from gdb.answer.result import Result, batch_size
 from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
-from gdb.base import forks, waiting
+from gdb.base import forks, threads, waiting
 from gdb.base.closing import Closing
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
@@ -185,7 +185,7 @@ class Stream(Closing):
         if self._at_once:
             self._run()
         else:
-            self._thread.start()
+            threads.start(self._thread)
         return self._pipe.started()
 
     @property

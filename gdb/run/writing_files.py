@@ -95,7 +95,8 @@ def plan_of(run: QueryRun, query: Query) -> list[str]:
 def _inner(run: QueryRun, query: Query, statements: Statements) -> QueryRun:
     """The run of the query that gives the rows, which only reads."""
     assert isinstance(query.copying, CopyTo)
-    return QueryRun(replace(run.request, text=query.copying.query.text), run.snapshot, statements)
+    request = replace(run.request, text=query.copying.query.text)
+    return QueryRun(request, lambda: run.snapshot, statements)
 
 
 class _RowWriter(Pipe):

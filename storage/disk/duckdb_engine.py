@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb.base import waiting
+from gdb.base import threads, waiting
 from gdb.base.machine.cores import cores
 
 from ..columns.model import ITEM_OF, Kind
@@ -140,7 +140,7 @@ class Watch:
     def __init__(self, connection: DuckDBPyConnection, cancel: threading.Event | None) -> None:
         self._connection, self._closed = connection, threading.Event()
         if cancel is not None:
-            threading.Thread(target=self._look, args=[cancel], daemon=True).start()
+            threads.start(threading.Thread(target=self._look, args=[cancel], daemon=True))
 
     def close(self) -> None:
         """End the watch: a cancel after this interrupts nothing."""

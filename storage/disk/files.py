@@ -183,7 +183,7 @@ class PosixFiles:
 
     def __init__(self, path: Path, *, create: bool = False, new: bool = False) -> None:
         self._writer_lock = WriterLock(path)
-        self._again: tuple[str, int, Identity, Growing] | None = None
+        self._again: tuple[str, bytes, int, Identity, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
@@ -242,11 +242,10 @@ class PosixFiles:
 
     def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         """As `Files.read_again`: the descriptor stays open between calls; inode and length show a change."""
-        path = self._prefix + name
         if self._again is not None:
-            known, fd, own, growing = self._again
+            known, encoded, fd, own, growing = self._again
             try:
-                now, length = identity(path)
+                now, length = identity(encoded)
                 if known == name and now == own and length >= len(growing.content):
                     if length > growing.most:
                         raise too_long(self.where, name, length, growing.most)
@@ -256,12 +255,14 @@ class PosixFiles:
             except OSError:
                 pass  # opening it will say it
             self._let_go()
+        path = self._prefix + name
         with translated(path, self._path):
             # held open, so that no other file gets the number by which it is known again
             fd = opened(path, os.O_RDONLY)
             try:
                 growing = self._begun(fd, name, bound)
-                self._again = (name, fd, identity_in(os.fstat(fd)), growing)
+                own = identity_in(os.fstat(fd))
+                self._again = (name, os.fsencode(path), fd, own, growing)
             except BaseException:
                 os.close(fd)
                 raise
@@ -285,7 +286,7 @@ class PosixFiles:
         """Close the file that `read_again` holds."""
         if self._again is not None:
             again, self._again = self._again, None
-            os.close(again[1])
+            os.close(again[2])
 
     def map(self, name: str, length: int, digest: str) -> U8:
         """A read-only map of the file, u8[length]. The length is checked before mapping."""
@@ -360,8 +361,8 @@ class PosixFiles:
         return pins.sweeping(self._path)
 
     def close(self) -> None:
-        """Release the writer's lock and the descriptor that `read_again` keeps."""
-        self.unlock_writer()
+        """Release the writer's lock, and the files that it and `read_again` keep open."""
+        self._writer_lock.close()
         self._let_go()
 
     def __del__(self) -> None:
@@ -422,9 +423,13 @@ class _PosixNewFile(_PosixOpen):
 
 
 class _PosixEnd(_PosixOpen):
+    def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
+        super().__init__(files, name, fd)
+        self._translated = translated(f"{files.where}/{name}")
+
     def write(self, at: int, data: bytes) -> None:
         self._files.check_writable()
-        with translated(f"{self._files.where}/{self._name}"):
+        with self._translated:
             done = 0
             while done < len(data):
                 done += os.pwrite(self._fd, data[done:] if done else data, at + done)
@@ -436,7 +441,7 @@ class _PosixEnd(_PosixOpen):
             self._files.poison(self._name, error)
 
     def shared(self) -> bool:
-        with translated(f"{self._files.where}/{self._name}"):
+        with self._translated:
             return links(self._fd) > 1
 
 

@@ -50,7 +50,7 @@ class _Answers(threading.local):
 _answers = _Answers()
 
 
-def identity(path: str) -> tuple[Identity, int]:
+def identity(path: str | bytes) -> tuple[Identity, int]:
     """Which file, or symbolic link, a path names, and its length in bytes.
 
     Raises
@@ -61,7 +61,8 @@ def identity(path: str) -> tuple[Identity, int]:
         found = os.lstat(path)
         return identity_in(found), found.st_size
     answer = _answers.buffer
-    if _call(_AT_FDCWD, os.fsencode(path), _NOFOLLOW, _WANTED, answer):
+    encoded = path if isinstance(path, bytes) else os.fsencode(path)
+    if _call(_AT_FDCWD, encoded, _NOFOLLOW, _WANTED, answer):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)
     inode, size, major, minor = _NUMBERS.unpack_from(answer)

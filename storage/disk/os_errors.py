@@ -25,7 +25,7 @@ def gone(folder: Path) -> StoreError | None:
 class translated:  # lower case because it is used in `with`, like a function
     """Turns errors of the operating system into ours; FileNotFoundError passes, unless the store's folder is gone.
 
-    what : the file, for the message. folder : that of the store, where the file is in one.
+    what : the file, for the message. folder : that of the store, where the file is in one. One may be used again.
     """
 
     __slots__ = ("_folder", "_what")
@@ -37,7 +37,7 @@ class translated:  # lower case because it is used in `with`, like a function
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        if not isinstance(error, OSError) or isinstance(error, StoreError):
+        if error is None or not isinstance(error, OSError) or isinstance(error, StoreError):
             return
         if error.errno in _GONE and self._folder is not None and (lost := gone(self._folder)):
             raise lost from error

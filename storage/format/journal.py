@@ -324,32 +324,29 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     """How many bytes of the old section begin and end the new one, and what is between."""
     if old is not None and old.data is new.data:
         return new.data.nbytes, 0, b""
-    after, item = _bytes(new), new.data.dtype.itemsize
-    if old is None or (old.kind, old.data.dtype.itemsize) != (new.kind, item):
-        return 0, 0, after.tobytes()
-    ours, theirs = after.view(_ITEMS[item]), _bytes(old).view(_ITEMS[item])
-    most = min(len(ours), len(theirs))
-    head = _same(theirs[:most], ours[:most])
+    ours, item = _items(new), new.data.dtype.itemsize
+    if old is None or old.kind != new.kind or old.data.dtype.itemsize != item:
+        return 0, 0, ours.tobytes()
+    theirs = _items(old)
+    count, before = len(ours), len(theirs)
+    most = min(count, before)
+    differ = (theirs[:most] != ours[:most]).nonzero()[0]
+    head = int(differ[0]) if len(differ) else most
     left = most - head
-    tail = _same_end(theirs[len(theirs) - left :], ours[len(ours) - left :])
-    return head * item, tail * item, ours[head : len(ours) - tail].tobytes()
+    if count != before:
+        differ = (theirs[before - left :] != ours[count - left :]).nonzero()[0] + head
+    tail = most - 1 - int(differ[-1]) if left and len(differ) else left
+    return head * item, tail * item, ours[head : count - tail].tobytes()
 
 
-def _same(one: Items, other: Items) -> int:
-    """How many items two arrays of one length begin with alike."""
-    differ = one != other
-    first = int(differ.argmax()) if len(differ) else 0
-    return first if len(differ) and differ[first] else len(one)
-
-
-def _same_end(one: Items, other: Items) -> int:
-    """And how many they end with."""
-    return _same(one[::-1], other[::-1])
+def _items(section: Section) -> Items:
+    """The items of a section that is in memory."""
+    data = section.data
+    need(isinstance(data, np.ndarray), "a delta is streamed")
+    found: Items = np.ascontiguousarray(data).view(_ITEMS[data.dtype.itemsize])
+    return found
 
 
 def _bytes(section: Section) -> U8:
     """The bytes of a section that is in memory."""
-    data = section.data
-    need(isinstance(data, np.ndarray), "a delta is streamed")
-    found: U8 = np.ascontiguousarray(data).view(np.uint8)
-    return found
+    return _items(section).view(np.uint8)

@@ -29,6 +29,25 @@ extern "C" int emulate_fill_split(const i64* view, i64 rows, i64* split) {
     return run_grid(1, BLOCK_THREADS, 0, {run, &all});
 }
 
+#ifdef COLD
+struct Units {
+    const i64 *view, *first, *cut;
+    const u32 *roots, *unit_roots;
+    i64 units;
+    u64* masks;
+};
+
+extern "C" int emulate_mark_passes(const i64* view, const u32* roots, const u32* unit_roots, const i64* first, i64 units, const i64* cut,
+                                   u64* masks) {
+    Units all = {view, first, cut, roots, unit_roots, units, masks};
+    const auto run = [](void* given) {
+        const Units& a = *(Units*)given;
+        mark_passes(a.view, a.roots, a.unit_roots, a.first, a.units, a.cut, a.masks);
+    };
+    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
+}
+#endif
+
 #ifndef COLD
 extern "C" int emulate_fill_matrices(const i64* view, const i64* other, i64 rows, u32* matrices) {
     Views all = {view, other, rows, matrices};

@@ -248,8 +248,8 @@ def test_the_lock_is_given_up_for_a_child_that_goes_past_python(stored: gdb.Data
     assert isinstance(files, PosixFiles)
     waiting, go = os.pipe()
     files.lock_writer()
-    assert files._writer_lock._held is not None
-    inherited = os.dup(files._writer_lock._held)
+    assert files._writer_lock._held
+    inherited = os.dup(files._writer_lock._file)
     child = begin(lambda: len(os.read(waiting, 1)))
     os.close(inherited)
     files.unlock_writer()

@@ -15,8 +15,9 @@ import pytest
 import gdb
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError
-from gdb.executor.gpu import device, launch, memory, pinned, residency, special
+from gdb.executor.gpu import device, launch, memory, pinned, residency, special, units
 from gdb.executor.gpu.stage import Stage
+from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, SUBGRAPHS, MatchMode
@@ -102,6 +103,39 @@ def test_passes_over_the_vids_of_a_level(shape: str, monkeypatch: pytest.MonkeyP
                     found, expected = count_both(prepared)
                     assert found == expected
     assert several > 3
+
+
+@pytest.mark.parametrize("shape", ["diamond", "tailed", "triangle"])
+def test_passes_come_to_units_that_have_something_to_do(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each part of a root's list has a bit for each pass in whose range of vids it has a neighbour, and no other."""
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(residency, "MOST", 900)
+    monkeypatch.setattr(units, "PART", 3)
+    prepared = staged(
+        pattern(shape, DIFFERENT_NODES, ("U",)), hub_graph(2, 60, 60, multi=False), True
+    )
+    assert count_both(prepared)[0] > 0
+    stage = memory.KEPT.take(prepared.idle["gpu"], lambda _: True)
+    assert isinstance(stage, Stage)
+    assert stage.masks is not None
+    ends = [one.hi for one in stage.graph.split.passes]
+    level = prepared.nest.levels[stage.graph.split.level]
+    assert isinstance(level, VertexLevel)
+    roots, first = units.work_units(prepared, stage._list_sizes(), cold=True)
+    skipped = 0
+    for unit, (root, mask) in enumerate(zip(roots, stage.masks.read(np.uint64), strict=True)):
+        vid = int(prepared.roots[root])
+        near = prepared.views[0].neighbours_of(vid).astype(int)
+        near = near[near < vid] if level.cut.below else near
+        near = near[near > vid] if level.cut.above else near
+        parts, part = int(first[root + 1] - first[root]), unit - int(first[root])
+        here = near[len(near) * part // parts : len(near) * (part + 1) // parts]
+        wanted = set(np.searchsorted(ends, here, side="right").tolist())
+        assert {k for k in range(64) if int(mask) >> k & 1} == wanted
+        skipped += len(wanted) < len(ends)
+    assert skipped
 
 
 @pytest.mark.parametrize("shape", ["diamond", "tailed"])

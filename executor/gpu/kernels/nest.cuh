@@ -7,6 +7,7 @@
 #include "bits.cuh"
 #include "local.cuh"
 #include "pairs.cuh"
+#include "passes.cuh"
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
@@ -20,8 +21,6 @@ __device__ INLINE unsigned long long* counter(const Worker& w, int field) {
 }
 
 __device__ INLINE unsigned long long peek(const unsigned long long* at) { return *(const volatile unsigned long long*)at; }
-
-__device__ INLINE i64 own_number() { return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
 
 __device__ INLINE i64* task(const Worker& w, i64 warp) {
     return (i64*)w.get(JOB_TASKS) + warp * (TASK_FIELDS + w.levels);
@@ -97,27 +96,64 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     __syncwarp();
 }
 
-// Take the next work unit and stop before its root; false when none is left. A warp begins with the number that it has
-// itself, and draws further ones from the counter. Where there are many units, each number gives several, a STRIDE apart:
-// neighbouring ones are alike, and a warp is to get heavy and light ones.
-__device__ INLINE bool take_unit(const Worker& w) {
-    i64 unit = w.state[WARP_NEXT] - 1;
-    if (unit < 0) {
-        if (lane() == 0) {
-            unit = w.get(JOB_WARPS) + (i64)peek(counter(w, HEADER_NEXT));  // most draws come when all are gone
-            if (unit < w.get(JOB_STRIDE)) unit = w.get(JOB_WARPS) + (i64)atomicAdd(counter(w, HEADER_NEXT), 1ULL);
-        }
-        unit = __shfl_sync(ALL_LANES, unit, 0);
-        if (unit >= w.get(JOB_STRIDE)) return false;
+// Draw a number below STRIDE, -1 when none is left. A warp begins with the number that it has itself, and draws further ones
+// from the counter.
+__device__ INLINE i64 draw(const Worker& w) {
+    i64 number = w.state[WARP_NEXT] - 1;
+    if (number >= 0) return number;
+    if (lane() == 0) {
+        number = w.get(JOB_WARPS) + (i64)peek(counter(w, HEADER_NEXT));  // most draws come when all are gone
+        if (number < w.get(JOB_STRIDE)) number = w.get(JOB_WARPS) + (i64)atomicAdd(counter(w, HEADER_NEXT), 1ULL);
     }
+    number = __shfl_sync(ALL_LANES, number, 0);
+    return number < w.get(JOB_STRIDE) ? number : -1;
+}
+
+// The next of this device's units, -1 when none is left. Where there are many units, each number gives several, a STRIDE apart:
+// neighbouring ones are alike, and a warp is to get heavy and light ones. In a pass it gives a batch.
+__device__ INLINE i64 next_number(const Worker& w) {
+#ifdef COLD
+    if (w.get(JOB_IN_PASSES)) {
+        u32 left = (u32)w.state[WARP_LEFT];
+        ROLLED while (!left) {
+            const i64 batch = draw(w);
+            if (batch < 0) return -1;
+            left = open_batch(w, batch);
+            __syncwarp();
+            if (lane() == 0) {
+                w.state[WARP_NEXT] = 0;
+                w.state[WARP_BATCH] = batch;
+            }
+            __syncwarp();
+        }
+        const i64 slot = __ffs(left) - 1, number = number_in(w, w.state[WARP_BATCH], slot);
+        const u32 merged = same_root(w, left, slot);
+        __syncwarp();
+        if (lane() == 0) {
+            w.state[WARP_LEFT] = left & ~merged;
+            w.state[WARP_SLOT] = slot + 1;
+            w.state[WARP_MERGED] = 31 - __clz(merged) - slot;
+        }
+        return number;
+    }
+#endif
+    const i64 number = draw(w);
+    if (number < 0) return -1;
     __syncwarp();
     if (lane() == 0) {
-        const i64 next = unit + w.get(JOB_STRIDE);
+        const i64 next = number + w.get(JOB_STRIDE);
         w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
-        if (w.get(JOB_SHARES) > 1) {
-            const i64 run = w.get(JOB_RUN);
-            unit = (unit / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + unit % run;
-        }
+    }
+    return number;
+}
+
+// Take the next work unit and stop before its root; false when none is left.
+__device__ INLINE bool take_unit(const Worker& w) {
+    i64 unit = next_number(w);
+    if (unit < 0) return false;
+    __syncwarp();
+    if (lane() == 0) {
+        unit = shared_unit(w, unit);
         w.state[WARP_UNIT] = unit;
         if (w.get(JOB_LOOPS) > 0) {
             const i64 root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
@@ -137,7 +173,7 @@ __device__ INLINE void open_level(const Worker& w, i64 d) {
     const Source source = enter(w, d);
     i64 position = source.span.start, end = source.span.end;
     if (d == 1) {
-        const Span part = unit_part(w, source.span);
+        const Span part = unit_part(w, source.address, source.span);
         position = part.start;
         end = part.end;
     }
@@ -193,7 +229,10 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
         w.at(AT_V, k) = slot[TASK_FIELDS + k];
         w.at(AT_POSITION, k) = w.at(AT_END, k) = w.at(AT_MASK, k) = 0;  // nothing is left above
     }
-    if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
+    if (lane() == 0) {
+        w.state[WARP_UNIT] = slot[TASK_UNIT];
+        w.state[WARP_MERGED] = w.state[WARP_SLOT] = 0;  // its root's row is in the giver's window
+    }
 #ifdef SPECIAL_BITS
     if (lane() == 0) w.state[WARP_BITS] = depth > BITS_FRAME && !slot[TASK_BITS] ? -1 : 0;
 #endif
@@ -518,7 +557,7 @@ __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& 
                 d = 1;
                 return STATUS_DONE;
             }
-            n = count_local(w, source, unit_part(w, source.span), spent);
+            n = count_local(w, source, unit_part(w, source.address, source.span), spent);
 #else
             if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
 #endif
@@ -588,7 +627,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             const Source source = enter(w, LOCAL_FIRST);
             if (source.span.size() <= LOCAL_MOST) {
                 entering = false;
-                const i64 n = count_local(w, source, LOCAL_FIRST == 1 ? unit_part(w, source.span) : source.span, spent);
+                const i64 n = count_local(w, source, LOCAL_FIRST == 1 ? unit_part(w, source.address, source.span) : source.span, spent);
                 if (total > 0x7fffffffffffffffLL - n) {
                     status = STATUS_OVERFLOW;
                     break;

@@ -367,6 +367,16 @@ struct Held {
     __device__ bool has(const Worker& w, u32 x) const { return may_have(x) && confirms(w, x); }
 };
 
+// Whether a list is a long row that is read through the link, where to look for an element costs a read for each step.
+__device__ INLINE bool is_far(const Worker& w, const i64* row, const Held& found) {
+#ifdef COLD
+    if (row[LEVEL_BASE] != KIND_ROW || found.span.size() <= WINDOW_VIDS) return false;
+    return found.list == neighbours(w.view(row[LEVEL_BASE_A])).cold;
+#else
+    return false;
+#endif
+}
+
 PART Held held(const Worker& w, i64 c, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
@@ -375,7 +385,7 @@ PART Held held(const Worker& w, i64 c, i64& spent) {
     Held found = {w.filters + w.table(JOB_FILTER_AT)[c], nullptr, node.list(), node.span(), most_residues,
                   tested ? d : -1, w.get(JOB_VIDS) <= most_residues};
     if (!found.exact) {
-        if (4 * found.span.size() > most_residues) found.bits = (const u32*)scratch(w, c);
+        if (4 * found.span.size() > most_residues || is_far(w, w.level(d), found)) found.bits = (const u32*)scratch(w, c);
         else found.residues = min(most_residues, max(1024u, 1u << (40 - __clz((u32)found.span.size() | 1u))));
     }
     if (node.at[TAIL_USED]) return found;
@@ -522,7 +532,7 @@ __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but,
 // Whether two levels loop over one list, whatever they take of it.
 __device__ INLINE bool same_list(const Worker& w, i64 d, i64 e) {
     const i64 *a = w.level(d), *b = w.level(e);
-    bool same = !a[LEVEL_IS_EDGE] && !b[LEVEL_IS_EDGE] && d != w.get(JOB_PASS_LEVEL) && e != w.get(JOB_PASS_LEVEL);
+    bool same = !a[LEVEL_IS_EDGE] && !b[LEVEL_IS_EDGE];
     same = same && a[LEVEL_BASE] == b[LEVEL_BASE] && a[LEVEL_BASE_A] == b[LEVEL_BASE_A] && a[LEVEL_BASE_B] == b[LEVEL_BASE_B];
     same = same && a[LEVEL_LO] == b[LEVEL_LO] && a[LEVEL_HI] == b[LEVEL_HI];
     const i64 below = a[LEVEL_BELOW_END] - a[LEVEL_BELOW], above = a[LEVEL_ABOVE_END] - a[LEVEL_ABOVE];
@@ -564,7 +574,7 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool root = w.node(c)[NODE_PARENT] < 0, small = root && is_small(w, c);
     const Source source = source_of(w, c);
-    const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.span) : source.span;
+    const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.address, source.span) : source.span;
     node.set(source.address, source.span);
     if (!root) node.use(1);
     i64* weights = root ? nullptr : (i64*)scratch(w, c);
@@ -627,6 +637,7 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
     const i64 theirs = child[NODE_LEVEL];
     const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, c);
     const Source source = {from.at[TAIL_LIST], from.span()};
+    const bool loose = child[NODE_ORDER] == ORDER_NONE;
     ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32, ++spent) {
         const at_t at = base + lane();
         i64 z = 0, weight = 0;
@@ -637,10 +648,13 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
         }
         const i64 least = child[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
         const i64 most = child[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
-        const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
+        const Span part = weight ? row_around(view, z, least, most, loose) : Span{0, 0};
         each_position(
             part, [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); },
             [&](i64, at_t start, at_t position) {
+#ifdef COLD
+                if (loose && (near[position] < range.start || near[position] >= range.end)) return NONE;
+#endif
                 return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },
             [&](i64 more, u32 x) { visit(x, more); }, [](u32, int) {}, spent);
@@ -662,8 +676,17 @@ PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
         },
         spent);
     __syncwarp();
-    each_reached(
-        w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
+    bool cleared = false;
+#ifdef COLD
+    const Range all = {max(range.start, 0LL), min(range.end, w.get(JOB_VIDS))};
+    cleared = all.size() < FAR_COST * warp_sum(reached);  // else the rows are read through the link again
+    if (cleared) {
+        ROLLED for (i64 x = all.start + lane(); x < all.end; x += 32) times[x] = 0;
+    }
+#endif
+    if (!cleared)
+        each_reached(
+            w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
     __syncwarp();
     total = warp_sum(total);
     const i64 formula = w.node(row[NODE_PUSHER])[NODE_FORMULA];

@@ -2,6 +2,8 @@
 
 #include "sets.cuh"
 
+__device__ INLINE i64 own_number() { return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+
 // Numbers of a warp: what it does (all lanes agree on every member) and where its state lies.
 struct Worker {
     const i64* job;
@@ -46,18 +48,50 @@ struct Source {
 
 // Where the part begins and ends that a work unit is about, of so many elements: a unit is one part of a root's neighbours, so
 // that those of a hub go to many warps.
-__device__ INLINE Range unit_range(const Worker& w, i64 size) {
-    const i64 unit = w.state[WARP_UNIT];
-    const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
+__device__ INLINE Range part_of(const i64* first, i64 unit, i64 size, i64 more = 0) {
     const i64 parts = first[1] - first[0], part = unit - first[0];
     if (parts == 1) return {0, size};  // a division of 64 bits takes as long as to read a list
-    return {size * part / parts, size * (part + 1) / parts};
+    return {size * part / parts, size * (part + 1 + more) / parts};
 }
 
-__device__ INLINE Span unit_part(const Worker& w, Span span) {
-    const Range part = unit_range(w, span.size());
-    return {span.start + part.start, span.start + part.end};
+__device__ INLINE Range unit_range(const Worker& w, i64 size) {
+    const i64 unit = w.state[WARP_UNIT];
+    i64 more = 0;
+#ifdef COLD
+    more = w.state[WARP_MERGED];
+#endif
+    return part_of(w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit], unit, size, more);
 }
+
+// The part of a list of level 1; in a pass, what of it lies in the pass's range of vids.
+__device__ INLINE Span unit_part(const Worker& w, i64 address, Span span) {
+    const Range part = unit_range(w, span.size());
+    const Span found = {span.start + part.start, span.start + part.end};
+#ifdef COLD
+    if (w.get(JOB_IN_PASSES)) return warp_clip((const u32*)address, found, w.get(JOB_PASS_START), w.get(JOB_PASS_END));
+#endif
+    return found;
+}
+
+#ifdef COLD
+// The rows of the roots of a batch of units (`passes.cuh`), four arrays of a number for each unit: where the row starts and
+// ends in the whole view, its split, and where its neighbours begin in the copy that follows; -1: they are not there.
+__device__ INLINE i64* window(const Worker& w, int field) {
+    return (i64*)w.get(JOB_WINDOWS) + own_number() * WINDOW_WORDS + field * 32;
+}
+
+__device__ INLINE u32* window_vids(const Worker& w) { return (u32*)window(w, WINDOW_FIELDS); }
+
+// The row of the unit's root, cut as `row_side` cuts; positions are those of the whole view.
+__device__ INLINE List root_row(const Worker& w, const i64* view, Range range) {
+    const i64 slot = w.state[WARP_SLOT] - 1, vid = w.v(0), start = window(w, WINDOW_START)[slot];
+    Span found = {start, window(w, WINDOW_END)[slot]};
+    if (view[VIEW_SPLIT] && range.end <= vid) found.end = (at_t)window(w, WINDOW_SPLIT)[slot];
+    else if (view[VIEW_SPLIT] && range.start > vid) found.start = (at_t)window(w, WINDOW_SPLIT)[slot];
+    const i64 at = window(w, WINDOW_COPY)[slot];
+    return {at >= 0 ? window_vids(w) + (at - start) : row_list(view, {start, start}), found};
+}
+#endif
 
 // The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
 PART Range bounds(const Worker& w, const i64* row, int lo, int below, int above) {
@@ -71,6 +105,11 @@ PART Range bounds(const Worker& w, const i64* row, int lo, int below, int above)
 PART List operand(const Worker& w, const i64* row, int field, Range range) {
     const i64 a = row[field + 1];
     List list = {w.buffer, {0, 0}};
+#ifdef COLD
+    if (row[field] == KIND_ROW && row[field + 2] == 0 && w.state[WARP_SLOT]) {
+        list = root_row(w, w.view(a), range);
+    } else
+#endif
     if (row[field] == KIND_ROW) {
         list.span = row_side(w.view(a), w.v(row[field + 2]), range.start, range.end);
         list.values = row_list(w.view(a), list.span);
@@ -124,12 +163,7 @@ PART Source enter(const Worker& w, i64 d) {
         const Span found = find_row(view, w.v(row[LEVEL_BASE_B]));
         return {view[VIEW_EIDS], warp_clip(row_list(view, found), found, y, y + 1)};
     }
-    Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
-#ifdef COLD
-    if (d == w.get(JOB_PASS_LEVEL))
-        range = {max(range.start, w.get(JOB_PASS_START)), min(range.end, w.get(JOB_PASS_END))};
-#endif
-    const List list = operand(w, row, LEVEL_BASE, range);
+    const List list = operand(w, row, LEVEL_BASE, bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE));
     return {(i64)list.values, list.span};
 }
 

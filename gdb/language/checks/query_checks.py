@@ -51,6 +51,8 @@ def check(
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
+    if parameters is not None and query.constants:
+        parameters = {*parameters, *query.constants}
     facts = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(facts, {})
     try:

@@ -10,8 +10,9 @@ import pytest
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
-from gdb.executor.gpu import memory, orientation, residency
+from gdb.executor.gpu import memory, orientation, passes, residency
 from gdb.executor.gpu.residency import Room
+from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
@@ -171,15 +172,34 @@ def test_rows_that_are_read_in_place(name: str) -> None:
 def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = with_hubs((*SQUARE, (0, 2)))
     room = residency.view_bytes(stage.views[0], split=True) // 2
-    monkeypatch.setattr(residency, "ROOT", 1e9)
+    monkeypatch.setattr(passes, "PASS", 1e12)
     without = residency.split_views(stage, room)
-    monkeypatch.setattr(residency, "ROOT", 0.0)
+    monkeypatch.setattr(passes, "PASS", 0.0)
     several = residency.split_views(stage, room)
     assert bool(several.passes) > bool(without.passes)
     whole = residency.read_in_place(stage, residency.split_views(stage, 0))
-    # each pass comes to all roots again, and to no other row that is not resident
-    assert residency.read_in_place(stage, several)[0] == len(several.passes) * len(stage.roots)
+    # each pass comes to the roots that have something in it, and to no other row that is not resident
+    ends = np.array([one.hi for one in several.passes])
+    visits, _ = passes.root_visits(stage, stage.views[0], ends)
+    assert residency.read_in_place(stage, several)[0] == visits
     assert residency.read_in_place(stage, without)[0] < whole[0]
+
+
+@pytest.mark.parametrize("pairs", [(*SQUARE, (0, 2)), ((0, 1), (1, 2), (0, 2))])
+def test_visits_of_roots_in_passes(pairs: tuple[tuple[int, int], ...]) -> None:
+    """Of a sample that has all roots in it: those neighbours count to which the level may be bound."""
+    stage = with_hubs(pairs)
+    view, ends = stage.views[0], np.array([3, 10, 40, stage.vids])
+    level = stage.nest.levels[passes.level_of(stage)]
+    assert isinstance(level, VertexLevel)
+    times = size = 0
+    for root in stage.roots.tolist():
+        row = view.neighbours_of(root).astype(int)
+        near = row[row < root] if level.cut.below else row[row > root]
+        found = len(np.unique(np.searchsorted(ends, near, side="right")))
+        times, size = times + found, size + 4 * found * len(row)
+    assert passes.root_visits(stage, view, ends) == (times, size)
+    assert times > len(stage.roots)
 
 
 def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,11 +213,11 @@ def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not where roots are dear to come to again, and never where a sum counts vids of the level together."""
+    """Not where they are dear to begin, and never where a sum counts vids of the level together."""
     diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
     room = residency.view_bytes(diamond.views[0], split=True) // 2
-    for root, wanted in ((0.0, True), (1e9, False)):
-        monkeypatch.setattr(residency, "ROOT", root)
+    for each, wanted in ((0.0, True), (1e12, False)):
+        monkeypatch.setattr(passes, "PASS", each)
         assert bool(residency.split_views(diamond, room).passes) == wanted
         assert (
             "passes, each over a part of" in residency.describe_residency(diamond, room)[1]

@@ -18,9 +18,12 @@ WAITING = "gdb/base/waiting.py"
 # What makes something that is waited for without a bound.
 MAKERS = {
     *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Popen"),
-    *("ThreadPoolExecutor", "ProcessPoolExecutor", "Queue", "SimpleQueue", "LifoQueue"),
+    *("Threads", "ThreadPoolExecutor", "ProcessPoolExecutor", "Queue", "SimpleQueue", "LifoQueue"),
 }
-MODULES = {"threading", "_thread", "queue", "subprocess", "concurrent.futures", "select"}
+MODULES = {
+    *("threading", "_thread", "queue", "subprocess", "concurrent.futures", "select"),
+    "gdb.base.threads",
+}
 # What waits without a bound with fewer arguments than so many.
 BOUNDED_BY = {
     "wait": 1,
@@ -41,15 +44,19 @@ ALLOWED = {
     ("executor/gpu/launch.py", "ThreadPoolExecutor"): STEPS,
     ("executor/gpu/rows.py", "Condition"): STEPS,
     ("executor/gpu/rows.py", "wait_for"): "the device's stream waits, not the host",
-    ("executor/relational/relational.py", "ThreadPoolExecutor"): STEPS,
+    ("executor/relational/relational.py", "Threads"): STEPS,
     ("executor/run.py", "Lock"): SHORT,
     ("executor/work/scheduler.py", "Lock"): SHORT,
     (
         "executor/work/scheduler.py",
-        "ThreadPoolExecutor",
+        "Threads",
     ): "its futures are waited for by `gdb.base.waiting`",
     ("gdb/base/budget.py", "Lock"): SHORT,
     ("gdb/base/forks.py", "RLock"): STEPS,
+    (
+        "gdb/base/threads.py",
+        "ThreadPoolExecutor",
+    ): "its futures are waited for by `gdb.base.waiting`",
     ("gdb/physical/rows/row_projection.py", "result"): OTHER,
     ("gdb/run/stream.py", "Condition"): STEPS,
     ("gdb/run/stream.py", "Lock"): SHORT,

@@ -19,7 +19,9 @@ from tests.support.binding import bind
 
 
 def asked(text: str) -> None:
-    bind(parse(text), language_cases.snapshot(), language_cases.PARAMETERS, DIFFERENT_EDGES)
+    query = parse(text)
+    parameters = {**language_cases.PARAMETERS, **query.constants}
+    bind(query, language_cases.snapshot(), parameters, DIFFERENT_EDGES)
 
 
 def answer(text: str) -> str:

@@ -44,7 +44,7 @@ def test_the_count_of_each_mode(snapshot: Snapshot, mode: str, count: int) -> No
         options.match_mode("DIFFERENT EDGES"),
         threading.Event(),
     )
-    assert pipeline.answer(QueryRun(request, snapshot, Statements())).scalar() == count
+    assert pipeline.answer(QueryRun(request, lambda: snapshot, Statements())).scalar() == count
 
 
 def test_the_counts_in_the_document(repository: Path) -> None:

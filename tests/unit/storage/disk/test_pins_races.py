@@ -208,4 +208,23 @@ def test_a_small_commit_asks_nothing_more(tmp_path: Path, monkeypatch: pytest.Mo
     for number in range(3, 8):
         add(store, number)
     assert store.snapshot().version == version + 5
-    assert calls == ["open", "flock", "flock"] * 5  # taken and given up
+    assert calls == ["flock", "flock"] * 5  # taken and given up
+
+
+def test_the_writers_lock_is_the_file_under_its_name(tmp_path: Path) -> None:
+    """Its file stays open between two writes; one that has lost its name meanwhile locks nothing."""
+    one, other = PosixFiles(tmp_path), PosixFiles(tmp_path)
+    one.lock_writer()
+    one.unlock_writer()
+    os.unlink(tmp_path / "writer.lock")
+    other.lock_writer()
+    with pytest.raises(StoreLocked):
+        one.lock_writer()
+    other.unlock_writer()
+    one.lock_writer()
+    with pytest.raises(StoreLocked):
+        other.lock_writer()
+    one.unlock_writer()
+    other.lock_writer()
+    other.close()
+    one.close()

@@ -218,7 +218,8 @@ def test_refusals_of_the_system_are_ours(tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(*_: object, **__: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    store = Store.open(tmp_path, create=True)
+    Store.open(tmp_path, create=True).close()
+    store = Store.open(tmp_path, create=False)  # which has not opened the lock's file yet
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(StorePermissionError, match=r"writer\.lock"):
         write_graph(store, graph(1))

@@ -1,0 +1,95 @@
+// Passes: of a graph that does not fit, a range of rows at a time lies in device memory, and level 1 is bound to the vids whose
+// rows they are (`executor/gpu/passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
+// and copies the rows of their roots from page-locked memory into its window: each is read through the link once, in whole
+// lines, however often the units come to it. A batch is several groups of neighbouring units, a STRIDE of groups apart: of those
+// of a hub, which are heavy, it has few.
+
+#include "tail.cuh"
+
+// Which work unit of all this device's unit of a number is.
+__device__ INLINE i64 shared_unit(const Worker& w, i64 number) {
+    if (w.get(JOB_SHARES) == 1) return number;
+    const i64 run = w.get(JOB_RUN);
+    return (number / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + number % run;
+}
+
+#ifdef COLD
+
+// The number of a batch's unit.
+__device__ INLINE i64 number_in(const Worker& w, i64 batch, i64 slot) {
+    return (batch + slot / UNIT_GROUP * w.get(JOB_STRIDE)) * UNIT_GROUP + slot % UNIT_GROUP;
+}
+
+// Open the window over a batch of units; a bit for each that has something to do in this pass.
+__device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
+    const i64 number = number_in(w, batch, lane()), *view = w.view(0);
+    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
+    const i64 unit = there ? shared_unit(w, number) : 0;
+    const bool active = there && ((const u64*)w.get(JOB_MASKS))[unit] >> w.get(JOB_PASS) & 1;
+    const u32 found = __ballot_sync(ALL_LANES, active);
+    if (!found) return 0;
+    i64 start = 0, end = 0, split = 0;
+    if (active) {
+        const i64 row = row_number(view, ((const u32*)w.get(JOB_ROOTS))[((const u32*)w.get(JOB_UNIT_ROOTS))[unit]]);
+        const i64* offsets = row_offsets(view, row);
+        start = offsets[0], end = offsets[1];
+        if (view[VIEW_SPLIT]) split = row_split(view, row);
+    }
+    const Neighbours near = neighbours(view);
+    u32* vids = window_vids(w);
+    i64 last = -1, used = 0, at = -1;
+    ROLLED for (u32 left = found; left; left &= left - 1) {
+        const int owner = __ffs(left) - 1;
+        const i64 from = __shfl_sync(ALL_LANES, start, owner), size = __shfl_sync(ALL_LANES, end, owner) - from;
+        if (from != last) {  // else it has the root of the one before
+            const u32* list = near.of((at_t)from);
+            at = list == near.cold && used + size <= WINDOW_VIDS ? used : -1;
+            if (at >= 0) {
+                ROLLED for (i64 k = lane(); k < size; k += 32) vids[used + k] = list[from + k];
+                used += size;
+            }
+            last = from;
+        }
+        if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
+    }
+    if (active) {
+        window(w, WINDOW_START)[lane()] = start;
+        window(w, WINDOW_END)[lane()] = end;
+        window(w, WINDOW_SPLIT)[lane()] = split;
+    }
+    __syncwarp();
+    return found;
+}
+
+// Those of a batch's units that are left, a bit each, that are in the group of the first, at `slot`, and have its root: they
+// run as one, so that what is made of the root's row is made once. What lies between them has nothing in this pass; where
+// devices share the units it may be another's.
+__device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
+    if (w.get(JOB_SHARES) > 1) return 1u << slot;
+    const bool same = left >> lane() & 1 && lane() / UNIT_GROUP == slot / UNIT_GROUP &&
+                      window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
+    return __ballot_sync(ALL_LANES, same);
+}
+
+// For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
+// it ends below the root, begins above it; then where the passes' ranges of vids end.
+extern "C" __global__ void mark_passes(const i64* view, const u32* roots, const u32* unit_roots, const i64* first_unit, i64 units,
+                                       const i64* cut, u64* masks) {
+    const i64* ends = cut + 4;
+    ROLLED for (i64 unit = (i64)blockIdx.x * blockDim.x + threadIdx.x; unit < units; unit += (i64)gridDim.x * blockDim.x) {
+        const u32 root = unit_roots[unit];
+        const i64 vid = roots[root];
+        const Span span = row_slice(view, vid, cut[3] ? max(cut[0], vid + 1) : cut[0], cut[2] ? min(cut[1], vid) : cut[1]);
+        const Range part = part_of(first_unit + root, unit, span.size());
+        const u32* list = row_list(view, span);
+        u64 found = 0;
+        int pass = 0;
+        ROLLED for (i64 k = part.start; k < part.end; ++k) {
+            ROLLED while ((i64)list[span.start + k] >= ends[pass]) ++pass;
+            found |= 1ULL << pass;
+        }
+        masks[unit] = found;
+    }
+}
+
+#endif

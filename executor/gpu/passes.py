@@ -1,0 +1,72 @@
+"""Passes of a stage over a graph that does not fit its share of a device: one for each range of rows that fits, which
+lies in device memory meanwhile. In each, the level that is cut into work units is bound to the vids whose rows they
+are, so that these rows, to which loops come in any order, are never read through the link. The rows of roots are, one
+after another.
+
+A pass comes to those work units only that have something to do in it: a bit for each pass and unit says which, made on
+the device when a stage is placed (`mark_passes` of `kernels/passes.cuh`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.storage.graph.adjacency import I64, Adjacency
+
+from ..nest.nest import Kind, VertexLevel
+from ..nest.prepare import Prepared
+from . import local
+from .units import cut_level, is_pushed
+
+SAMPLED = 2048  # roots whose lists are looked at
+# nanoseconds, measured on an H100 (docs/performance.md)
+READ = 3.0  # to begin to read a cold row in place; as much again where its offset is cold
+VISIT = 1.0  # to come to a root in a pass
+BYTE = 1 / 45  # to copy a byte, or to read it in place with its neighbours
+PASS = 150_000.0  # to begin a pass and wait for its end
+
+
+def level_of(prepared: Prepared) -> int:
+    """The level that passes bind to a part of the vids: that which is cut into work units. What the stage counts is a
+    sum over what it is bound to, each for itself, and its list is a part of the root's row; -1 where there is none."""
+    nest, k, known = prepared.nest, cut_level(prepared.tables), local.find(prepared)
+    level = nest.levels[k] if k > 0 else None
+    # an optional part that has none in a pass would count one there
+    if not nest.counting or nest.around or nest.parts or is_pushed(prepared.tables):
+        return -1
+    if known is not None and known.first <= k:
+        return -1
+    if not isinstance(level, VertexLevel) or level.base.kind is not Kind.ROW or level.base.b != 0:
+        return -1
+    return k
+
+
+def marks_of(prepared: Prepared, ends: I64) -> I64:
+    """What `mark_passes` takes: the range of vids of the level's list, whether it ends below the root, and begins above
+    it; then where each pass's range of vids ends."""
+    level = prepared.nest.levels[level_of(prepared)]
+    assert isinstance(level, VertexLevel)
+    cut = level.cut
+    return np.array([cut.lo, cut.hi, bool(cut.below), bool(cut.above), *ends], np.int64)
+
+
+def root_visits(prepared: Prepared, view: Adjacency, ends: I64) -> tuple[float, float]:
+    """About how often passes come to a root, and the bytes of its row as often; of a sample of roots.
+
+    view : what is placed. ends : where each pass's range of vids ends, i64[passes].
+    """
+    lo, hi, below, above = marks_of(prepared, ends)[:4]
+    step = max(len(prepared.roots) // SAMPLED, 1)
+    sample = prepared.roots[step // 2 :: step]
+    rows = view.rows_of(sample)
+    vids, rows = sample[rows >= 0].astype(np.int64), rows[rows >= 0]
+    sizes = view.offsets[rows + 1] - view.offsets[rows]
+    of = np.repeat(np.arange(len(rows)), sizes)
+    begin = np.cumsum(sizes) - sizes
+    near = view.neighbours[np.arange(len(of)) - begin[of] + view.offsets[rows][of]].astype(np.int64)
+    kept = (near >= lo) & (near < hi)
+    kept &= near < vids[of] if below else True
+    kept &= near > vids[of] if above else True
+    keys = np.unique(of[kept] * len(ends) + np.searchsorted(ends, near[kept], side="right"))
+    times = len(prepared.roots) / max(len(sample), 1)
+    return times * len(keys), times * 4 * float(sizes[keys // len(ends)].sum())

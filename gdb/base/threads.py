@@ -1,0 +1,54 @@
+"""The start of a thread, where there may be no memory for it.
+
+`threading.Thread.start` waits until the new thread has begun. One that finds no memory for its first steps ends before
+it says so, and the wait never ends. So room for its stack and for what it makes first is looked for before.
+"""
+
+from __future__ import annotations
+
+import mmap
+import resource
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MOST = 8 << 20  # bytes of a stack where the system names none
+_FIRST = 4 << 20  # bytes that a thread makes until it works: it needs less than one
+
+
+def _stack() -> int:
+    named = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return named if 0 < named < 1 << 40 else _MOST
+
+
+def look_for_room() -> None:
+    """To be called before a thread is started. Cost: two system calls.
+
+    Raises
+    ------
+    MemoryError : there may be no room for one.
+    """
+    try:
+        mmap.mmap(-1, _stack() + _FIRST, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError as error:
+        raise MemoryError("no room for a new thread") from error
+
+
+def start(thread: threading.Thread) -> None:
+    """Start a thread. Raises MemoryError where there is no room for it."""
+    look_for_room()
+    thread.start()
+
+
+class Threads(ThreadPoolExecutor):
+    """A ThreadPoolExecutor that raises MemoryError where there is no room for another thread."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """As ThreadPoolExecutor.submit."""
+        if not self._idle_semaphore._value and len(self._threads) < self._max_workers:
+            look_for_room()
+        return super().submit(fn, *args, **kwargs)

@@ -1,0 +1,72 @@
+"""A thread for which there is no memory: an error, and no wait for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gdb.base import threads, waiting
+
+# What the process has is used up, and then there is room for a stack and so many bytes more.
+_LITTLE = """
+import faulthandler, resource, sys
+import gdb
+from gdb.base import waiting
+faulthandler.dump_traceback_later(60, exit=True)
+db = gdb.connect()
+status = open("/proc/self/status").read()
+used = int(status.partition("VmSize:")[2].split()[0]) << 10
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+stack = max(resource.getrlimit(resource.RLIMIT_STACK)[0], 0)
+resource.setrlimit(resource.RLIMIT_AS, (used, hard))
+held = []
+try:
+    while True:
+        held.append(bytearray(1 << 10))
+except MemoryError:
+    pass
+resource.setrlimit(resource.RLIMIT_AS, (used + stack + int(sys.argv[1]), hard))
+try:
+    print(waiting.beside(lambda: 5, "x"))
+except MemoryError:
+    print("none")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads what Linux says of it")
+@pytest.mark.parametrize(
+    ("more", "said"), [(0, "none"), (8 << 10, "none"), (32 << 10, "none"), (64 << 20, "5")]
+)
+def test_no_room_for_a_thread_is_an_error(more: int, said: str) -> None:
+    arguments = [sys.executable, "-c", _LITTLE, str(more)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == [said], done.stderr[-2000:]
+
+
+def none() -> None:
+    raise MemoryError
+
+
+def test_all_threads_look_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "look_for_room", none)
+    with pytest.raises(MemoryError):
+        threads.start(threading.Thread(target=none))
+    with pytest.raises(MemoryError):
+        waiting.beside(lambda: 5, "x")
+    with waiting.Pool(1) as pool, pytest.raises(MemoryError):
+        pool.submit(lambda: 5)
+
+
+def test_what_must_be_done_is_done_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "look_for_room", none)
+    monkeypatch.setattr(waiting, "_helpers", None)
+    assert waiting.blocking(lambda: 5) == 5
+
+
+def test_a_thread_that_waits_takes_the_next_work() -> None:
+    with waiting.Pool(2) as pool:
+        assert [*pool.map(abs, range(-5, 0))] == [5, 4, 3, 2, 1]
