@@ -23,6 +23,7 @@ from gdb.storage.columns.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice, follow_one_another
 from gdb.storage.columns.temporal import text_of
+from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
@@ -224,9 +225,8 @@ def vertex_labels(snapshot: Snapshot, vids: U32) -> tuple[I64, Column]:
     groups = snapshot.groups_of(vids).astype(np.int64)
     lengths = counts[groups]
     first = (np.cumsum(counts) - counts)[groups]
-    ends = np.cumsum(lengths)
-    within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(ends - lengths, lengths)
-    return lengths, strings(names).take(np.repeat(first, lengths) + within)
+    _, places = expanded(first, first + lengths)
+    return lengths, strings(names).take(places)
 
 
 def edge_types(snapshot: Snapshot, eids: I64) -> Column:

@@ -158,8 +158,8 @@ class Column:
         lengths = self.offsets[1:][rows] - starts
         offsets = offsets_of_lengths(lengths)
         if self.items is not None:
-            at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-            return Column.of_lists(self.items.take(at), offsets, valid)
+            items = self.items.take(places(starts, lengths, offsets))
+            return Column.of_lists(items, offsets, valid)
         return Column(self.kind, _gathered(self.values, starts, offsets), offsets, valid)
 
     def to_list(self) -> list[PropertyValue]:
@@ -325,6 +325,11 @@ def offsets_of_lengths(lengths: I64) -> I64:
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
     lengths.cumsum(out=offsets[1:])
     return offsets
+
+
+def places(starts: I64, lengths: I64, offsets: I64) -> I64:
+    """Where the pieces from `starts` on lie, one after the other, each `lengths` long; offsets : of these lengths."""
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
 def named(kind: Kind) -> str:
