@@ -147,6 +147,8 @@ class Worker:
         self.fixed = (_address(self.pointers), tables.loops, len(tables.nodes), tables.counting)
         self.own = self.distinct = (self.once, _address(self.seen))
         self.root_address = _address(prepared.roots)
+        self.only_root = np.zeros(1, np.uint32)  # a copy of a single root, at an address that is known
+        self.only_address = _address(self.only_root)
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
         """Zeros in memory, or in a temporary file where the budget has no room for them."""
@@ -174,10 +176,13 @@ class Worker:
         """Go over to the same stage with other candidates or bounds."""
         if prepared is self.prepared:
             return
-        self.prepared = prepared
-        self.root_address = _address(prepared.roots)
+        self.prepared, roots = prepared, prepared.roots
+        if roots.shape[0] == 1:
+            self.only_root[0], self.root_address = roots[0], self.only_address
+        else:
+            self.root_address = _address(roots)
         for k, members in enumerate(prepared.lists):
-            at = self.root_address if members is prepared.roots else _address(members)
+            at = self.root_address if members is roots else _address(members)
             self.lists[k, 0], self.lists[k, 1] = at, len(members)
         for k, bits in enumerate(prepared.bit_sets):
             self.bits[k] = _address(bits)
