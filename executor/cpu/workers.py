@@ -4,6 +4,7 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import TypeVar
 
@@ -423,9 +424,9 @@ class Worker:
 
 
 def _address(array: npt.NDArray[np.generic]) -> int:
-    """As `array.ctypes.data`, in a tenth of its time."""
-    at: int = array.__array_interface__["data"][0]
-    return at
+    """As `array.ctypes.data`, in a tenth of its time: by NumPy's interface for C, the address is what the object of an
+    array begins with."""
+    return ctypes.c_size_t.from_address(id(array) + object.__basicsize__).value
 
 
 def _slot_widths(prepared: Prepared) -> I64:
