@@ -26,8 +26,8 @@ from gdb.storage.graph.adjacency import I64, U32
 
 from .device_names import AUTO, CPU, checked_device, ordinals
 from .nest.prepare import Prepared, stage
-from .plan.embeddings import Deliver, Wanted
 from .options import Options
+from .plan.embeddings import Deliver, Wanted
 from .work.scheduler import Budget, Guard, Watch
 
 if TYPE_CHECKING:

@@ -148,7 +148,9 @@ class Worker:
         self.fixed = (_address(self.pointers), tables.loops, len(tables.nodes), tables.counting)
         self.own = self.distinct = (self.once, _address(self.seen))
         self.root_address = _address(prepared.roots)
-        self.only_root = np.zeros(1, np.uint32)  # a copy of a single root, at an address that is known
+        self.only_root = np.zeros(
+            1, np.uint32
+        )  # a copy of a single root, at an address that is known
         self.only_address = _address(self.only_root)
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:

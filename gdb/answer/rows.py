@@ -124,7 +124,8 @@ class ColumnAnswer:
         """The columns as Python objects, batch by batch of DuckDB's; a count is one row."""
         answer = self._answer.answer
         if isinstance(answer, int):
-            return iter(([[answer]],))
+            count: list[list[Cell]] = [[answer]]
+            return iter((count,))
         if size is None and isinstance(answer, Batch):  # most answers: no generator is made
             return iter((self._columns(answer),))
         return map(self._columns, _batches(answer, size))

@@ -39,7 +39,16 @@ class Usage:
     check : raises where the query is to go no further; None where nothing can stop it.
     """
 
-    __slots__ = ("_before", "_owner", "_quiet", "_read", "_read_all", "budget", "check", "compile_seconds")
+    __slots__ = (
+        "_before",
+        "_owner",
+        "_quiet",
+        "_read",
+        "_read_all",
+        "budget",
+        "check",
+        "compile_seconds",
+    )
 
     def __init__(self, memory: int | None = None) -> None:
         self.budget = Budget(memory)
@@ -54,7 +63,12 @@ class Usage:
     @property
     def bytes_read(self) -> int:
         """Bytes of the arrays given to `read` and `read_all`, each once."""
-        every = {id(one): one for some in list(self._read_all.values()) for one in some if one is not None}
+        every = {
+            id(one): one
+            for some in list(self._read_all.values())
+            for one in some
+            if one is not None
+        }
         return sum(map(_NBYTES, (every | self._read).values()))
 
     def __enter__(self) -> Usage:

@@ -107,10 +107,8 @@ class Statement:
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
         known, same = self.values, relational_tail.same
-        for name, value in values.items():  # not `all` of a generator, which takes a microsecond
-            if not same(value, known[name]):
-                return False
-        return True
+        # not `all` of a generator, which takes a microsecond
+        return not [name for name, value in values.items() if not same(value, known[name])]
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""

@@ -49,7 +49,11 @@ def column_of(ids: I64 | list[str]) -> Column:
 def hash_strings(data: U8, offsets: I64) -> U64:
     """The hash of each string of a column, u64[n] (docs/FORMAT.md, *Id index*)."""
     found = np.empty(offsets.shape[0] - 1, np.uint64)
-    if found.shape[0] == 1 and (one := data[offsets[0] : offsets[1]].tobytes()) and len(one) < _SHORT:
+    if (
+        found.shape[0] == 1
+        and (one := data[offsets[0] : offsets[1]].tobytes())
+        and len(one) < _SHORT
+    ):
         found[0] = _hash_one(one)
         return found
     for begin in range(0, found.shape[0], _STRIPE):
