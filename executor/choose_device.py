@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -394,19 +395,24 @@ def short_run(
     ------
     Cancelled.
     """
+    latest = plan.runs.latest
     if (
         options.device not in (AUTO, CPU)
         or options.memory is not None
         or options.profile is not None
         or options.on is not None
-        or (plan.runs.latest or CPU) != CPU
         or limit == 0
+        or (cuda_begun() if latest is None else latest != CPU)
     ):
         return None
+    begun = time.perf_counter()
     prepared = stage(plan, graph, bindings, windows=windows)
     worker = launch.launched_once(prepared, wanted, limit)
-    if worker is not None and options.cancel is not None and options.cancel.is_set():
-        raise Cancelled("The query was cancelled.")
+    if worker is not None:
+        if options.cancel is not None and options.cancel.is_set():
+            raise Cancelled("The query was cancelled.")
+        if latest is None:
+            plan.runs.add(CPU, time.perf_counter() - begun)
     return worker
 
 
