@@ -379,7 +379,7 @@ def _matched(
     statement: Statement, snapshot: Snapshot, options: executor.Options
 ) -> tuple[Sequence[Array] | int, int, I64 | None]:
     """What the executors find: a number, or the columns that the tail needs in parts; the number of embeddings; where
-    rows stand for several of them, for how many each."""
+    rows represent several of them, how many each."""
     plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if tail.count_only:
         if tail.once is None:
@@ -402,7 +402,7 @@ def _matched(
 
 
 def _summary(clock: Clock, options: executor.Options, rows: int, embeddings: int) -> Summary:
-    """What is reported of a run of a statement, once somebody reads it."""
+    """The summary of a run of a statement, made when it is read."""
     kept = None if options.ran == "cpu" else options.profile
     gpu = (0.0, 0) if kept is None else (kept.kernel_seconds, kept.moved_bytes)
     return Summary(
