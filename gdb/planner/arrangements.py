@@ -17,7 +17,7 @@ from gdb.planner.pricing import Prices
 from gdb.planner.shape import components, members
 
 if TYPE_CHECKING:
-    from gdb.planner.statistics import Statistics
+    from gdb.planner.sampled_embeddings import Statistics
 
 FIRSTS = 6  # vertices that orders begin with
 PLAIN = 3  # orders without random weights

@@ -14,13 +14,7 @@ from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
 from gdb.base import garbage
-from gdb.errors import (
-    DeviceError,
-    InternalError,
-    NotSupported,
-    PlacedError,
-    QueryError,
-)
+from gdb.errors import DeviceError, InternalError, NotSupported, PlacedError, QueryError
 from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU
@@ -77,7 +71,7 @@ def _answer(run: QueryRun) -> Result:
     request, statements = run.request, run.statements
     prepared = statements.cache.prepared(request)
     if prepared is not None:
-        from gdb.run.operator_run import answer_by_operators  # here: one of two ways
+        from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
 
         return answer_by_operators(run, prepared)
     key = key_of(request)
@@ -259,7 +253,7 @@ def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
     refusal : it is not one pattern and its tail.
     """
     from gdb.physical.rows.row_run import writes  # here: one of two ways
-    from gdb.run.operator_run import Planned, answer_by_operators
+    from gdb.run.columns_or_rows import Planned, answer_by_operators
 
     request, statements = run.request, run.statements
     schema = _schema_warnings(run, query)

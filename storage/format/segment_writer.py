@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 from gdb.base import digests, waiting
@@ -10,7 +10,8 @@ from gdb.records import dataclass
 
 from ..disk.files import Files
 from .sections import Section, Streamed
-from .segment import FileRecord, note_written, write_sections
+from .segment import FileRecord, write_sections
+from .segment_checksum import note_written
 
 PACK_BYTES = 16 << 20  # small sections share a file until it has this size
 
@@ -31,19 +32,11 @@ class SegmentWriter:
     ----------
     files : the folder.
     version : of the manifest that will commit the files; part of their names.
-    on_bytes : called with the number of bytes after each chunk written.
     packed : pack sections where that makes them smaller.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        version: int,
-        on_bytes: Callable[[int], None] | None = None,
-        *,
-        packed: bool = False,
-    ) -> None:
-        self._files, self._version, self._on_bytes = files, version, on_bytes
+    def __init__(self, files: Files, version: int, *, packed: bool = False) -> None:
+        self._files, self._version = files, version
         self._packed = packed
         self._pending: list[Section] = []
         self._bytes = 0
@@ -113,7 +106,7 @@ class SegmentWriter:
         self.created.append(name)
         out = self._files.create(name)
         try:
-            length, digest_hex = write_sections(out.write, sections, self._on_bytes)
+            length, digest_hex = write_sections(out.write, sections)
             out.fsync()  # protects the segment's bytes: the manifest must never point at less
         finally:
             out.close()

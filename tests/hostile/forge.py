@@ -17,13 +17,13 @@ from unittest.mock import patch
 import numpy as np
 
 import gdb
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.write import commit
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed, stores
 from tests.corrupt.broken import rebuilt
 from tests.corrupt.sealed import ENTRY, HEAD, HEADER, Json, Path_
+from tests.support.graph_tables import GraphTables, write_graph
 
 SECTOR, SEAL = 512, 16
 PACKED_DELTA, LARGE = "a packed base and a delta", "a large packed base"
@@ -95,8 +95,8 @@ class Parts:
             (folder / name).write_bytes(content)
         pinned = sealed.value_at(self.body, ("files",)) if _has(self.body, "files") else []
         for record in pinned if isinstance(pinned, list) else []:
-            content = self.files.get(str(record.get("name"))) if isinstance(record, dict) else None
-            if content is not None:
+            kept = self.files.get(str(record.get("name"))) if isinstance(record, dict) else None
+            if kept is not None:
                 assert isinstance(record, dict)
                 record["digest"] = sealed.digest(content).hex()
                 record.setdefault("length", len(content))
@@ -156,7 +156,8 @@ Change = Callable[[Parts, Parts, random.Random], str]
 def _other(value: Json, rng: random.Random) -> Json:
     """A value in the place of another, mostly of its type."""
     if rng.random() < 0.05:
-        return rng.choice((None, True, 1.5, [], {}, "x", 7, [[]], float("1e300")))
+        any_: tuple[Json, ...] = (None, True, 1.5, [], {}, "x", 7, [[]], float("1e300"))
+        return rng.choice(any_)
     match value:
         case bool():
             return not value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.language.element_columns import What
     from gdb.language.scope import Scope
     from gdb.language.syntax import ElementReference, Expression, Place
-    from gdb.logical.demand import Demand
+    from gdb.logical.needed_properties import Demand
     from gdb.logical.operators import Limit, Names
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.columns.model import Kind as StoreKind
@@ -186,8 +185,7 @@ class Builder:
 
     def used(self, sql: str) -> dict[str, Value]:
         """The parameters that a text mentions."""
-        names = sorted(set(re.findall(r"\$(p\d+)", sql)))
-        return {name: self.parameters.values[name] for name in names}
+        return self.parameters.used(sql)
 
     def as_table(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""

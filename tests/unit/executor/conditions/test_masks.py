@@ -23,19 +23,12 @@ from gdb.physical.binder import BoundQuery
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.stored import from_store
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import (
-    Column,
-    EdgeTable,
-    GraphTables,
-    PropertyValue,
-    VertexTable,
-    from_strings,
-)
+from gdb.storage.columns.model import Column, EdgeTable, PropertyValue, VertexTable, from_strings
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.adjacency import U32
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
+from tests.support.graph_tables import GraphTables, write_graph
 
 NODES, CONDITIONS = 60, 150
 BIG = 1 << 53
@@ -124,7 +117,7 @@ class Conditions:
             return "null"
         if self.chance.random() < 0.1:  # of another kind
             key = self.chance.choice(list(VALUES))
-        return self.parameter(self.value(key))  # type: ignore[arg-type]
+        return self.parameter(self.value(key))
 
     def simple(self) -> str:
         pick = self.chance.choice
@@ -135,7 +128,7 @@ class Conditions:
                 return f"{name} IS {pick(['', 'NOT '])}NULL"
             case 1 if key != "z":
                 items = [self.value(key) for _ in range(self.chance.choice([0, 1, 2, 6]))]
-                return f"{name} IN {self.parameter([*items, *pick([[], [None]])])}"  # type: ignore[list-item]
+                return f"{name} IN {self.parameter([*items, *pick([[], [None]])])}"
             case 2 if key in OF_NUMBERS:
                 return f"{name} {pick(OF_ORDER)} a.{pick(OF_NUMBERS)}"
             case 3 if key == "b":

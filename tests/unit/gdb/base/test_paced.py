@@ -14,13 +14,13 @@ import pytest
 import gdb
 from gdb.base import usage, waiting
 from gdb.executor.cpu import workers
-from gdb.executor.gpu import orientation, pinned
+from gdb.executor.gpu import memory, orientation, pinned
 from gdb.storage.disk import arrays, checksum
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, section_checks
 from gdb.storage.graph.adjacency import Adjacency
-from gdb.storage.graph.degree_order import intervals
 from gdb.storage.graph.edge_loops import rows_ascend
+from gdb.storage.graph.intervals import of_vids
 from gdb.storage.write.store import Store
 
 
@@ -59,7 +59,7 @@ def view_of(store: Path, *, renumbered: bool = False) -> Adjacency:
             return view
         vid = np.arange(1500, dtype=np.uint32)
         parts = degree_loops.renumber_rows(view, vid, vid, view.max_degree)
-        named = *intervals(parts[0]), *parts[1:], view.simple, view.loops, view.max_degree
+        named = *of_vids(parts[0]).arrays, *parts[1:], view.simple, view.loops, view.max_degree
         return Adjacency(view.types, view.direction, *named)
     finally:
         opened.close()
@@ -86,12 +86,12 @@ def stopped_after(looks: int, work: Callable[[], object]) -> bool:
     return False
 
 
-def block(size: int) -> pinned.Block:
+def block(size: int) -> memory.Block:
     class Block:
-        def array(self, shape: tuple[int, ...], dtype: type[np.generic]) -> pinned.HostArray:
+        def array(self, shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
             return np.zeros(shape, dtype)
 
-    return cast("pinned.Block", Block())
+    return cast(memory.Block, Block())
 
 
 def works(store: Path) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -37,7 +37,7 @@ def test_the_registry_is_whole() -> None:
 @pytest.mark.parametrize("name", sorted(TEMPORAL))
 def test_null_gives_null(name: str) -> None:
     function = FUNCTIONS[name]
-    for count in range(max(function.least, 1), function.most + 1):
+    for count in range(max(function.signature.least, 1), function.signature.most + 1):
         assert function.apply(*[None] * count) is None
 
 
@@ -62,7 +62,7 @@ def test_without_a_statement_the_present_is_now() -> None:
         from_python(before)
         <= now
         <= from_python(python.datetime.now(python.UTC) + python.timedelta(seconds=1))
-    )  # type: ignore[operator]
+    )
 
 
 def test_a_time_in_a_named_zone_has_the_offset_of_today() -> None:

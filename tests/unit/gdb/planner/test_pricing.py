@@ -16,10 +16,11 @@ from gdb.planner import pricing
 from gdb.planner.arrangements import cheapest
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import resolve
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.planner.shape import Shape, components, members
-from gdb.planner.statistics import Statistics
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 MANY = 1 << 12  # members: more than a small graph has embeddings
@@ -181,7 +182,7 @@ class Definition:
         return cost
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(share(12)))
 def test_prices_are_those_of_the_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = int(random.integers(3, 6))

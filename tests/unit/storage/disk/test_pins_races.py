@@ -16,8 +16,8 @@ from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import manifest as manifests
 from gdb.storage.format import segment_writer
 from gdb.storage.format.manifest import Manifest
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import write_graph
 from tests.support.pinned_stores import add, found, graph, held, named
 
 
@@ -68,7 +68,7 @@ def test_a_file_is_swept_between_its_opening_and_the_lock(
         (tmp_path / "f").unlink()
         flock(fd, how)
 
-    monkeypatch.setattr(pins.fcntl, "flock", removed_first)
+    monkeypatch.setattr(fcntl, "flock", removed_first)
     with pytest.raises(FileNotFoundError):
         PosixFiles(tmp_path).pin("f")
 

@@ -17,16 +17,16 @@ import pytest
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage.columns.model import EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import manifest
 from gdb.storage.write import commit as committing
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
 from tests.oracles.store_reader import PlainStore, string_key
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
@@ -312,8 +312,8 @@ def test_a_reader_written_from_the_text_reads_a_packed_store(tmp_path: Path) -> 
             assert found == wanted, key
     for mine, other in zip(packed.body["spaces"], plain.body["spaces"], strict=True):
         for number, (kind, code) in enumerate([(32, "Q"), (33, "I")]):
-            found = packed.section(mine["file"], mine["section"] + number, kind, code)
-            assert found == plain.section(other["file"], other["section"] + number, kind, code)
+            section = packed.section(mine["file"], mine["section"] + number, kind, code)
+            assert section == plain.section(other["file"], other["section"] + number, kind, code)
     # it is a store of all that may be packed
     assert {kind for kind, code in packed.codes if code} == {1, 2, 3, 4, 5, 16, 17, 32, 33}
     assert not any(code for _, code in plain.codes)

@@ -6,13 +6,15 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from benchmarks.storage.layout_sizes import sizes
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
@@ -20,9 +22,8 @@ from gdb.storage.format.segment import PAGE, PAGE_FROM
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.format.segments import Segments
 from gdb.storage.graph import intervals, pcsr, section_checks, splice
-from gdb.storage.graph.format_sizes import sizes
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 @given(st.sets(st.integers(0, 60)))
@@ -146,9 +147,7 @@ def test_the_stable_order_is_numpy_s(values: list[int]) -> None:
     st.lists(st.integers(-5, 5)) | st.lists(st.integers(-(2**63), 2**63 - 1)),
     st.sampled_from([np.int64, np.uint64]),
 )
-def test_the_stable_order_of_wide_numbers(
-    values: list[int], dtype: type[np.int64 | np.uint64]
-) -> None:
+def test_the_stable_order_of_wide_numbers(values: list[int], dtype: Any) -> None:
     array = np.array(values, np.int64).astype(dtype)
     assert pcsr.stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
 
@@ -172,7 +171,7 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
     neighbours = snapshot.adjacency(("T",), Direction.OUT).neighbours
     assert not neighbours.flags.owndata
     assert not neighbours.flags.writeable
-    segments = Segments(snapshot.files, snapshot.manifest.files, b"")
+    segments = Segments(snapshot.files, snapshot.manifest.files, None)
     for part in snapshot.manifest.types[0].parts:
         for segment in part.segments:
             for section in range(segment.section, segment.section + 5):

@@ -11,12 +11,12 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.columns.model import GraphTables, VertexTable
+from gdb.storage.columns.model import VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.exporter import export
 from gdb.storage.disk.steps import Steps
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 from tests.support.loading import load
 from tests.unit.storage.importer.test_csv import edges_of, nodes_of
 
@@ -303,7 +303,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(
     assert path.stat().st_size < 64_000
     for given in ({"nodes": {"A": path}}, {"source": path}):
         with pytest.raises(ImportFailed, match=r"unpacks to more than .* its size") as caught:
-            load(store, **given, max_unpacked=1 << 20)  # type: ignore[arg-type]
+            load(store, **given, max_unpacked=1 << 20)
         assert caught.value.file == str(path)
         assert "max_unpacked" in caught.value.cure
     assert store.snapshot().vertex_count == 0
