@@ -21,8 +21,8 @@ def test_one_string_has_the_hash_that_it_has_among_others(text: str, other: str)
     alone, beside = from_strings([text]), from_strings([other, text])
     assert alone.offsets is not None
     assert beside.offsets is not None
-    hashes = hash_strings(beside.values, beside.offsets)
-    assert hash_strings(alone.values, alone.offsets).tolist() == [int(hashes[1])]
+    hashes = hash_strings(beside.values.view(np.uint8), beside.offsets)
+    assert hash_strings(alone.values.view(np.uint8), alone.offsets).tolist() == [int(hashes[1])]
     assert alone.to_list() == [text]
 
 
