@@ -19,7 +19,7 @@ from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.bindings import Bindings
 from gdb.executor.nest.prepare import stage
 from gdb.executor.options import Options, Profile
-from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.plan.embeddings import Embeddings, Wanted, expand
 from gdb.executor.plan.plan import Plan
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from tests.support.small_graph import SmallGraph
@@ -68,7 +68,7 @@ def test_rows_are_those_of_the_reference(
 ) -> None:
     graph, query = case
     plan = planner.plan(query, graph, counting=False)
-    wanted = bag(reference.expand(reference.rows(plan, graph), plan.twins), plan)
+    wanted = bag(expand(reference.rows(plan, graph), plan.twins), plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "FIRST_STEPS", steps)
         for _ in range(times):
@@ -81,7 +81,7 @@ def test_counts_are_those_of_the_reference(case: tuple[SmallGraph, QueryGraph], 
     graph, query = case
     plan = planner.plan(query, graph, counting=True)
     rows = planner.plan(query, graph, counting=False)
-    wanted = len(reference.expand(reference.rows(rows, graph), rows.twins))
+    wanted = len(expand(reference.rows(rows, graph), rows.twins))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "FIRST_STEPS", steps)
         assert [run.count(plan, graph, Options("cpu")) for _ in range(3)] == [wanted] * 3
@@ -174,7 +174,7 @@ def test_what_is_accounted_for_or_measured_is_no_short_run(
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a short run")
 
-    monkeypatch.setattr(choose_device.launch, "launched_once", refused)
+    monkeypatch.setattr("gdb.executor.choose_device.launch.launched_once", refused)
     plan = planner.plan(PATH, CIRCLE, counting=True)
     assert run.count(plan, CIRCLE, options) == 6
     with pytest.raises(AssertionError):
@@ -185,9 +185,9 @@ def test_a_plan_that_ran_on_a_gpu_does_not_try_the_cpu(monkeypatch: pytest.Monke
     plan = planner.plan(PATH, CIRCLE, counting=True)
     plan.runs.add("cuda:0", 1e-6)
     monkeypatch.setattr(
-        choose_device.launch, "launched_once", lambda *_: pytest.fail("a short run")
+        "gdb.executor.choose_device.launch.launched_once", lambda *_: pytest.fail("a short run")
     )
-    assert run.short_run(plan, CIRCLE, Options(), None, Wanted(())) is None
+    assert choose_device.short_run(plan, CIRCLE, Options(), None, Wanted(())) is None
 
 
 def test_a_short_run_is_cancelled() -> None:
