@@ -25,7 +25,7 @@ from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import address
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
-from .workers import WORKERS, Worker
+from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
@@ -178,6 +178,49 @@ def count_distinct(
     return _run(_Run(prepared, watch, budget, 1, capacity, wanted, counts=True)).total
 
 
+def launched_once(prepared: Prepared, wanted: Wanted, limit: int | None = None) -> Worker | None:
+    """A worker of the stage that one short launch took through all of its roots, or to `limit` rows: that is the run,
+    and `put_back` ends it. None where the run before took longer, or this one does: then it is one of those above."""
+    worker = _begun(prepared, wanted, limit)
+    if worker is None:
+        return None
+    worker.begin(0, len(prepared.roots) if prepared.tables.loops else 0)
+    if worker.run(FIRST_STEPS) == address.DONE or (limit is not None and worker.rows >= limit):
+        return worker
+    worker.control[address.SPENT] = FIRST_STEPS  # also where its buffer was full before
+    if worker.once >= 0:
+        worker.unsee(worker.taken_once())
+    put_back(worker)
+    return None
+
+
+def _begun(prepared: Prepared, wanted: Wanted, limit: int | None) -> Worker | None:
+    """The worker that waits, or where none does a new one; None where it is another query's, or took long."""
+    idle = prepared.idle["cpu"]
+    try:
+        worker = idle.pop()
+    except IndexError:
+        capacity = ROWS if limit is None else max(1, min(ROWS, limit))
+        slots = slots_within(prepared, CACHES_BYTES)
+        return Worker(prepared, capacity, wanted, slots, ROOM)
+    assert isinstance(worker, Worker)
+    if worker.spent >= FIRST_STEPS or not (worker.wanted is wanted or worker.wanted == wanted):
+        idle.append(worker)
+        return None
+    worker.attach(prepared)
+    worker.reset()
+    worker.control[address.SPENT] = 0
+    worker.count_into(None)
+    return worker
+
+
+def put_back(worker: Worker) -> None:
+    """Let the next run have a worker."""
+    idle = worker.prepared.idle["cpu"]
+    if len(idle) < MOST_IDLE and not worker.filed:
+        idle.append(worker)
+
+
 def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
     """Of so many threads those that a run to its end of `steps` has work for."""
     if prepared.tables.loops == 0:
@@ -280,9 +323,7 @@ def _units(run: _Run) -> None:
         run.total += worker.total
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
-    idle = run.prepared.idle["cpu"]
-    if len(idle) < MOST_IDLE and not worker.filed:
-        idle.append(worker)
+    put_back(worker)
 
 
 def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:

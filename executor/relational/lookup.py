@@ -179,17 +179,20 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, count: int) -> Colu
         groups = snapshot.groups
         if len(groups) != 1 or groups[0].ranges != ((0, snapshot.vertex_count),):
             return None
-    wholes = _wholes.of(snapshot)
-    with wholes.lock:
-        place = key, kind
-        if place not in wholes.columns:
-            wholes.looked_up[place] = wholes.looked_up.get(place, 0) + count
-            if _WORTH * wholes.looked_up[place] < snapshot.vertex_count:
-                return None
-            make = partial(_laid_out, snapshot, key, kind)
-            wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
-        usage.read(*wholes.columns[place].arrays)
-        return wholes.columns[place]
+    wholes, place = _wholes.of(snapshot), (key, kind)
+    whole = wholes.columns.get(place)
+    if whole is None:
+        # a number that another thread overwrites makes it no dearer than one read more
+        wholes.looked_up[place] = read = wholes.looked_up.get(place, 0) + count
+        if _WORTH * read < snapshot.vertex_count:
+            return None
+        with wholes.lock:
+            if place not in wholes.columns:
+                make = partial(_laid_out, snapshot, key, kind)
+                wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
+            whole = wholes.columns[place]
+    usage.read(*whole.arrays)
+    return whole
 
 
 @usage.unread  # what it makes is read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING
 
 from gdb import limits
@@ -61,8 +60,8 @@ class Scope:
 
     def with_parameters(self, parameters: Mapping[str, Value]) -> Scope:
         """The same pattern and names with other values."""
-        scope = copy(self)
-        scope.parameters = parameters
+        scope = Scope.__new__(Scope)  # not `copy`, which takes ten times as long
+        vars(scope).update(vars(self), parameters=parameters)
         return scope
 
     # ---- patterns ---------------------------------------------------------------------------------
