@@ -3,11 +3,13 @@
 Two vertices that have to differ keep the parts of a pattern together that they are in: neither is counted by itself,
 and each is a part of what the other's count is kept by. Without such conditions a large pattern may be counted in a
 fraction of the steps, and the patterns in which the two are one vertex are smaller and have few embeddings
-(`gdb.planner.problem`; thesis ch. 3). With S the pairs taken off, and each product of some of them a partition p,
+(`gdb.planner.problem`; thesis ch. 3). With pairs p1 to pk taken off one after another,
 
-    count(Q, D) = sum over subsets A of S: (-1)^|A| count(Q / p(A), (D - S) / p(A))
+    count(Q, D) = count(Q, D - {p1 .. pk}) - sum over i: count(Q / pi, (D - {p1 .. pi}) / pi)
 
-Which pairs, and in which order each pattern is matched, is chosen by prices (`gdb.planner.pricing`).
+so that each smaller pattern keeps the conditions that are taken off after it: these are often cheap there, or hold
+anyway; where they are not, it is treated in the same way. Which pairs, and in which order each pattern is matched, is
+chosen by prices (`gdb.planner.pricing`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,6 @@ WORTH, TERM_WORTH = (
     4e6,
     1e7,
 )  # steps of a nest, and of a term's, from which on others are looked for
-MOST_TERMS = 16
 MOST_PAIRS = 8  # taken off
 LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
 DEEPEST = 2  # a term of a term is counted as it is
@@ -101,8 +102,10 @@ def terms(
     own = replace(problem, apart=problem.apart - taken)
     price = choice.price(taken)
     found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
-    for partition, factor in problem.partitions(taken).items():
-        quotient = problem.merged(partition, taken)
+    off: Pairs = frozenset()
+    for pair in choice.dearest_first(taken):
+        off |= {pair}
+        quotient = problem.merged(pair, off)
         if quotient is None or price > CHEAPER * whole:
             continue
         smaller, place = quotient
@@ -112,7 +115,7 @@ def terms(
         members = _merged(samples.statistics, place, len(smaller.query.candidates))
         cost, these = _cheapest(smaller, members, along, depth + 1, search)
         price += cost
-        found += [replace(term, factor=factor * term.factor) for term in these]
+        found += [replace(term, factor=-term.factor) for term in these]
     return (price, found) if price <= CHEAPER * whole else None
 
 
@@ -156,7 +159,10 @@ class _Choice:
     def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
         self.problem, self.samples, self.order = problem, samples, order
         self._prices: dict[Pairs, float] = {}
-        self._terms: dict[Pairs, int] = {}
+
+    def dearest_first(self, taken: Pairs) -> list[tuple[int, int]]:
+        """The pairs that are taken off, those first that are dear to keep."""
+        return sorted(sorted(taken), key=lambda pair: -self.price(taken - {pair}))
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
@@ -171,12 +177,11 @@ class _Choice:
 
     def fewest(self, least: float) -> Pairs | None:
         """Pairs to take off: of all without which the pattern costs about `least`, and of fewer, each time without the
-        one that leaves the price of all terms the lowest, those of the lowest price; None where all have too many
-        terms."""
+        one that leaves the price of all terms the lowest, those of the lowest price; None where they are too many."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
         found: list[tuple[float, Pairs]] = []
         while taken:
-            if len(taken) <= MOST_PAIRS and self.terms(taken) < MOST_TERMS:
+            if len(taken) <= MOST_PAIRS:
                 found.append((self.expected(taken), taken))
             fewer = sorted((taken - {pair} for pair in sorted(taken)), key=self.price)
             taken = (
@@ -186,13 +191,6 @@ class _Choice:
             )
         return min(found, key=lambda f: f[0])[1] if found else None
 
-    def terms(self, taken: Pairs) -> int:
-        """How many smaller patterns have to be counted."""
-        found = self._terms.get(taken)
-        if found is None:
-            found = self._terms[taken] = len(self.problem.ways(taken))
-        return found
-
     @property
     def priced(self) -> int:
         """How many nests it priced."""
@@ -200,7 +198,7 @@ class _Choice:
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""
-        return (self.price(taken) + A_TERM) * (1 + self.terms(taken))
+        return (self.price(taken) + A_TERM) * (1 + len(taken))
 
     def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:
         """`taken` without those of `some` that can be kept at a price of at most `most`."""
