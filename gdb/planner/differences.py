@@ -25,19 +25,15 @@ from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import U32
 
-WORTH, TERM_WORTH = (
-    4e6,
-    1e7,
-)  # steps of a nest, and of a term's, from which on others are looked for
+WORTH, TERM_WORTH = 4e6, 2e6  # steps of a nest, and of a term's, from which on others are looked for
 MOST_PAIRS = 8  # taken off
-LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
-DEEPEST = 2  # a term of a term is counted as it is
-# orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
-# about 0.03 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
-TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 3000
-# orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 40, 1e4, 0.1
-A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
+LOOKED_INTO = 3  # ways to take off one pair less that are compared by all their terms
+DEEPEST = 6  # a term of so many terms is counted as it is
+# a search may cost this share of the nest's steps; pricing a nest takes so many, about 0.03 ms, and the statistics of a
+# smaller pattern as many as some prices; how many may be priced before these are counted along the orders that they
+# come with
+SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 25, 3000
+TRIES = 60  # orders that are made of one pattern, and changes of the best, at most
 MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
@@ -58,65 +54,111 @@ class Term:
     steps: float
 
 
-@dataclass(slots=True, eq=False)
-class TermSearch:
-    """left : how many nests it may still price. deeper : so many have to be left to look for terms of a term."""
-
-    left: int
-    deeper: int
-
-
-def terms(
-    problem: Problem,
-    samples: Samples,
-    order: Order,
-    depth: int = 0,
-    search: TermSearch | None = None,
-) -> tuple[float, list[Term]] | None:
+def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list[Term]] | None:
     """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
     all; None where to count it along `order` as it is seems best.
 
-    samples : of the problem's query. depth : of how many others it is a term. search : that this is a part of; None: it
-        is all of one.
+    samples : of the problem's query.
     """
     whole = Prices(samples, problem.order | problem.apart).price(order)
-    if not (TERM_WORTH if depth else WORTH) <= whole < UNKNOWN:
+    if not WORTH <= whole < UNKNOWN:
         return None
-    if search is None:
-        most = int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE))
-        search = TermSearch(most, most // 2)
-    prices = Prices(samples, problem.order)
-    free = cheapest(prices, [order], min(TRIES, search.left // 4))
-    search.left -= prices.priced
-    choices = [
-        (choice.expected(taken), k, choice, taken)
-        for k, (least, along) in enumerate(free)
-        if least <= CHEAPER * whole
-        and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
-        and choice.expected(taken) <= HOPEFUL * whole
-    ]
-    if not choices:
-        return None
-    *_, choice, taken = min(choices)
-    search.left -= sum(one.priced for _, _, one, _ in choices)
-    own = replace(problem, apart=problem.apart - taken)
-    price = choice.price(taken)
-    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
-    off: Pairs = frozenset()
-    for pair in choice.dearest_first(taken):
-        off |= {pair}
-        quotient = problem.merged(pair, off)
-        if quotient is None or price > CHEAPER * whole:
-            continue
-        smaller, place = quotient
-        along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
-        if along is None:
+    search = _Search(min(MOST_PRICED, _priced_for(whole)))
+    return search.split(problem, samples, search.without(problem, samples, order, whole), whole)
+
+
+def _priced_for(steps: float) -> int:
+    """How many nests a search may price that is to save a part of so many steps."""
+    return int(min(SEARCH_SHARE * steps / A_PRICE, float(MOST_PRICED)))
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """left : how many nests it may still price."""
+
+    left: int
+
+    def cheapest(self, prices: Prices, known: list[Order], steps: float) -> list[tuple[float, Order]]:
+        """The cheapest orders found of a pattern that is counted in about so many steps."""
+        tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), 0)
+        before = prices.priced
+        found = cheapest(prices, known, tries)
+        self.left -= prices.priced - before
+        return found
+
+    def without(
+        self, problem: Problem, samples: Samples, order: Order, steps: float
+    ) -> list[tuple[float, Order]]:
+        """The cheapest orders found of a pattern without all conditions."""
+        return self.cheapest(Prices(samples, problem.order), [order], steps)
+
+    def split(
+        self,
+        problem: Problem,
+        samples: Samples,
+        free: list[tuple[float, Order]],
+        whole: float,
+        depth: int = 0,
+    ) -> tuple[float, list[Term]] | None:
+        """The price of a problem less what some of its conditions leave out, and the terms; None where it is not much
+        less than `whole`.
+
+        free : orders without conditions, with their prices. depth : of how many others it is a term.
+        """
+        choices = [
+            (choice.expected(taken), k, choice, taken)
+            for k, (least, along) in enumerate(free)
+            if least <= CHEAPER * whole
+            and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+            and choice.expected(taken) <= HOPEFUL * whole
+        ]
+        if not choices:
             return None
-        members = _merged(samples.statistics, place, len(smaller.query.candidates))
-        cost, these = _cheapest(smaller, members, along, depth + 1, search)
-        price += cost
-        found += [replace(term, factor=-term.factor) for term in these]
-    return (price, found) if price <= CHEAPER * whole else None
+        *_, choice, taken = min(choices)
+        self.left -= sum(one.priced for _, _, one, _ in choices)
+        own = replace(problem, apart=problem.apart - taken)
+        price = choice.price(taken)
+        found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
+        off: Pairs = frozenset()
+        for pair in choice.dearest_first(taken):
+            off |= {pair}
+            quotient = problem.merged(pair, off)
+            if quotient is None or price > CHEAPER * whole:
+                continue
+            smaller, place = quotient
+            along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
+            if along is None:
+                return None
+            members = _merged(samples.statistics, place, len(smaller.query.candidates))
+            cost, these = self.counted(smaller, members, along, depth + 1)
+            price += cost
+            found += [replace(term, factor=-term.factor) for term in these]
+        return (price, found) if price <= CHEAPER * whole else None
+
+    def counted(
+        self, problem: Problem, members: list[U32], order: Order, depth: int
+    ) -> tuple[float, list[Term]]:
+        """The price of a smaller pattern, and what it is counted by. members : its candidates. order : to begin with."""
+        statistics = Statistics(problem.query, problem.apart, members)
+        statistics.narrow(LOOKED_AT)
+        statistics.fans()
+        if min(statistics.counts()) == 0:
+            return 0.0, []
+        statistics.weigh(order)
+        self.left -= A_TERM_SEARCH
+        samples = Samples(statistics, MEMBERS)
+        prices = Prices(samples, problem.order | problem.apart)
+        free = self.without(problem, samples, order, prices.price(order))
+        price, order = min((prices.price(along), along) for along in (order, *(o for _, o in free)))
+        if free and problem.apart and price > max(free[0][0] / CHEAPER, TERM_WORTH):
+            price, order = min(
+                (price, order), *self.cheapest(prices, [order], price), key=lambda f: f[0]
+            )
+            if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
+                known = self.split(problem, samples, free, price, depth)
+                if known is not None:
+                    return known
+        return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
 
 
 def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
@@ -128,31 +170,6 @@ def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
     return [some for some in found if some is not None]
 
 
-def _cheapest(
-    problem: Problem, members: list[U32], order: Order, depth: int, search: TermSearch
-) -> tuple[float, list[Term]]:
-    """The price of a smaller pattern, and what it is counted by. members : its candidates."""
-    statistics = Statistics(problem.query, problem.apart, members)
-    statistics.narrow(LOOKED_AT)
-    statistics.fans()
-    if min(statistics.counts()) == 0:
-        return 0.0, []
-    statistics.weigh(order)
-    samples = Samples(statistics, MEMBERS)
-    prices = Prices(samples, problem.order | problem.apart)
-    price = prices.price(order)
-    tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
-    if tries:
-        price, order = min([(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0])
-    search.left -= prices.priced + A_TERM_SEARCH
-    known = None
-    if depth < DEEPEST and search.left > search.deeper:
-        known = terms(problem, samples, order, depth, search)
-    if known is not None:
-        return known
-    return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
-
-
 class _Choice:
     """Which conditions to take off a problem that is counted along an order."""
 
@@ -162,7 +179,8 @@ class _Choice:
 
     def dearest_first(self, taken: Pairs) -> list[tuple[int, int]]:
         """The pairs that are taken off, those first that are dear to keep."""
-        return sorted(sorted(taken), key=lambda pair: -self.price(taken - {pair}))
+        near = self.samples.statistics.near
+        return sorted(sorted(taken), key=lambda p: (-sum(near[v].bit_count() for v in p), -self.price(taken - {p})))
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
