@@ -116,19 +116,60 @@ def expansion(s: int, bound: int, v: int) -> float:
 
 
 @compiled
-def against(s: int, differs: int, rest: int) -> int:
-    """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what has to
-    differ from others and is neither like them nor, with one of them, alone."""
-    core, leaves = rest, 1
+def without_leaves(s: int, rest: int, kept: int) -> int:
+    """What is left of some vertices after those that are not `kept` and have at most one neighbour among them are taken
+    off, again and again."""
+    leaves = 1
     while leaves != 0:
         leaves = 0
-        left = core
+        left = rest & ~kept
         while left != 0:
             v = trailing_zeros(left)
             left &= left - 1
-            if ones(near_of(s, v) & core) < 2:
+            if ones(near_of(s, v) & rest) < 2:
                 leaves |= 1 << v
-        core &= ~leaves
+        rest &= ~leaves
+    return rest
+
+
+@compiled
+def unreached(s: int, rest: int) -> int:
+    """Of a forest the inner vertices that weights cannot be summed over (`executor.nest.counted_tail`): nothing below
+    them is read by a bound vertex, on whichever one of such paths the root of their tree lies."""
+    listed, inner, left = 0, 0, rest
+    while left != 0:
+        v = trailing_zeros(left)
+        left &= left - 1
+        if near_of(s, v) & ~rest != 0:
+            listed |= 1 << v
+        if ones(near_of(s, v) & rest) > 1:
+            inner |= 1 << v
+    reached = without_leaves(s, rest, listed)
+    inner &= ~reached
+    found = 0
+    while inner != 0:
+        tree = part_of(s, 0, inner & -inner, rest)
+        own, first, path = inner & tree, 0, True
+        inner &= ~tree
+        left = own
+        while left != 0:
+            v = trailing_zeros(left)
+            left &= left - 1
+            first += ones(near_of(s, v) & reached)
+            path = path and ones(near_of(s, v) & (own | reached)) < 3
+        if first != 1 or not path:
+            found |= own
+    return found
+
+
+@compiled
+def against(s: int, differs: int, rest: int) -> int:
+    """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what no row
+    of a bound vertex leads to, else what has to differ from others and is neither like them nor, with one of them,
+    alone."""
+    core = without_leaves(s, rest, 0)
+    if core == 0:
+        core = unreached(s, rest)
     if core != 0:
         return core
     left = rest

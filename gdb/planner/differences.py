@@ -33,7 +33,8 @@ DEEPEST = 6  # a term of so many terms is counted as it is
 # smaller pattern as many as some prices; how many may be priced before these are counted along the orders that they
 # come with
 SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 25, 3000
-TRIES = 60  # orders that are made of one pattern, and changes of the best, at most
+# orders that are made of one pattern, and changes of the best, at least and at most
+LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
@@ -63,8 +64,11 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None
-    search = _Search(min(MOST_PRICED, _priced_for(whole)))
-    return search.split(problem, samples, search.without(problem, samples, order, whole), whole)
+    known = Statistics(problem.query, problem.apart, distinct=False)
+    known.narrow(LOOKED_AT)
+    search = _Search(_priced_for(whole))
+    free = search.without(problem, samples, order, whole)
+    return search.split(problem, samples, known, free, whole)
 
 
 def _priced_for(steps: float) -> int:
@@ -80,7 +84,7 @@ class _Search:
 
     def cheapest(self, prices: Prices, known: list[Order], steps: float) -> list[tuple[float, Order]]:
         """The cheapest orders found of a pattern that is counted in about so many steps."""
-        tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), 0)
+        tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), LEAST_TRIES)
         before = prices.priced
         found = cheapest(prices, known, tries)
         self.left -= prices.priced - before
@@ -96,6 +100,7 @@ class _Search:
         self,
         problem: Problem,
         samples: Samples,
+        known: Statistics,
         free: list[tuple[float, Order]],
         whole: float,
         depth: int = 0,
@@ -103,7 +108,7 @@ class _Search:
         """The price of a problem less what some of its conditions leave out, and the terms; None where it is not much
         less than `whole`.
 
-        free : orders without conditions, with their prices. depth : of how many others it is a term.
+        known : candidates that hold without conditions too. free : orders without conditions, with their prices. depth : of how many others it is a term.
         """
         choices = [
             (choice.expected(taken), k, choice, taken)
@@ -118,28 +123,32 @@ class _Search:
         self.left -= sum(one.priced for _, _, one, _ in choices)
         own = replace(problem, apart=problem.apart - taken)
         price = choice.price(taken)
-        found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
-        off: Pairs = frozenset()
-        for pair in choice.dearest_first(taken):
-            off |= {pair}
-            quotient = problem.merged(pair, off)
-            if quotient is None or price > CHEAPER * whole:
+        found = [_term(own, known, choice.order, choice.prices(taken), price)]
+        pairs, left = choice.dearest_first(taken), self.left
+        for k, pair in enumerate(pairs):
+            quotient = problem.merged(pair, frozenset(pairs[: k + 1]))
+            if quotient is None:
                 continue
             smaller, place = quotient
             along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
             if along is None:
                 return None
-            members = _merged(samples.statistics, place, len(smaller.query.candidates))
-            cost, these = self.counted(smaller, members, along, depth + 1)
+            members = _merged(known, place, len(smaller.query.candidates))
+            own_share = _Search(max(left, 0) // (len(pairs) - k))
+            cost, these = own_share.counted(smaller, members, along, depth + 1)
+            left -= max(left, 0) // (len(pairs) - k) - own_share.left
             price += cost
+            if price > CHEAPER * whole:
+                return None
             found += [replace(term, factor=-term.factor) for term in these]
-        return (price, found) if price <= CHEAPER * whole else None
+        self.left = left
+        return price, found
 
     def counted(
         self, problem: Problem, members: list[U32], order: Order, depth: int
     ) -> tuple[float, list[Term]]:
         """The price of a smaller pattern, and what it is counted by. members : its candidates. order : to begin with."""
-        statistics = Statistics(problem.query, problem.apart, members)
+        statistics = Statistics(problem.query, problem.apart, members, distinct=False)
         statistics.narrow(LOOKED_AT)
         statistics.fans()
         if min(statistics.counts()) == 0:
@@ -155,10 +164,19 @@ class _Search:
                 (price, order), *self.cheapest(prices, [order], price), key=lambda f: f[0]
             )
             if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
-                known = self.split(problem, samples, free, price, depth)
-                if known is not None:
-                    return known
-        return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
+                terms_of = self.split(problem, samples, statistics, free, price, depth)
+                if terms_of is not None:
+                    return terms_of
+        return price + A_TERM, [_term(problem, statistics, order, prices, price)]
+
+
+def _term(
+    problem: Problem, known: Statistics, order: Order, prices: Prices, price: float
+) -> Term:
+    """A problem as a term, with the candidates that are known."""
+    tail = prices.tail(order)
+    query = replace(problem.query, candidates=known.reduced(order, tail))
+    return Term(1, replace(problem, query=query), order, tail, price)
 
 
 def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:

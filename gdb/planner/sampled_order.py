@@ -121,7 +121,7 @@ def sampled_order(
     found, exact = statistics.along(order, MEMBERS)
     looped = sum(found[:-2] if tails else found)  # the last two are counted
     if exact:
-        candidates = _candidates(query, statistics, order, frozenset())
+        candidates = statistics.reduced(order, 0) if _lasting(query) else query.candidates
         return Sampled(order, found, candidates, looped if counting else None)
     if statistics.rows() <= LOOKED_AT:
         statistics.weigh(order)
@@ -152,11 +152,10 @@ def sampled_order(
             best = _rearranged(statistics, root, order, found)
         else:
             best = _searched(query, statistics, root, order, found, best.steps)
-    counted = frozenset(best.order[n - best.tail :])
     return Sampled(
         best.order,
         best.found,
-        _candidates(query, statistics, best.order, counted),
+        statistics.reduced(best.order, best.tail) if _lasting(query) else query.candidates,
         best.steps if counting else None,
         too_many,
         best.samples,
@@ -316,27 +315,6 @@ def _along(statistics: Statistics, order: tuple[int, ...], most: int) -> tuple[f
         if exact or more < 2 * members:
             return found
         members = more
-
-
-def _candidates(
-    query: Resolved, statistics: Statistics, order: tuple[int, ...], tail: frozenset[int]
-) -> tuple[Candidates, ...]:
-    """What the executor is to match: fewer candidates of vertices that are bound before one of their neighbours, where
-    they leave out at least half. Those of the others have been tested when their neighbours' rows are intersected."""
-    if any(v.allowed is not None for v in query.graph.vertices):
-        return (
-            query.candidates
-        )  # a prepared statement puts others in their place, for which these do not hold
-    place = {v: k for k, v in enumerate(order)}
-    found = []
-    for v, candidates in enumerate(query.candidates):
-        later = any(place[u] > place[v] for u in query.neighbours(v))
-        few = 2 * statistics.count(v) <= candidates.count
-        if later and few and v not in tail:
-            members = statistics.members(v).copy()
-            candidates = replace(candidates, allowed=members, count=len(members))
-        found.append(candidates)
-    return tuple(found)
 
 
 # ---- loops ------------------------------------------------------------------------------------------
