@@ -46,7 +46,7 @@ class CA:
     TARGET, VIEW, BACK, NEED, N = range(5)
 
 
-SAMPLED = 1024  # rows by which the number of edges between two sets of candidates is estimated
+SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 

@@ -42,7 +42,7 @@ from .nodes import (
 )
 from .sets import bounds, level, neighbours, row_slice
 
-PIVOT = 3  # times as many vertices of a node as elements of a leaf's list, for these to be gone through instead
+PIVOT = 2  # times as many vertices of a node as elements of a leaf's list, for these to be gone through instead
 
 
 @compiled

@@ -27,12 +27,11 @@ from gdb.storage.graph.adjacency import U32
 
 WORTH, TERM_WORTH = 4e6, 2e6  # steps of a nest, and of a term's, from which on others are looked for
 MOST_PAIRS = 8  # taken off
-LOOKED_INTO = 3  # ways to take off one pair less that are compared by all their terms
 DEEPEST = 6  # a term of so many terms is counted as it is
 # a search may cost this share of the nest's steps; pricing a nest takes so many, about 0.03 ms, and the statistics of a
 # smaller pattern as many as some prices; how many may be priced before these are counted along the orders that they
 # come with
-SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 25, 3000
+SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 30, 1500
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
@@ -64,8 +63,10 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None
-    known = Statistics(problem.query, problem.apart, distinct=False)
-    known.narrow(LOOKED_AT)
+    known = samples.statistics
+    if known.used_distinct:
+        known = Statistics(problem.query, problem.apart, distinct=False)
+        known.narrow(LOOKED_AT)
     search = _Search(_priced_for(whole))
     free = search.without(problem, samples, order, whole)
     return search.split(problem, samples, known, free, whole)
@@ -112,7 +113,7 @@ class _Search:
         """
         choices = [
             (choice.expected(taken), k, choice, taken)
-            for k, (least, along) in enumerate(free)
+            for k, (least, along) in enumerate(free[: 1 if depth else None])
             if least <= CHEAPER * whole
             and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
             and choice.expected(taken) <= HOPEFUL * whole
@@ -193,7 +194,8 @@ class _Choice:
 
     def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
         self.problem, self.samples, self.order = problem, samples, order
-        self._prices: dict[Pairs, float] = {}
+        self._known: dict[Pairs, float] = {}
+        self._prices = Prices(samples, ())
 
     def dearest_first(self, taken: Pairs) -> list[tuple[int, int]]:
         """The pairs that are taken off, those first that are dear to keep."""
@@ -202,35 +204,32 @@ class _Choice:
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
-        found = self._prices.get(taken)
+        found = self._known.get(taken)
         if found is None:
-            found = self._prices[taken] = self.prices(taken).price(self.order)
+            found = self._known[taken] = self.prices(taken).price(self.order)
         return found
 
     def prices(self, taken: Pairs) -> Prices:
-        """Prices of nests without some conditions."""
-        return Prices(self.samples, (self.problem.apart - taken) | self.problem.order)
+        """Prices of nests without some conditions, until others are priced."""
+        self._prices.require((self.problem.apart - taken) | self.problem.order)
+        return self._prices
 
     def fewest(self, least: float) -> Pairs | None:
         """Pairs to take off: of all without which the pattern costs about `least`, and of fewer, each time without the
-        one that leaves the price of all terms the lowest, those of the lowest price; None where they are too many."""
+        one that is kept the cheapest, those of the lowest price of all terms; None where they are too many."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
-        found: list[tuple[float, Pairs]] = []
-        while taken:
+        found: tuple[float, Pairs] | None = None
+        while taken and (found is None or self.price(taken) < found[0]):
             if len(taken) <= MOST_PAIRS:
-                found.append((self.expected(taken), taken))
-            fewer = sorted((taken - {pair} for pair in sorted(taken)), key=self.price)
-            taken = (
-                min(fewer[:LOOKED_INTO], key=self.expected)
-                if len(taken) <= MOST_PAIRS
-                else fewer[0]
-            )
-        return min(found, key=lambda f: f[0])[1] if found else None
+                one = self.expected(taken), taken
+                found = one if found is None else min(found, one, key=lambda f: f[0])
+            taken = min((taken - {pair} for pair in sorted(taken)), key=self.price)
+        return None if found is None else found[1]
 
     @property
     def priced(self) -> int:
         """How many nests it priced."""
-        return len(self._prices)
+        return self._prices.priced
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""
