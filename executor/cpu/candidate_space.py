@@ -117,10 +117,9 @@ def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
     return count - kept, spent
 
 
-def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
+def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: int) -> int:
     """Drop candidates for so many rounds, forwards and backwards in turn, or until little changes, or `most` elements
-    were looked at; how many were."""
-    waiting = (1 << n) - 1
+    were looked at; how many were. waiting : the vertices to begin with, as bits."""
     spent = 0
     for turn in range(rounds):
         for k in range(n):

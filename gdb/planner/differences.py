@@ -136,7 +136,7 @@ class _Search:
                 return None
             members = _merged(known, place, len(smaller.query.candidates))
             own_share = _Search(max(left, 0) // (len(pairs) - k))
-            cost, these = own_share.counted(smaller, members, along, depth + 1)
+            cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
             left -= max(left, 0) // (len(pairs) - k) - own_share.left
             price += cost
             if price > CHEAPER * whole:
@@ -146,11 +146,12 @@ class _Search:
         return price, found
 
     def counted(
-        self, problem: Problem, members: list[U32], order: Order, depth: int
+        self, problem: Problem, members: list[U32], changed: int, order: Order, depth: int
     ) -> tuple[float, list[Term]]:
-        """The price of a smaller pattern, and what it is counted by. members : its candidates. order : to begin with."""
+        """The price of a smaller pattern, and what it is counted by. members : its candidates. changed : the vertex that
+        two became. order : to begin with."""
         statistics = Statistics(problem.query, problem.apart, members, distinct=False)
-        statistics.narrow(LOOKED_AT)
+        statistics.narrow(LOOKED_AT, changed)
         statistics.fans()
         if min(statistics.counts()) == 0:
             return 0.0, []

@@ -182,9 +182,14 @@ class Statistics:
 
     # ---- candidates ------------------------------------------------------------------------------
 
-    def narrow(self, most: int) -> int:
-        """Drop candidates by arc consistency until `most` elements were looked at; how many were."""
-        return int(candidate_space.narrow(self._vertices_at, self._arcs_at, self.n, ROUNDS, most))
+    def narrow(self, most: int, changed: int | None = None) -> int:
+        """Drop candidates by arc consistency until `most` elements were looked at; how many were.
+
+        changed : the query vertex from which on candidates may have fewer neighbours than before; None: all.
+        """
+        first = (1 << self.n) - 1 if changed is None else 1 << changed | self.near[changed]
+        tables = self._vertices_at, self._arcs_at, self.n
+        return int(candidate_space.narrow(*tables, first, ROUNDS, most))
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
