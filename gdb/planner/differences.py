@@ -63,13 +63,9 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None
-    known = samples.statistics
-    if known.used_distinct:
-        known = Statistics(problem.query, problem.apart, distinct=False)
-        known.narrow(LOOKED_AT)
     search = _Search(_priced_for(whole))
     free = search.without(problem, samples, order, whole)
-    return search.split(problem, samples, known, free, whole)
+    return search.split(problem, samples, free, whole)
 
 
 def _priced_for(steps: float) -> int:
@@ -101,7 +97,6 @@ class _Search:
         self,
         problem: Problem,
         samples: Samples,
-        known: Statistics,
         free: list[tuple[float, Order]],
         whole: float,
         depth: int = 0,
@@ -109,7 +104,7 @@ class _Search:
         """The price of a problem less what some of its conditions leave out, and the terms; None where it is not much
         less than `whole`.
 
-        known : candidates that hold without conditions too. free : orders without conditions, with their prices. depth : of how many others it is a term.
+        samples : of candidates that hold without conditions too. free : orders without conditions, with their prices. depth : of how many others it is a term.
         """
         choices = [
             (choice.expected(taken), k, choice, taken)
@@ -124,7 +119,7 @@ class _Search:
         self.left -= sum(one.priced for _, _, one, _ in choices)
         own = replace(problem, apart=problem.apart - taken)
         price = choice.price(taken)
-        found = [_term(own, known, choice.order, choice.prices(taken), price)]
+        found = [_term(own, samples.statistics, choice.order, choice.prices(taken), price)]
         pairs, left = choice.dearest_first(taken), self.left
         for k, pair in enumerate(pairs):
             quotient = problem.merged(pair, frozenset(pairs[: k + 1]))
@@ -134,7 +129,7 @@ class _Search:
             along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
             if along is None:
                 return None
-            members = _merged(known, place, len(smaller.query.candidates))
+            members = _merged(samples.statistics, place, len(smaller.query.candidates))
             own_share = _Search(max(left, 0) // (len(pairs) - k))
             cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
             left -= max(left, 0) // (len(pairs) - k) - own_share.left
@@ -166,7 +161,7 @@ class _Search:
                 (price, order), *self.cheapest(prices, [order], price), key=lambda f: f[0]
             )
             if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
-                terms_of = self.split(problem, samples, statistics, free, price, depth)
+                terms_of = self.split(problem, samples, free, price, depth)
                 if terms_of is not None:
                     return terms_of
         return price + A_TERM, [_term(problem, statistics, order, prices, price)]

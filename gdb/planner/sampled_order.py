@@ -110,7 +110,8 @@ def sampled_order(
         return None
     from gdb.planner.statistics import Statistics  # compiles kernels
 
-    statistics = Statistics(query, differs)
+    # what is left has to hold without conditions too, where some may be taken off (`differences`)
+    statistics = Statistics(query, differs, distinct=not counting or n > MOST_PRICED)
     statistics.narrow(LOOKED_AT)
     if min(statistics.counts()) == 0:
         return _nothing(query, statistics, root)

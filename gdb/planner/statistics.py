@@ -66,7 +66,6 @@ class Statistics:
     ) -> None:
         self.query = query
         self.distinct = distinct
-        self.used_distinct = False  # some candidates have to have several neighbours of a kind
         self.n = n = len(query.candidates)
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
         self.differs = [0] * n
@@ -177,7 +176,6 @@ class Statistics:
         if not self.distinct or not group & (group - 1):
             return 1
         apart = all(not group & ~(self.differs[u] | 1 << u) for u in bits(group))
-        self.used_distinct |= apart
         return group.bit_count() if apart else 1
 
     # ---- candidates ------------------------------------------------------------------------------
