@@ -29,13 +29,13 @@ MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
 STARTS = 4
 FEW = 4  # candidates of a vertex, with which one start will do
 MEMBERS = 128  # of a population, at first
-MOST_MEMBERS = 1024
+MOST_MEMBERS = 512
 MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-# elements that one sample may look at, about 2 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 400_000, 400_000
+# elements that one sample may look at, about 1 ms; and one by which answers of a search are compared
+SAMPLED, COMPARED = 200_000, 200_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25
@@ -146,7 +146,7 @@ def sampled_order(
         counting
         and root is None
         and _lasting(query)
-        and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
+        and surely_too_many(statistics, order, found[-1], MOST_MEMBERS)
     )
     if tails and best.steps > WORTH_A_SEARCH and not too_many:
         if n <= MOST_PRICED:
@@ -206,7 +206,7 @@ def _rearranged(
         if other == order:
             continue
         # other samples than those that it was chosen by
-        again = Prices(Samples(statistics, MOST_MEMBERS // 4), statistics.apart)
+        again = Prices(Samples(statistics, MOST_MEMBERS // 2), statistics.apart)
         price, least = again.price(order), again.price(other)
         if least < CHEAPER * price:
             price, order = least, other

@@ -17,7 +17,7 @@ from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32
 
-ROUNDS = 3  # of arc consistency
+ROUNDS = 2  # of arc consistency
 
 
 # not frozen: planning makes some hundred
