@@ -25,7 +25,8 @@ from gdb.planner.statistics import Statistics
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import U32
 
-WORTH, TERM_WORTH = 4e6, 2e6  # steps of a nest, and of a term's, from which on others are looked for
+# steps of a nest, and of a term's, from which on others are looked for
+WORTH, TERM_WORTH = 4e6, 2e6
 MOST_PAIRS = 8  # taken off
 DEEPEST = 6  # a term of so many terms is counted as it is
 # a search may cost this share of the nest's steps; pricing a nest takes so many, about 0.03 ms, and the statistics of a
@@ -38,7 +39,8 @@ MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
-# than the nest with all conditions; and if each term costs as much as the pattern itself, for these to be looked into
+# how much cheaper all terms have to be than the nest with all conditions; and if each of them costs as much as the
+# pattern itself, for these to be looked into
 CHEAPER, HOPEFUL = 0.6, 1.0
 
 
@@ -79,7 +81,9 @@ class _Search:
 
     left: int
 
-    def cheapest(self, prices: Prices, known: list[Order], steps: float) -> list[tuple[float, Order]]:
+    def cheapest(
+        self, prices: Prices, known: list[Order], steps: float
+    ) -> list[tuple[float, Order]]:
         """The cheapest orders found of a pattern that is counted in about so many steps."""
         tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), LEAST_TRIES)
         before = prices.priced
@@ -104,7 +108,8 @@ class _Search:
         """The price of a problem less what some of its conditions leave out, and the terms; None where it is not much
         less than `whole`.
 
-        samples : of candidates that hold without conditions too. free : orders without conditions, with their prices. depth : of how many others it is a term.
+        samples : of candidates that hold without conditions too. free : orders without conditions, with their prices.
+        depth : of how many others it is a term.
         """
         choices = [
             (choice.expected(taken), k, choice, taken)
@@ -143,8 +148,8 @@ class _Search:
     def counted(
         self, problem: Problem, members: list[U32], changed: int, order: Order, depth: int
     ) -> tuple[float, list[Term]]:
-        """The price of a smaller pattern, and what it is counted by. members : its candidates. changed : the vertex that
-        two became. order : to begin with."""
+        """The price of a smaller pattern, and what it is counted by. members : its candidates. changed : the vertex
+        that two became. order : to begin with."""
         statistics = Statistics(problem.query, problem.apart, members, distinct=False)
         statistics.narrow(LOOKED_AT, changed)
         statistics.fans()
@@ -167,9 +172,7 @@ class _Search:
         return price + A_TERM, [_term(problem, statistics, order, prices, price)]
 
 
-def _term(
-    problem: Problem, known: Statistics, order: Order, prices: Prices, price: float
-) -> Term:
+def _term(problem: Problem, known: Statistics, order: Order, prices: Prices, price: float) -> Term:
     """A problem as a term, with the candidates that are known."""
     tail = prices.tail(order)
     query = replace(problem.query, candidates=known.reduced(order, tail))
@@ -196,7 +199,10 @@ class _Choice:
     def dearest_first(self, taken: Pairs) -> list[tuple[int, int]]:
         """The pairs that are taken off, those first that are dear to keep."""
         near = self.samples.statistics.near
-        return sorted(sorted(taken), key=lambda p: (-sum(near[v].bit_count() for v in p), -self.price(taken - {p})))
+        return sorted(
+            sorted(taken),
+            key=lambda p: (-sum(near[v].bit_count() for v in p), -self.price(taken - {p})),
+        )
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""

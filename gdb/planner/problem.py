@@ -57,9 +57,7 @@ class Problem:
         known = {(min(p), max(p)) for p in pairs}
         return replace(self, apart=self.apart - known, order=self.order | pairs)
 
-    def merged(
-        self, pair: tuple[int, int], taken: Pairs
-    ) -> tuple[Problem, dict[int, int]] | None:
+    def merged(self, pair: tuple[int, int], taken: Pairs) -> tuple[Problem, dict[int, int]] | None:
         """The problem without the conditions `taken` in which a pair is one vertex, and what became of each vertex;
         None where that has no embeddings."""
         kept = replace(self, apart=self.apart - taken)
