@@ -200,11 +200,7 @@ class _GraphRun:
         return Watch(self.options.timeout, self.options.cancel, limit)
 
     def _deliver(
-        self,
-        wanted: Wanted,
-        deliver: Callable[[Embeddings], None],
-        watch: Watch,
-        budget: Budget,
+        self, wanted: Wanted, deliver: Callable[[Embeddings], None], watch: Watch, budget: Budget
     ) -> None:
         """Hand over what a device finds, a part at a time."""
         plan, memory = self.plan, self.options.gpu_memory

@@ -202,6 +202,3 @@ class Conditions:
     look: Callable[[], None]
     budget: Budget = field(default_factory=Budget)
     threads: int = 0
-
-
-UNHINDERED = Conditions(lambda: None)

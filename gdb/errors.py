@@ -28,6 +28,10 @@ class GdbError(Exception):
     line: int | None = None
     column: int | None = None
 
+    def __init_subclass__(cls, code: str = "") -> None:
+        """code : of the class; without one it has that of its base."""
+        cls.code = code or cls.code
+
     def __init__(self, message: str, cure: str = "") -> None:
         self.message = message
         self.cure = cure
@@ -39,32 +43,24 @@ class GdbError(Exception):
         return self.cure
 
 
-class InternalError(GdbError):
+class InternalError(GdbError, code="INTERNAL"):
     """A fault of gdb itself (a verifier failed, an invariant broke); the message holds what we need
     to mend it."""
-
-    code = "INTERNAL"
 
 
 # ---- the store ----------------------------------------------------------------------------------
 
 
-class StoreError(GdbError):
+class StoreError(GdbError, code="STORE"):
     """A store cannot be used in the requested way."""
 
-    code = "STORE"
 
-
-class NotAStore(StoreError, FileNotFoundError):
+class NotAStore(StoreError, FileNotFoundError, code="NOT_A_STORE"):
     """The folder is missing, or holds no manifest of a gdb store."""
 
-    code = "NOT_A_STORE"
 
-
-class FolderTaken(StoreError, FileExistsError):
+class FolderTaken(StoreError, FileExistsError, code="TAKEN"):
     """A backup or export would be written over something."""
-
-    code = "TAKEN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,60 +73,46 @@ class Fault:
     what: str
 
 
-class CorruptStore(StoreError):
+class CorruptStore(StoreError, code="CORRUPT"):
     """A file of the store is not the file that the manifest committed, or contradicts it; the message names the file.
 
     faults : all that were found: by `Database.check` in the whole store, by any other work the one that stopped it.
     """
-
-    code = "CORRUPT"
 
     def __init__(self, message: str, cure: str = "", faults: tuple[Fault, ...] = ()) -> None:
         super().__init__(message, cure)
         self.faults = faults
 
 
-class StoreVersionError(StoreError):
+class StoreVersionError(StoreError, code="STORE_VERSION"):
     """The store was written by a newer format than this gdb reads."""
 
-    code = "STORE_VERSION"
 
-
-class StorePermissionError(StoreError, PermissionError):
+class StorePermissionError(StoreError, PermissionError, code="PERMISSION"):
     """The operating system refuses to read or write a file of the store."""
 
-    code = "PERMISSION"
 
-
-class StoreLocked(StoreError):
+class StoreLocked(StoreError, code="LOCKED"):
     """Another process is writing to the store."""
 
-    code = "LOCKED"
 
-
-class ReadOnlyError(StoreError, PermissionError):
+class ReadOnlyError(StoreError, PermissionError, code="READ_ONLY"):
     """A write to a database opened read-only, or to a snapshot."""
 
-    code = "READ_ONLY"
 
-
-class ClosedError(StoreError):
+class ClosedError(StoreError, code="CLOSED"):
     """The database was closed, or poisoned by a failed fsync."""
-
-    code = "CLOSED"
 
 
 # ---- import -------------------------------------------------------------------------------------
 
 
-class ImportFailed(GdbError, ValueError):
+class ImportFailed(GdbError, ValueError, code="IMPORT"):
     """An input file cannot be imported; carries file, line (1-based, None if unknown), text and
     reason.
 
     Nothing of the input has been stored.
     """
-
-    code = "IMPORT"
 
     def __init__(
         self,
@@ -199,10 +181,8 @@ def _underline(text: str, line: int | None, column: int | None, length: int) -> 
     return f"  {shown}\n  {' ' * (start - left)}{marks}"
 
 
-class ChangeRefused(PlacedError, ValueError):
+class ChangeRefused(PlacedError, ValueError, code="CHANGE"):
     """A change that the graph does not allow; the transaction stays as it was before it."""
-
-    code = "CHANGE"
 
     def __init__(
         self,
@@ -222,93 +202,67 @@ class ChangeRefused(PlacedError, ValueError):
 # ---- queries ------------------------------------------------------------------------------------
 
 
-class QueryError(PlacedError, ValueError):
+class QueryError(PlacedError, ValueError, code="QUERY"):
     """A query cannot be understood, or a value that it meets cannot be used; knows its place."""
 
-    code = "QUERY"
 
-
-class SyntaxProblem(QueryError):
+class SyntaxProblem(QueryError, code="SYNTAX"):
     """The text is not a query of the language."""
 
-    code = "SYNTAX"
 
-
-class NameProblem(QueryError):
+class NameProblem(QueryError, code="NAME"):
     """A variable, parameter or function of the query does not exist."""
 
-    code = "NAME"
 
-
-class TypeProblem(QueryError, TypeError):
+class TypeProblem(QueryError, TypeError, code="TYPE"):
     """An operation of the query does not fit the types of its values."""
 
-    code = "TYPE"
 
-
-class ArgumentProblem(QueryError):
+class ArgumentProblem(QueryError, code="ARGUMENT"):
     """A function does not take this value."""
 
-    code = "ARGUMENT"
 
-
-class ArithmeticProblem(QueryError, ArithmeticError):
+class ArithmeticProblem(QueryError, ArithmeticError, code="ARITHMETIC"):
     """An integer is divided by zero, or does not fit into 64 bits."""
 
-    code = "ARITHMETIC"
 
-
-class DeletedProblem(QueryError):
+class DeletedProblem(QueryError, code="DELETED"):
     """The query reads what it has deleted itself."""
 
-    code = "DELETED"
 
-
-class NotSupported(QueryError, NotImplementedError):
+class NotSupported(QueryError, NotImplementedError, code="NOT_SUPPORTED"):
     """The standard has it, this version of gdb does not; the message says what to write instead."""
-
-    code = "NOT_SUPPORTED"
 
 
 # ---- running ------------------------------------------------------------------------------------
 
 
-class RunError(GdbError):
+class RunError(GdbError, code="RUN"):
     """A query was understood but could not be finished."""
 
-    code = "RUN"
 
-
-class CountOverflow(RunError, OverflowError):
+class CountOverflow(RunError, OverflowError, code="OVERFLOW"):
     """A count does not fit into 63 bits."""
 
-    code = "OVERFLOW"
 
-
-class Cancelled(RunError):
+class Cancelled(RunError, code="CANCELLED"):
     """The query, import, compaction, backup or export was cancelled (Ctrl-C, `interrupt` or `close`).
 
     committed : False: the store is as it was, and nothing was kept. True: Ctrl-C came when the commit had begun, which
         has been made; run again, it would be made twice.
     """
 
-    code = "CANCELLED"
-
     def __init__(self, message: str, cure: str = "", *, committed: bool = False) -> None:
         self.committed = committed
         super().__init__(message, cure)
 
 
-class QueryTimeout(RunError, TimeoutError):
+class QueryTimeout(RunError, TimeoutError, code="TIMEOUT"):
     """The query ran longer than `timeout` seconds; nothing of it was committed."""
 
-    code = "TIMEOUT"
 
-
-class OutOfBudget(RunError, MemoryError):
+class OutOfBudget(RunError, MemoryError, code="MEMORY"):
     """The query needs more memory than its budget, or than the machine has."""
-
-    code = "MEMORY"
 
 
 def no_more_memory() -> OutOfBudget:
@@ -316,41 +270,29 @@ def no_more_memory() -> OutOfBudget:
     return OutOfBudget("the machine has no more memory for this.", "Process less at once.")
 
 
-class DeviceError(RunError):
+class DeviceError(RunError, code="DEVICE"):
     """The requested device does not exist or failed."""
 
-    code = "DEVICE"
 
-
-class ClusterError(RunError):
+class ClusterError(RunError, code="CLUSTER"):
     """A query that was given to other processes (`on=`) cannot be run by them; the message says which of them, and
     why."""
 
-    code = "CLUSTER"
 
-
-class LimitExceeded(RunError, ValueError):
+class LimitExceeded(RunError, ValueError, code="LIMIT"):
     """A query is larger than `gdb.limits` allows."""
 
-    code = "LIMIT"
 
-
-class NotOneRow(RunError, ValueError):
+class NotOneRow(RunError, ValueError, code="ROWS"):
     """The only row of an answer was requested, and it has none or several."""
 
-    code = "ROWS"
 
-
-class NoSuchColumn(RunError, KeyError):
+class NoSuchColumn(RunError, KeyError, code="COLUMN"):
     """A value of a row was read by a name that no column of the answer has."""
-
-    code = "COLUMN"
 
     def __str__(self) -> str:  # of a KeyError it is the repr of the text
         return str(self.args[0])
 
 
-class WrongType(RunError, TypeError):
+class WrongType(RunError, TypeError, code="WRONG_TYPE"):
     """A value of an answer is not of the type that `Result.scalar` was called with."""
-
-    code = "WRONG_TYPE"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.answer.summary import counted
 from gdb.answer.table import table
 from gdb.errors import Fault
 from gdb.run.interrupt import Cancel, run_beside
@@ -44,12 +45,12 @@ def lines(report: Report, width: int | None) -> Iterator[str]:
     yield ""
     yield from faults(report.faults)
     if report.strays:
-        yield f"note: {_counted(len(report.strays), 'file')} of no commit, which mean nothing unless another process"
+        yield f"note: {counted(len(report.strays), 'file')} of no commit, which mean nothing unless another process"
         yield "writes now; the next commit that is alone deletes them:"
         yield from (f"  {name}" for name in report.strays)
-    size = f"{_counted(report.files, 'file')} ({report.bytes:,} bytes)"
+    size = f"{counted(report.files, 'file')} ({report.bytes:,} bytes)"
     if report.faults:
-        yield f"{report.where}: {_counted(len(report.faults), 'fault')} in {size}"
+        yield f"{report.where}: {counted(len(report.faults), 'fault')} in {size}"
     else:
         yield f"{report.where}: all {len(report.invariants)} invariants hold in {size}"
 
@@ -63,9 +64,5 @@ def faults(report_faults: Sequence[Fault]) -> Iterator[str]:
 
 def _outcome(one: Outcome) -> str:
     skipped = f"{one.skipped:,} could not be read" if one.skipped else ""
-    found = _counted(one.faults, "fault") if one.faults else "ok" if one.checked else ""
+    found = counted(one.faults, "fault") if one.faults else "ok" if one.checked else ""
     return ", ".join(filter(None, (found, skipped))) or "there are none"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import ast
 import csv
-import gc
 import sys
 import sysconfig
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
+from gdb.base import garbage
 from gdb.errors import GdbError
 from gdb.records import dataclass
 
@@ -55,20 +54,8 @@ def build(folder: Path, compiled: Collection[str] = sys.stdlib_module_names) -> 
     ------
     GdbError : there is no Python file, as where the standard library is a zip archive.
     """
-    with _no_collection():
+    with garbage.rarely():
         return _built(folder, set(compiled) - LEFT_OUT)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Trees hold no cycles: to search millions of their nodes for some would take half of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _built(folder: Path, compiled: Collection[str]) -> CodeGraph:

@@ -61,7 +61,7 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with open_input(path) as stream:
             yield from io.TextIOWrapper(stream, encoding="utf-8-sig")
-    except (UnicodeDecodeError, EOFError, OSError) as error:
+    except UnicodeDecodeError as error:
         raise ImportFailed(
             f"cannot be read ({error})", "Name a UTF-8 text file.", file=str(path)
         ) from None

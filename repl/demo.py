@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import gdb
+from gdb.answer.summary import counted
 from gdb.answer.table import table
 
 from . import codegraph
@@ -109,8 +110,7 @@ def _ask(db: gdb.Database, title: str, query: str, out: TextIO, rows: int = SHOW
     for line in table(result.columns, found[:rows], WIDTH):
         print(line, file=out)
     more = f", {len(found) - rows:,} not shown" if len(found) > rows else ""
-    counted = "1 row" if len(found) == 1 else f"{len(found):,} rows"
-    print(f"({counted} in {1000 * seconds:,.1f} ms{more})", file=out, flush=True)
+    print(f"({counted(len(found), 'row')} in {1000 * seconds:,.1f} ms{more})", file=out, flush=True)
 
 
 def _storage(db: gdb.Database, out: TextIO) -> None:

@@ -61,12 +61,7 @@ class Look:
 
 
 def lines(
-    format: Format,
-    columns: Sequence[str],
-    rows: Rows,
-    width: int | None,
-    *,
-    guard: bool = False,
+    format: Format, columns: Sequence[str], rows: Rows, width: int | None, *, guard: bool = False
 ) -> Iterator[str]:
     """The answer as lines without their ends; rows : each as long as `columns`. The others are those of `Look`."""
     return _WRITERS[format](columns, rows, Look(width, guard))

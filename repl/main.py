@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gdb
+from gdb.answer.summary import counted
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
 from gdb.run.store_urls import is_url
@@ -199,7 +200,7 @@ def _run(session: Session, work: Callable[[], None]) -> int:
 def _sizes(db: gdb.Database) -> str:
     stats = db.stats()
     counts = (stats.vertices, "node"), (stats.edges, "relationship")
-    return " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
+    return " and ".join(counted(n, what) for n, what in counts)
 
 
 def _limit(text: str) -> tuple[str, float]:

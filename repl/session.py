@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TextIO
 
-from gdb.answer.summary import sentence
+from gdb.answer.summary import counted, sentence
 from gdb.answer.table import printable
 from gdb.errors import ArgumentProblem, Cancelled, InternalError, QueryWarning
 from gdb.records import dataclass, field
@@ -270,7 +270,7 @@ def _drained(rows: Iterable[object]) -> int:
 
 
 def _counted(count: int, hidden: int) -> str:
-    text = f"{count:,} {'row' if count == 1 else 'rows'}"
+    text = counted(count, "row")
     return f"{text}; {hidden:,} more, which `.rows all` or `.pager on` shows" if hidden else text
 
 

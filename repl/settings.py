@@ -50,8 +50,8 @@ class Setting:
         return f"{self.name} {word or (self.usage.partition('|')[2] if value is None else value)}"
 
 
-def _switch(name: str, help: str, attribute: str = "") -> Setting:
-    at = attribute or name.replace("-", "_")
+def _switch(name: str, help: str) -> Setting:
+    at = name.replace("-", "_")
     return Setting(name, at, help, {"on": True, "off": False}.__getitem__, "on|off", ("on", "off"))
 
 

@@ -16,8 +16,7 @@ from gdb.records import dataclass
 
 # The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
 _PIECE = re.compile(
-    r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`[^`]*`?|//[^\r\n]*|/\*.*?(?:\*/|\Z)|;""",
-    re.DOTALL,
+    r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`[^`]*`?|//[^\r\n]*|/\*.*?(?:\*/|\Z)|;""", re.DOTALL
 )
 # A whole statement in one match. Nothing of it is tried again in another way (*+), so that a `;` in quotes or a comment
 # ends none; what is not closed does not match.

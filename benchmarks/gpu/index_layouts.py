@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import Adjacency
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]

@@ -1,12 +1,13 @@
 """Counts shared by several processes: how much quicker, what sending costs, and what is lost when workers are killed.
 
-    python -m benchmarks.scale.several_processes [--part patterns sending simulation kills] [--workers 4]
+    python -m benchmarks.scale.several_processes [--part patterns gpus sending simulation kills] [--workers 4]
         [--threads 4] [--graph wiki-vote] [--pattern q18 ...] [--kills 100] [--pairs 10] [--units 2000] [--save]
 
 Needs Dask (`pip install gdb-embedded[dask]`). A worker is a process that does one task at a time with --threads
 threads. Each part saves a section of its own at its end, so that what follows may be cut off:
 
 patterns    seconds of `db.execute`, medians of three runs, on a cluster with one worker and with --workers.
+gpus        the same on workers that have a GPU each, one and --gpus of them.
 sending     queries of about 0.1 s, sent by force to one worker and run here with as many threads; and what tracemalloc
             sees in a process that holds client and scheduler when as many tasks of a query of an hour are submitted as
             there are at a time, and none has run.
@@ -32,10 +33,11 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -44,18 +46,21 @@ import numpy as np
 
 import gdb
 from benchmarks.inputs import graphs
+from benchmarks.inputs.patterns import Pattern
 from benchmarks.inputs.published import PUBLISHED, PUBLISHED_NAMES, Subject, absent, read_subjects
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
-from benchmarks.scale.killing import Strike, ready, restarting
+from benchmarks.scale.dask_workers import Strike, gpu_workers, ready, restarting, workers
 from benchmarks.scale.simulation import Costs, Unit, simulated
 from gdb.executor.cluster import cluster
 from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 
-PATTERNS = ("q18", "q19", "q20", "q22")  # 10 s and more on four threads
+PATTERNS = ("q18", "q19", "q20")  # 1 to 8 s on four threads of a machine with 32 cores
+PATH = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))
+LONG = {"k7-path5": PATH[:5], "k7-path6": PATH}  # 7-cliques without these: 15 s and a minute there
 SHORT = ("q1", "q3", "q8")  # about 0.1 s
 COUNTED = "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a), (a)--(c), (d)--(e) RETURN count(*)"
 LISTED = "MATCH DIFFERENT NODES (a)--(b)--(c), (a)--(c) RETURN id(a) AS a, id(b) AS b, id(c) AS c"
@@ -120,19 +125,6 @@ def noted(folder: str, task: Task) -> Answer:
     return answer
 
 
-@contextmanager
-def workers(number: int) -> Iterator[tuple[Executor, Any]]:
-    """Dask's executor with so many processes of one thread, and the cluster."""
-    distributed: Any = import_module("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=number, threads_per_worker=1, dashboard_address=None, processes=True
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client.get_executor(pure=False), local
-
-
 def timed(db: gdb.Database, query: str, runs: int, **options: Any) -> tuple[int, float]:
     """The count, and the median of the seconds of some runs, after one that warms."""
     taken, count = [], 0
@@ -143,23 +135,33 @@ def timed(db: gdb.Database, query: str, runs: int, **options: Any) -> tuple[int,
     return count, statistics.median(taken[runs > 1 :])
 
 
+def long_subject(name: str) -> Subject:
+    """A pattern of LONG."""
+    edges = tuple(edge for edge in combinations(range(7), 2) if edge not in LONG[name])
+    return Subject(Pattern(name, (None,) * 7, edges), None, {})
+
+
 def text_of(subject: Subject) -> str:
     return subject.pattern.cypher("isomorphisms")
 
 
-def shared(db: gdb.Database, subjects: list[Subject], arguments: argparse.Namespace) -> Table:
-    """Each pattern on one worker and on all."""
+def shared(
+    db: gdb.Database,
+    subjects: list[Subject],
+    most: int,
+    on: Callable[[int], AbstractContextManager[gdb.Cluster]],
+) -> Table:
+    """Each pattern on one worker and on so many."""
     found: dict[int, dict[str, tuple[int, float]]] = {}
-    for number in (1, arguments.workers):
-        with workers(number) as (executor, _):
-            on = gdb.Cluster(executor, number, arguments.threads, least=0.0)
+    for number in (1, most):
+        with on(number) as cluster_of_them:
             for subject in subjects:
                 found.setdefault(number, {})[subject.pattern.name] = timed(
-                    db, text_of(subject), RUNS, on=on
+                    db, text_of(subject), RUNS, on=cluster_of_them
                 )
     rows: list[tuple[Cell, ...]] = []
     for name, (count, one) in found[1].items():
-        again, several = found[arguments.workers][name]
+        again, several = found[most][name]
         if count != again:
             raise SystemExit(f"{name}: {count} and {again}")
         rows.append((name, count, one, several, one / several))
@@ -299,7 +301,7 @@ def killed(
                 wrong += not right or cut > struck
                 print(f"run {k}: {struck} killed, right: {right}, {cut} tasks lost", flush=True)
                 k += 1
-                back = ready(local, strike.dead)
+                back = ready(local, strike.dead, arguments.workers)
     row: tuple[Cell, ...] = (
         *(victims, arguments.workers, runs, *seconds, len(rows)),
         *(strikes, wrong, lost, most, refetched),
@@ -333,13 +335,20 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--published", type=Path, default=PUBLISHED, help="(default: ../shared/peers)")
     add("--graph", default="wiki-vote", choices=sorted(PUBLISHED_NAMES))
-    add("--pattern", nargs="+", default=list(PATTERNS))
+    add("--pattern", nargs="+", default=[*PATTERNS, "k7-path5"])
     add("--workers", type=int, default=4, help="(default: 4)")
     add("--threads", type=int, default=4, help="of each (default: 4)")
+    add("--gpus", type=int, default=2, help="of the part gpus (default: 2)")
     add("--kills", type=int, default=0, help="runs in which a worker is killed (default: none)")
     add("--pairs", type=int, default=0, help="runs in which two are (default: none)")
     add("--units", type=int, default=2000, help="ranges that are measured (default: 2000)")
-    add("--part", nargs="+", default=list(PARTS), choices=PARTS, help="(default: all)")
+    add(
+        "--part",
+        nargs="+",
+        default=[part for part in PARTS if part != "gpus"],
+        choices=PARTS,
+        help="(default: all but gpus)",
+    )
     return parser.parse_args(line)
 
 
@@ -367,13 +376,16 @@ class Bench:
     def ranges(self) -> Kept:
         return units_of(self.db, text_of(self.subjects[0]), self.arguments.units)
 
-    def save(self, part: str, about: str, tables: list[Table], notes: Iterable[str] = ()) -> None:
-        """Print the report of a part, and save it where the command line says so."""
+    def save(
+        self, part: str, about: str, tables: list[Table], notes: Iterable[str] = (), where: str = ""
+    ) -> None:
+        """Print the report of a part, and save it where the command line says so. where : it ran, other than on the
+        LocalCluster."""
         given = self.arguments
-        head = (
-            f"{PUBLISHED_NAMES[given.graph]}, {given.workers} processes of {given.threads} threads "
-            "(Dask's LocalCluster)."
+        where = (
+            where or f"{given.workers} processes of {given.threads} threads (Dask's LocalCluster)"
         )
+        head = f"{PUBLISHED_NAMES[given.graph]}, {where}."
         report = Report.of(f"{head} {about}".strip(), tables, notes)
         print(f"\n{report.markdown()}", flush=True)
         if given.save:
@@ -383,8 +395,29 @@ class Bench:
 
 def patterns(bench: Bench) -> int:
     """Each pattern on one worker and on all."""
-    table = shared(bench.db, bench.subjects, bench.arguments)
+    threads = bench.arguments.threads
+
+    @contextmanager
+    def on(number: int) -> Iterator[gdb.Cluster]:
+        with workers(number) as (executor, _):
+            yield gdb.Cluster(executor, number, threads, least=0.0)
+
+    table = shared(bench.db, bench.subjects, bench.arguments.workers, on)
     bench.save("patterns", f"Medians of {RUNS} runs.", [table])
+    return 0
+
+
+def gpus(bench: Bench) -> int:
+    """Each pattern on one GPU and on all, a worker for each."""
+
+    @contextmanager
+    def on(number: int) -> Iterator[gdb.Cluster]:
+        with gpu_workers(number) as executor:
+            yield gdb.Cluster(executor, number, device="cuda", least=0.0)
+
+    table = shared(bench.db, bench.subjects, bench.arguments.gpus, on)
+    where = f"{bench.arguments.gpus} processes with a GPU each (Dask)"
+    bench.save("GPUs", f"Medians of {RUNS} runs.", [table], where=where)
     return 0
 
 
@@ -435,6 +468,7 @@ def kills(bench: Bench) -> int:
 
 PARTS: dict[str, Callable[[Bench], int]] = {
     "patterns": patterns,
+    "gpus": gpus,
     "sending": sending,
     "simulation": simulation,
     "kills": kills,
@@ -451,7 +485,9 @@ def main(line: list[str] | None = None) -> int:
         notes = Path(temporary) / "notes"
         notes.mkdir()
         published = PUBLISHED_NAMES[arguments.graph]
-        subjects = read_subjects(arguments.published, published, arguments.pattern)
+        named = [name for name in arguments.pattern if name not in LONG]
+        subjects = read_subjects(arguments.published, published, named) if named else []
+        subjects += [long_subject(name) for name in arguments.pattern if name in LONG]
         short = read_subjects(arguments.published, published, list(SHORT))
         with gdb.connect(store, read_only=True) as db:
             bench = Bench(db, arguments, notes, subjects, short)

@@ -4,7 +4,7 @@
 
 email-Enron with 1, 3 and 12 edge labels (each undirected edge gets one at random, seed 0) and hprd with its vertex
 labels, without property columns: the comparison of geneva-tpds §8.2, table 2. Interval-PCSR is measured on disk, the
-others are computed from the same partitions (`gdb.storage.graph.format_sizes`). The exit code is 1 if interval-PCSR
+others are computed from the same partitions (`benchmarks.storage.layout_sizes`). The exit code is 1 if interval-PCSR
 takes more than 1.1 times CSR, 2 if the graphs are not here.
 """
 
@@ -24,10 +24,10 @@ from benchmarks.inputs import graphs
 from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.graph.format_sizes import Sizes, interval_pcsr_bytes, sizes
-from gdb.storage.write.build import write_graph
+from benchmarks.storage.layout_sizes import Sizes, interval_pcsr_bytes, sizes
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 I64 = npt.NDArray[np.int64]
 MOST_OVER_CSR = 1.1

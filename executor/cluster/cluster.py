@@ -12,7 +12,7 @@ import os
 import time
 import uuid
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import closing
 from itertools import count, pairwise
@@ -35,7 +35,8 @@ from ..nest.prepare import stage
 from ..plan.embeddings import NO_COLUMNS, Wanted
 from ..plan.plan import Plan, Runs
 from ..work.scheduler import Watch
-from .cancellation import Stop, send, stop_for
+from . import messages
+from .messages import Channel
 from .task import Answer, Range, Task, work
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ GIVES_BACK = 0.5  # seconds before which none does
 SHARE = 20  # what was given back is given back again after one part in so many of the time that the query has taken
 MANY_WARPS = 4096  # of a GPU whose size is unknown here
 DESERTED = 60.0  # seconds that a Dask cluster may be without a worker: those that died are begun anew meanwhile
+TAKES_BACK = 0.05  # seconds between two messages that divide running tasks among idle workers
+MANY_BUSY = 10  # as long as fewer workers than one in so many are idle, nothing is divided for them
 _LOOK = 0.05  # seconds between two looks at cancel and timeout
 
 
@@ -266,27 +269,32 @@ def ask(
     parts = {part.number: part for part in parts_of(plans, graph, seconds, bindings)}
     ranges = deque(ranges_of(list(parts.values()), cluster.workers))
     begun = time.monotonic()
-    pending: set[Future[Answer]] = set()
-    names, worked = count(1), dict.fromkeys(parts, 0.0)
+    pending: dict[Future[Answer], Sent] = {}  # in the order in which they were sent
+    tickets, worked = count(1), dict.fromkeys(parts, 0.0)
     deserted = _Deserted(cluster)
-    stop = stop_for(cluster.executor)
+    channel = messages.channel_for(cluster.executor)
+    idle = _Idle(cluster, channel, begun)
 
-    def task(part: _Part, roots: Range, place: Place | None = None) -> Task:
+    def task(part: _Part, roots: Range, ticket: int, place: Place | None = None) -> Task:
         # others are idle for a small share of the time at most, however wrong the estimates are
         patience = (time.monotonic() - begun) / SHARE
         if place is None:
             patience = min(LATE * part.expected(roots), max(LATE * TASK, patience))
-        return task_of(part, roots, state, options, what, wanted, bindings, patience, stop, place)
+        sent = task_of(part, roots, state, options, what, wanted, bindings, patience, channel)
+        return replace(sent, ticket=ticket, place=place)
 
-    def submit(first: Task, *others: Task) -> None:
+    def submit(ticket: int, first: Task, *others: Task) -> None:
         start, end = first.roots
-        name = f"gdb-{what}-roots-{start}-{end}-{first.number}-{next(names)}"
-        pending.add(_submitted(cluster, replace(first, more=others) if others else first, name))
+        name = f"gdb-{what}-roots-{start}-{end}-{first.number}-{ticket}"
+        sent = replace(first, more=others) if others else first
+        pending[_submitted(cluster, sent, name)] = Sent(ticket, time.monotonic())
 
     try:
         while pending or ranges:
             while ranges and len(pending) < AHEAD * cluster.workers:
-                submit(*(task(part, roots) for part, roots in ranges.popleft()))
+                ticket = next(tickets)
+                submit(ticket, *(task(part, roots, ticket) for part, roots in ranges.popleft()))
+            idle.take_back(pending)
             done = waiting.first_of(pending, _LOOK)
             if not watch.going():
                 watch.check()
@@ -294,12 +302,13 @@ def ask(
             if not done:
                 deserted.check()
             for future in done:
-                pending.discard(future)
+                pending.pop(future)
                 first = _result(future)
                 for answer in (first, *first.more):
                     worked[answer.part] += answer.seconds
                     for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
-                        submit(task(parts[answer.part], answer.roots, rest))
+                        ticket = next(tickets)
+                        submit(ticket, task(parts[answer.part], answer.roots, ticket, rest))
                     yield answer
         for number, spent in worked.items():
             plans[number].runs.worked[_kind(cluster)] = spent * _threads(cluster)
@@ -307,7 +316,56 @@ def ask(
         for future in pending:
             future.cancel()
         if pending:
-            send(stop, cluster.executor)  # to those that run
+            messages.stop(channel, cluster.executor)  # to those that run
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A task that was sent: its ticket, and when."""
+
+    ticket: int
+    when: float
+
+
+class _Idle:
+    """Finds work for workers that have none when no task waits: those that were sent first are taken back, and what is
+    left of them is divided. So the end of a query is not as late as its longest task."""
+
+    def __init__(self, cluster: Cluster, channel: Channel, begun: float) -> None:
+        self._cluster, self._channel, self._begun = cluster, channel, begun
+        self._asked: set[int] = set()
+        self._last = begun
+
+    def take_back(self, pending: Mapping[Future[Answer], Sent]) -> None:
+        """Look whether to, again after `TAKES_BACK` seconds and a `SHARE` of the query's time. Neither tasks that were
+        sent since then are taken back, which may be short, nor those of a query that may be over before another worker
+        has prepared its plan."""
+        now = time.monotonic()
+        passed = now - self._begun
+        late = max(TAKES_BACK, passed / SHARE)
+        if (
+            not worth_dividing(self._cluster.workers, len(pending), passed)
+            or now < self._last + late
+        ):
+            return
+        self._asked &= {sent.ticket for sent in pending.values()}
+        long = [sent.ticket for sent in pending.values() if now - sent.when > late]
+        more = [ticket for ticket in long if ticket not in self._asked]
+        if more:
+            self._last = now
+            self._asked.update(more[: most_taken_back(passed)])
+            messages.take_back(self._channel, self._cluster.executor, sorted(self._asked))
+
+
+def worth_dividing(workers: int, busy: int, seconds: float) -> bool:
+    """Whether enough workers are idle, of a query that has taken so many seconds, to take tasks back for them."""
+    return workers - busy >= max(1.0, workers / MANY_BUSY) and seconds >= SMALLEST
+
+
+def most_taken_back(seconds: float) -> int:
+    """How many tasks of a query that has taken so many seconds are taken back at a time: the caller needs milliseconds
+    for each, and some times as many for what it divides them into."""
+    return max(1, int(seconds))
 
 
 def counts(
@@ -362,10 +420,9 @@ def task_of(
     wanted: Wanted,
     bindings: Bindings | None,
     patience: float,
-    stop: Stop,
-    place: Place | None = None,
+    channel: Channel,
 ) -> Task:
-    """The task of a range; the arguments are those of `Task`."""
+    """The task of a range, without a ticket; the arguments are those of `Task`."""
     on = options.on
     assert on is not None
     sent = (
@@ -376,7 +433,7 @@ def task_of(
     return Task(
         *(state, part.plan, part.name, part.number, sent, roots, what, wanted),
         *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
-        *(version.installed_version(), stop, place),
+        *(version.installed_version(), channel, 0),
     )
 
 

@@ -29,7 +29,7 @@ from ..nest.prepare import Prepared, between, stage
 from ..plan.embeddings import Embeddings, Wanted
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch
-from .cancellation import Stop, Stopped
+from .messages import Channel, Inbox
 
 if TYPE_CHECKING:
     from ..work.place import Place
@@ -52,8 +52,9 @@ class Task:
     state : of the store. plan : without its stages. number : of the plan, the same in all of its tasks. part : of the
         query, if several plans make it. bindings : candidates and bounds instead of the plan's. roots : the
         range. what : "count", "tallies", "distinct" or "rows". patience : seconds after which what is left is given
-        back. version : of gdb. stop : of the query. place : where to begin among the roots, which another task gave
-        back; None: before them. more : small tasks of the same query, done after it.
+        back. version : of gdb. channel : of the query. ticket : the number by which a message names it. place : where
+        to begin among the roots, which another task gave back; None: before them. more : small tasks of the same
+        query and ticket, done after it.
     """
 
     state: State
@@ -70,7 +71,8 @@ class Task:
     gpu_memory: int | None
     patience: float
     version: str
-    stop: Stop
+    channel: Channel
+    ticket: int
     place: Place | None = None
     more: tuple[Task, ...] = ()
 
@@ -140,18 +142,18 @@ def work(task: Task) -> Answer:
 def _answered(task: Task) -> Answer:
     """The answer to one task."""
     begun = time.perf_counter()
-    stopped = Stopped(task.stop)
-    if stopped.is_set():
+    inbox = Inbox(task.channel, task.ticket)
+    if inbox.is_set():
         return Answer(task.part, task.roots, stopped=True)
 
     def check() -> None:
-        if stopped.is_set():
+        if inbox.is_set():
             raise Cancelled("The query was cancelled.")
 
     try:
         with Usage() as usage:
             usage.check = check  # also while files are fetched, and the plan is prepared
-            answer, rest = _run(task, *_known_here(task), stopped)
+            answer, rest = _run(task, *_known_here(task), inbox)
     except Cancelled:  # an executor would write an error that is raised into its log
         return Answer(task.part, task.roots, stopped=True)
     except StoreError as error:  # which has a cure of its own
@@ -179,7 +181,7 @@ def _known_here(task: Task) -> tuple[Plan, Snapshot]:
 
 
 def _run(
-    task: Task, plan: Plan, snapshot: Snapshot, stopped: Stopped
+    task: Task, plan: Plan, snapshot: Snapshot, inbox: Inbox
 ) -> tuple[Answer, tuple[Place, ...]]:
     """The answer, and where others go on."""
     bindings = None if task.bindings is None else Bindings(*task.bindings)
@@ -188,8 +190,9 @@ def _run(
     choice = choose(plan, device, snapshot)
     whole = stage(plan, snapshot, bindings, windows=choice.windows)
     prepared = between(whole, *task.roots)
-    watch, budget = Watch(None, stopped, None), Budget(task.memory)
+    watch, budget = Watch(None, inbox, None), Budget(task.memory)
     watch.start, watch.until = task.place, time.monotonic() + task.patience
+    watch.taken_back = inbox.is_taken_back
     ordinals = None if choice.device == "cpu" else choice.ordinals
     backend = Backend(ordinals, task.threads, task.gpu_memory)
     return _done(task, prepared, backend, watch, budget), tuple(watch.rest)

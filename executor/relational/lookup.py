@@ -8,7 +8,7 @@ one column that follow one another, as in a scan of a label or of a type, their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -72,12 +72,7 @@ def vertex_property(
     if len(present) == 1:
         own = snapshot.vertex_values(present[0], key, vids)
         return Slice.of(Column.nulls(kind, len(vids)) if own is None else widen(own, kind))
-    pieces: list[tuple[I64, Column]] = []
-    for group in present:
-        rows = np.flatnonzero(groups == group)
-        column = snapshot.vertex_values(group, key, vids[rows])
-        if column is not None:
-            pieces.append((rows, column))
+    pieces = _pieces(groups, lambda group, rows: snapshot.vertex_values(group, key, vids[rows]))
     return _assemble(pieces, len(vids), kind)
 
 
@@ -99,14 +94,11 @@ def edge_property(
             if column is not None:
                 begin = int(eids[0]) - type_.first_eid
                 return Slice(column, begin, begin + len(eids))
-    numbers = edge_type_numbers(snapshot, eids)
-    pieces: list[tuple[I64, Column]] = []
-    for number in _present(numbers):
-        rows = np.flatnonzero(numbers == number)
-        column = snapshot.edge_values(snapshot.edge_types[number].name, key, eids[rows])
-        if column is not None:
-            pieces.append((rows, column))
-    return _assemble(pieces, len(eids), kind)
+
+    def values(number: int, rows: I64) -> Column | None:
+        return snapshot.edge_values(snapshot.edge_types[number].name, key, eids[rows])
+
+    return _assemble(_pieces(edge_type_numbers(snapshot, eids), values), len(eids), kind)
 
 
 def edge_type_numbers(snapshot: Snapshot, eids: I64) -> I64:
@@ -129,12 +121,7 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Slice
     if whole is not None:
         return Slice.of(whole.take(vids.astype(np.int64)))
     groups = snapshot.groups_of(vids)
-    pieces: list[tuple[I64, Column]] = []
-    for group in _present(groups):
-        rows = np.flatnonzero(groups == group)
-        column = snapshot.vertex_values(group, None, vids[rows])
-        assert column is not None
-        pieces.append((rows, column))
+    pieces = _pieces(groups, lambda group, rows: snapshot.vertex_values(group, None, vids[rows]))
     kinds = {column.kind for _, column in pieces} if kind is None else {kind}
     if len(kinds) > 1:
         raise TypeProblem(
@@ -291,6 +278,18 @@ def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:
         return [int(numbers[0])]
     present: list[int] = np.bincount(numbers).nonzero()[0].tolist() if len(numbers) else []
     return present
+
+
+def _pieces(
+    numbers: npt.NDArray[np.signedinteger], values: Callable[[int, I64], Column | None]
+) -> list[tuple[I64, Column]]:
+    """The places of each number, and the values there, where it has any."""
+    found: list[tuple[I64, Column]] = []
+    for number in _present(numbers):
+        rows = np.flatnonzero(numbers == number)
+        if (column := values(number, rows)) is not None:
+            found.append((rows, column))
+    return found
 
 
 def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Slice:

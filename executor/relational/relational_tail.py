@@ -254,12 +254,7 @@ def finish(
     if numbers is not None and counted:
         relation = with_multiplicities(tail.columns, relation, numbers)
     table = query(
-        {"embeddings": relation},
-        sql,
-        parameters,
-        memory=memory,
-        cancel=cancel,
-        deadline=deadline,
+        {"embeddings": relation}, sql, parameters, memory=memory, cancel=cancel, deadline=deadline
     )
     return TailResult(tail.outputs, with_durations(table, tail.outputs))
 

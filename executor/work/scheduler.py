@@ -127,10 +127,11 @@ class Watch:
         self.progress: Callable[[], float] | None = None
         self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
         self.left = False
-        # where a run of the CPU begins instead of before its roots; from when on, or from how many rows on, it only
-        # ends what it cannot give away; and what it gave, for others to go on with
+        # where a run of the CPU begins instead of before its roots; from when on, from how many rows on, or whether by
+        # now it only ends what it cannot give away; and what it gave, for others to go on with
         self.start: Place | None = None
         self.until: float | None = None
+        self.taken_back: Callable[[], bool] | None = None
         self.most_rows: int | None = None
         self.rest: list[Place] = []
         self.stopped = Flag()
@@ -149,6 +150,8 @@ class Watch:
     def giving(self) -> bool:
         """Whether others go on with what is left."""
         if self.until is not None and time.monotonic() > self.until:
+            return True
+        if self.taken_back is not None and self.taken_back():
             return True
         return self.most_rows is not None and self.found >= self.most_rows
 

@@ -80,7 +80,7 @@ class Summary:
 
     def __str__(self) -> str:
         """As in: 2 nodes created, 3 properties set; 12 ms on the CPU."""
-        done = f"{self.rows:,} {'row' if self.rows == 1 else 'rows'}"
+        done = counted(self.rows, "row")
         if self.effects is not None:
             changed = [f"{count} {verb}" for verb, count in _counts(self.effects)]
             changes = ", ".join(changed) or "nothing changed"
@@ -115,3 +115,8 @@ def _counts(effects: Effects) -> list[tuple[str, str]]:
 def duration_text(seconds: float) -> str:
     """As in: 12.3 ms."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, as "1 row" or "1,234 rows"."""
+    return f"{number:,} {what}{'s' * (number != 1)}"

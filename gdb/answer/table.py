@@ -16,7 +16,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from gdb.answer.entities import literal
-from gdb.answer.summary import duration_text
+from gdb.answer.summary import counted, duration_text
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def table_text(result: Result) -> str:
 def footer(result: Result, count: int) -> str:
     """How many rows there are, and how long they took. count : of rows that are shown."""
     spent = result.summary.total_seconds
-    text = f"{len(result):,} {'row' if len(result) == 1 else 'rows'}"
+    text = counted(len(result), "row")
     text += f" in {duration_text(spent)}" if spent else ""
     return text if count == len(result) else f"{text}, the first {count} shown"
 

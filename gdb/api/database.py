@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
-from gdb.api.queries import PathLike, Queries
+from gdb.api.queries import PathLike, Queries, Settings
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
 from gdb.errors import Cancelled, ChangeRefused
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.api.snapshot import HeldSnapshot
     from gdb.api.transaction import Transaction
-    from gdb.base.budget import Defaults
-    from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress, ProgressCallback
     from gdb.run.request import Clock, Load, Request
     from gdb.storage.graph.snapshot import Snapshot, StoreStats
@@ -103,7 +101,7 @@ def connect(
     where = None if path is None or files is not None else options.folder(path)
     create = create and not read_only
     store = Store.open(where, create=create, read_only=read_only, files=files)
-    return Database(store, mode, root, own, budgets)
+    return Database(store, Settings(mode, root, own, budgets))
 
 
 class Database(Queries):
@@ -112,18 +110,11 @@ class Database(Queries):
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        mode: MatchMode,
-        import_root: Path | None,
-        limits: Mapping[str, float],
-        budgets: Defaults,
-    ) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
-        super().__init__(mode, import_root, Work(), limits=limits, budgets=budgets)
+        super().__init__(settings, Work())
 
     @property
     def path(self) -> Path | None:
@@ -294,7 +285,7 @@ class Database(Queries):
                 nodes=nodes,
                 edges=edges,
                 options=said,
-                import_root=self._import_root,
+                import_root=self._settings.import_root,
                 progress=callback if bar is None else partial(_step_of, bar),
                 cancel=stop,
             )
@@ -349,15 +340,7 @@ class Database(Queries):
         from gdb.api.snapshot import HeldSnapshot
 
         found = self._work.do(self._snapshot)
-        return HeldSnapshot(
-            found,
-            self._mode,
-            self._import_root,
-            self._work,
-            self._procedures,
-            self._limits,
-            self._budgets,
-        )
+        return HeldSnapshot(found, self._settings, self._work, self._procedures)
 
     # ---- changes -----------------------------------------------------------------------------------
 

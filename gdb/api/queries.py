@@ -15,10 +15,9 @@ from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, with_procedure
 from gdb.api.running_work import Work, never_changes, no_load, run_copy
 from gdb.api.schema import Join, Schema, joins_of, schema_of
-from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
-from gdb.limits import NONE
+from gdb.records import dataclass
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
 from gdb.run.late_interrupt import Outcome
@@ -45,28 +44,26 @@ T = TypeVar("T")
 _DEFAULTS = options.QueryOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a database was opened with. mode : of a MATCH that names none. import_root : where files that are read must
+    lie, None for any. limits : see `gdb.limits`, those that are others here. budgets : of a query that names none."""
+
+    mode: MatchMode
+    import_root: Path | None
+    limits: Mapping[str, float]
+    budgets: Defaults
+
+
 class Queries(Closing):
     """What answers questions about a graph: a Database (`gdb.api.database`), whose graph is the newest, or a snapshot
-    of it that is held (`gdb.api.snapshot`).
-
-    mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
-    work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
-    budgets : of a query that is given none.
-    """
+    of it that is held (`gdb.api.snapshot`). work : what runs. procedures : what CALL finds."""
 
     def __init__(
-        self,
-        mode: MatchMode,
-        import_root: Path | None,
-        work: Work,
-        procedures: Mapping[str, Procedure] = ALWAYS,
-        limits: Mapping[str, float] = NONE,
-        budgets: Defaults = UNBOUNDED,
+        self, settings: Settings, work: Work, procedures: Mapping[str, Procedure] = ALWAYS
     ) -> None:
-        self._mode, self._import_root, self._work = mode, import_root, work
-        self._limits, self._budgets = limits, budgets
+        self._settings, self._work, self._procedures = settings, work, procedures
         self._statements = Statements()
-        self._procedures = procedures
 
     if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
 
@@ -321,20 +318,21 @@ class Queries(Closing):
         options.query_text(text)
         from gdb.run.request import Request  # here: connecting does not need it
 
+        own = self._settings
         return Request(
             text,
             checked_parameters(parameters),
-            self._mode if said.match is None else options.match_mode(said.match),
+            own.mode if said.match is None else options.match_mode(said.match),
             Cancel(),
             device=checked_device(said.device),
             threads=options.thread_count(said.threads),
-            memory=options.memory_bytes(said.memory, self._budgets.memory),
-            gpu_memory=options.gpu_memory_bytes(said.gpu_memory, self._budgets.gpu_memory),
-            timeout=options.timeout_seconds(said.timeout, self._limits),
-            import_root=self._import_root,
+            memory=options.memory_bytes(said.memory, own.budgets.memory),
+            gpu_memory=options.gpu_memory_bytes(said.gpu_memory, own.budgets.gpu_memory),
+            timeout=options.timeout_seconds(said.timeout, own.limits),
+            import_root=own.import_root,
             procedures=self._procedures,
             load=self._loads(),
-            limits=self._limits,
+            limits=own.limits,
             on=None if said.on is None else options.cluster(said.on),
         )
 

@@ -10,12 +10,9 @@ from gdb.errors import ClosedError
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from gdb.api.queries import Settings
     from gdb.api.running_work import Work
-    from gdb.base.budget import Defaults
     from gdb.language.procedure_signatures import Procedure
-    from gdb.query_graph import MatchMode
     from gdb.storage.graph.snapshot import Snapshot
 
 
@@ -36,14 +33,11 @@ class HeldSnapshot(Queries):
     def __init__(
         self,
         snapshot: Snapshot,
-        mode: MatchMode,
-        import_root: Path | None,
+        settings: Settings,
         work: Work,
         procedures: Mapping[str, Procedure],
-        limits: Mapping[str, float],
-        budgets: Defaults,
     ) -> None:
-        super().__init__(mode, import_root, work, procedures, limits, budgets)
+        super().__init__(settings, work, procedures)
         self._held: Snapshot | None = snapshot
         self._version = snapshot.version
 

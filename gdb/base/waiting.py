@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import subprocess
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 STEP = 0.05
 """Seconds of one wait at most; half of what a person takes to be at once."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 else:
     aggregates = deferred("gdb.base.values.aggregates")
 
-_FLOATS = Type(TypeName.LIST, TypeName.FLOAT)
-
 # ---- pieces --------------------------------------------------------------------------------------
 
 

@@ -38,20 +38,7 @@ ToSql: TypeAlias = "Callable[..., Made]"
 GatheredSql: TypeAlias = "Callable[..., Typed | None]"
 """SQL of an aggregate: of its argument, whether each value counts once, and further arguments."""
 
-_KINDS: dict[str, Known] = {
-    "ANY": static_kinds.VALUE,
-    "BOOLEAN": static_kinds.BOOLEAN,
-    "DURATION": static_kinds.DURATION,
-    "FLOAT": static_kinds.FLOAT,
-    "INTEGER": static_kinds.INTEGER,
-    "LIST": static_kinds.LIST,
-    "MAP": static_kinds.MAP,
-    "NODE": static_kinds.NODE,
-    "PATH": static_kinds.PATH,
-    "RELATIONSHIP": static_kinds.RELATIONSHIP,
-    "STRING": static_kinds.STRING,
-    "TEMPORAL": static_kinds.TEMPORAL,
-}
+_KINDS = {"ANY": static_kinds.VALUE, **{kind.name: Known(kind) for kind in Kind}}
 _SIGNATURE = re.compile(r"([\w.]+)\((.*)\) :: (.+)")
 _LIST = re.compile(r"LIST<(.+)>")
 
@@ -123,10 +110,6 @@ class _Row:
     def name(self) -> str:
         return self.signature.name
 
-    @property
-    def least(self) -> int:
-        return self.signature.least
-
 
 @dataclass(frozen=True, slots=True)
 class Function(_Row):
@@ -146,11 +129,6 @@ class Function(_Row):
     strict: bool = True
     checked: bool = False
     varies: bool = False
-
-    @property
-    def most(self) -> int | None:
-        """The largest number of arguments, None for any number."""
-        return self.signature.most
 
     @property
     def takes(self) -> tuple[Kind, ...]:

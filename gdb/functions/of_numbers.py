@@ -15,8 +15,8 @@ from gdb.base.values import numbers
 from gdb.base.values.arithmetic import power, remainder
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
 from gdb.functions.sql_arithmetic import Operator, calculate
-from gdb.functions.sql_pieces import all_of, compared, number
-from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Typed, TypeName, null_or_false
+from gdb.functions.sql_pieces import all_of, compared, null_where, number
+from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Typed, TypeName
 
 
 def _float(value: Typed) -> exp.Expr:
@@ -85,7 +85,7 @@ def _round(value: Typed, precision: Typed | None = None, mode: Typed | None = No
 
 def _nan(value: Typed) -> Made:
     if value.kind is TypeName.INTEGER:
-        return Typed(null_or_false(value.sql), BOOLEAN)
+        return Typed(null_where([value.sql], exp.false()), BOOLEAN)
     return Typed(call("isnan", value.sql), BOOLEAN)
 
 
@@ -123,10 +123,7 @@ ROWS = (
     ),
     function("sign(number :: NUMBER) :: INTEGER", numbers.sign, "-1, 0 or 1", _of_number(_sign)),
     function(
-        "isNaN(number :: NUMBER) :: BOOLEAN",
-        numbers.is_nan,
-        "whether it is NaN",
-        _of_number(_nan),
+        "isNaN(number :: NUMBER) :: BOOLEAN", numbers.is_nan, "whether it is NaN", _of_number(_nan)
     ),
     function(
         "round(number :: NUMBER, digits? :: INTEGER, mode? :: STRING) :: FLOAT",

@@ -244,12 +244,7 @@ ROWS = (
         "last(values :: LIST) :: ANY", lists.last, "the last item; null of an empty list", _end(-1)
     ),
     function("tail(values :: LIST) :: LIST", lists.tail, "all items but the first", _tail),
-    function(
-        "reverse(of :: STRING | LIST) :: ANY",
-        lists.reversed_,
-        "in reverse order",
-        _reverse,
-    ),
+    function("reverse(of :: STRING | LIST) :: ANY", lists.reversed_, "in reverse order", _reverse),
     function(
         "range(first :: INTEGER, last :: INTEGER, step? :: INTEGER) :: LIST<INTEGER>",
         numbers.integer_list,

@@ -12,7 +12,6 @@ from gdb.base.sql import call, exp
 from gdb.executor.relational.python_functions import PythonFunction, define_function
 from gdb.functions import static_kinds
 from gdb.functions.function import Function
-from gdb.functions.static_kinds import Known
 from gdb.functions.types import (
     BOOLEAN,
     FLOAT,
@@ -30,21 +29,14 @@ if TYPE_CHECKING:
 
 _CODES = {TypeName.INTEGER: "i", TypeName.FLOAT: "f", TypeName.BOOLEAN: "b", TypeName.STRING: "s"}
 """The kinds that are the same in Python and in DuckDB."""
-_RESULTS: dict[Known, Type] = {
+_SCALARS = {
     static_kinds.INTEGER: INTEGER,
     static_kinds.FLOAT: FLOAT,
     static_kinds.BOOLEAN: BOOLEAN,
     static_kinds.STRING: STRING,
-    **{
-        static_kinds.list_of(item): Type(TypeName.LIST, kind)
-        for item, kind in (
-            (static_kinds.INTEGER, TypeName.INTEGER),
-            (static_kinds.FLOAT, TypeName.FLOAT),
-            (static_kinds.BOOLEAN, TypeName.BOOLEAN),
-            (static_kinds.STRING, TypeName.STRING),
-        )
-    },
 }
+_LISTS = {static_kinds.list_of(item): Type(TypeName.LIST, of.kind) for item, of in _SCALARS.items()}
+_RESULTS = _SCALARS | _LISTS
 
 
 def call_python(

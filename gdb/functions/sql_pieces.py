@@ -23,11 +23,6 @@ def string(value: str) -> exp.Expr:
     return exp.Literal.string(value)
 
 
-def copies(*parts: exp.Expr) -> list[exp.Expr]:
-    """The parts once more: an SQL node has one parent."""
-    return [part.copy() for part in parts]
-
-
 def compared(node: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """left node right, of copies."""
     return node(this=operand(left.copy()), expression=operand(right.copy()))

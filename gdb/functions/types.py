@@ -11,10 +11,10 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gdb.base.sql import exp, is_null, joined
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
+    from gdb.base.sql import exp
     from gdb.executor.relational.relational_tail import Value
     from gdb.storage.columns.model import Kind as StoreKind
 
@@ -178,18 +178,3 @@ def alike(left: TypeName, right: TypeName, equality: bool) -> bool:
     if left in NUMBERS and right in NUMBERS:
         return True
     return left is right and (equality or (left in SCALARS and left is not TypeName.DURATION))
-
-
-# ---- SQL nodes ----------------------------------------------------------------------------------
-
-
-def null_or_false(*operands: exp.Expr) -> exp.Expr:
-    """NULL where one of the operands is, else FALSE: unlike values are not equal."""
-    test = joined(exp.Or, [is_null(sql) for sql in operands])
-    return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.false())
-
-
-def null_or_true(*operands: exp.Expr) -> exp.Expr:
-    """SQL that is null where one of the operands is, else true."""
-    test = joined(exp.Or, [is_null(sql) for sql in operands])
-    return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())

@@ -5,51 +5,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal as OneOf
+from typing import get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
 from gdb.functions.library import varies
+from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
 from gdb.language.no_expression import no_colon, no_expression
-from gdb.language.syntax import (
-    Call,
-    Case,
-    Comparator,
-    Comparison,
-    Expression,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    MapProjection,
-    Name,
-    Parameter,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Place,
-    Property,
-    Quantified,
-    Reduce,
-    Subquery,
-    Variable,
-    walk,
-)
+from gdb.language.pattern_syntax import PathPattern
+from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind, walk
 from gdb.language.tokens import Token, TokenKind
 
-QUANTIFIERS: dict[str, OneOf["all", "any", "none", "single"]] = {
-    "ALL": "all",
-    "ANY": "any",
-    "NONE": "none",
-    "SINGLE": "single",
-}
-SUBQUERIES: dict[str, OneOf["EXISTS", "COUNT", "COLLECT"]] = {
-    "EXISTS": "EXISTS",
-    "COUNT": "COUNT",
-    "COLLECT": "COLLECT",
-}
+QUANTIFIERS: dict[str, Quantifier] = {name.upper(): name for name in get_args(Quantifier)}
+SUBQUERIES: dict[str, SubqueryKind] = {name: name for name in get_args(SubqueryKind)}
 SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
 LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
 FLOAT_WORDS = {"INF": math.inf, "INFINITY": math.inf, "NAN": math.nan}
@@ -87,7 +57,7 @@ class AtomReader(ABC):
         """One pattern."""
 
     @abstractmethod
-    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+    def subquery(self, kind: SubqueryKind) -> Query:
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
@@ -97,7 +67,7 @@ class AtomReader(ABC):
         match token.kind:
             case TokenKind.STRING:
                 cursor.at += 1
-                return Literal(token.text, Place(cursor.starts[start], cursor.ends[start]))
+                return syntax.Literal(token.text, Place(cursor.starts[start], cursor.ends[start]))
             case TokenKind.INTEGER | TokenKind.FLOAT:
                 return self.number(start, 1)
             case TokenKind.NAME | TokenKind.QUOTED:
@@ -107,21 +77,21 @@ class AtomReader(ABC):
             case _:
                 raise no_expression(cursor)
 
-    def number(self, start: int, sign: int) -> Literal:
+    def number(self, start: int, sign: int) -> syntax.Literal:
         """The number that comes next; start : the token of its sign, or itself."""
         cursor = self.cursor
         token = cursor.tokens[cursor.at]
         place = Place(cursor.starts[start], cursor.ends[cursor.at])
         cursor.at += 1
         if token.number is not None:
-            return Literal(sign * token.number, place)
+            return syntax.Literal(sign * token.number, place)
         cure = "Use a float such as 1e20, or a string."
         if token.kind is TokenKind.FLOAT:
             raise self.cursor.error(place, "this number is too large for a float.")
         value = sign * int(token.text, 0) if len(token.text) < 100 else 2**64
         if not -(2**63) <= value < 2**63:
             raise self.cursor.error(place, "this number does not fit 64 bits.", cure)
-        return Literal(value, place)
+        return syntax.Literal(value, place)
 
     # ---- signs -----------------------------------------------------------------------------------
 
@@ -130,7 +100,9 @@ class AtomReader(ABC):
         match token.sign:
             case "(":
                 if self.pattern_begins():
-                    return PatternTest(self.path(inside_expression=True), cursor.since(start))
+                    return syntax.PatternTest(
+                        self.path(inside_expression=True), cursor.since(start)
+                    )
                 cursor.take()
                 inner = self.read()
                 cursor.expect_sign(")", "to close the parenthesis")
@@ -138,10 +110,10 @@ class AtomReader(ABC):
             case "[":
                 return self._list(start)
             case "{":
-                return MapLiteral(self.map_entries(), cursor.since(start))
+                return syntax.MapLiteral(self.map_entries(), cursor.since(start))
             case "$":
                 cursor.take()
-                return Parameter(self._parameter_name(), cursor.since(start))
+                return syntax.Parameter(self._parameter_name(), cursor.since(start))
         raise no_expression(cursor)
 
     def _parameter_name(self) -> str:
@@ -228,7 +200,7 @@ class AtomReader(ABC):
                 return self._pattern_comprehension(start)
         items = self.several("]")
         cursor.expect_sign("]", "or ',' in a list")
-        return ListLiteral(items, cursor.since(start))
+        return syntax.ListLiteral(items, cursor.since(start))
 
     def several(self, close: str) -> tuple[Expression, ...]:
         """Expressions between commas up to a closing bracket, which is not read."""
@@ -244,7 +216,7 @@ class AtomReader(ABC):
         self.awaiting.discard(start)
         result = self.read() if cursor.accept_sign("|") else None
         cursor.expect_sign("]", "to close the comprehension")
-        return ListComprehension(variable, of, where, result, cursor.since(start))
+        return syntax.ListComprehension(variable, of, where, result, cursor.since(start))
 
     def _pattern_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
@@ -255,7 +227,7 @@ class AtomReader(ABC):
         cursor.expect_sign("|", "before the result of the comprehension")
         result = self.read()
         cursor.expect_sign("]", "to close the comprehension")
-        return PatternComprehension(pattern, where, result, cursor.since(start))
+        return syntax.PatternComprehension(pattern, where, result, cursor.since(start))
 
     def variable_in(self) -> tuple[Name, Expression]:
         """variable IN list"""
@@ -280,21 +252,21 @@ class AtomReader(ABC):
             return self._called(token, start)
         if word in LOOSE_WORDS:
             cursor.take()
-            return Literal(LOOSE_WORDS[word], cursor.place(start))
+            return syntax.Literal(LOOSE_WORDS[word], cursor.place(start))
         if word in FLOAT_WORDS and token.text not in cursor.floats_named:
             cursor.take()
-            return Literal(FLOAT_WORDS[word], cursor.place(start))
+            return syntax.Literal(FLOAT_WORDS[word], cursor.place(start))
         if word in _NO_VALUE_BEGINS and cursor.is_word(*NO_VALUES) and following.sign != ".":
             raise no_expression(cursor)
         cursor.at += 1
-        return Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
+        return syntax.Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
 
-    def _subquery(self, start: int, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
+    def _subquery(self, start: int, kind: SubqueryKind) -> syntax.Subquery:
         query = self.subquery(kind)
         self.cursor.expect_sign("}", f"to close {kind} {{ }}")
-        return Subquery(kind, query, self.cursor.since(start))
+        return syntax.Subquery(kind, query, self.cursor.since(start))
 
-    def _case(self, start: int) -> Case:
+    def _case(self, start: int) -> syntax.Case:
         cursor = self.cursor
         subject = None if cursor.is_word("WHEN") else self.read()
         branches: list[tuple[Expression, Expression]] = []
@@ -315,13 +287,16 @@ class AtomReader(ABC):
             raise cursor.unexpected("END of CASE", ["WHEN", "ELSE", "END"])
         place = cursor.since(start)
         if subject is None or not any(tests):
-            return Case(subject, tuple(branches), default, place)
+            return syntax.Case(subject, tuple(branches), default, place)
         self._check_repeatable(subject)
         searched = [
-            (when if test else Comparison(Comparator.EQUAL, subject, when, when.place), value)
+            (
+                when if test else syntax.Comparison(Comparator.EQUAL, subject, when, when.place),
+                value,
+            )
             for test, (when, value) in zip(tests, branches, strict=True)
         ]
-        return Case(None, tuple(searched), default, place)
+        return syntax.Case(None, tuple(searched), default, place)
 
     def _when(self, subject: Expression | None) -> tuple[Expression, bool]:
         """The operand of WHEN, and whether it is a test of the subject, `> 30` or IS NULL, and no value."""
@@ -334,11 +309,11 @@ class AtomReader(ABC):
     def _check_repeatable(self, subject: Expression) -> None:
         """Refuse a subject that would be another value at each WHEN."""
         for part in walk(subject):
-            if isinstance(part, Call) and varies(part.function.text.lower()):
+            if isinstance(part, syntax.Call) and varies(part.function.text.lower()):
                 message = "CASE with tests of a random value would draw it anew for each."
                 raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
 
-    def map_projection(self, subject: Variable, start: int) -> MapProjection:
+    def map_projection(self, subject: syntax.Variable, start: int) -> syntax.MapProjection:
         """subject{.key, .*, name, key: value}"""
         cursor = self.cursor
         cursor.take()
@@ -350,15 +325,17 @@ class AtomReader(ABC):
                     everything = True
                 else:
                     key = cursor.name("the name of a property after '.'")
-                    entries.append((key, Property(subject, key, subject.place.to(key.place))))
+                    entries.append(
+                        (key, syntax.Property(subject, key, subject.place.to(key.place)))
+                    )
             else:
                 key = cursor.name("a name, .name or .* in a map projection")
-                named = Variable(key.text, key.place)
+                named = syntax.Variable(key.text, key.place)
                 entries.append((key, self.read() if cursor.accept_sign(":") else named))
             if not cursor.accept_sign(","):
                 break
         cursor.expect_sign("}", "or ',' in a map projection")
-        return MapProjection(subject, everything, tuple(entries), cursor.since(start))
+        return syntax.MapProjection(subject, everything, tuple(entries), cursor.since(start))
 
     # ---- calls -----------------------------------------------------------------------------------
 
@@ -397,9 +374,7 @@ class AtomReader(ABC):
             )
         return self._call(word, start)
 
-    def _quantified(
-        self, start: int, quantifier: OneOf["all", "any", "none", "single"]
-    ) -> Quantified:
+    def _quantified(self, start: int, quantifier: Quantifier) -> syntax.Quantified:
         cursor = self.cursor
         cursor.at += 2
         variable, of = self.variable_in()
@@ -407,9 +382,9 @@ class AtomReader(ABC):
             raise cursor.unexpected("WHERE", ["WHERE"])
         where = self.read()
         cursor.expect_sign(")", f"to close {quantifier}()")
-        return Quantified(quantifier, variable, of, where, cursor.since(start))
+        return syntax.Quantified(quantifier, variable, of, where, cursor.since(start))
 
-    def _reduce(self, start: int) -> Reduce:
+    def _reduce(self, start: int) -> syntax.Reduce:
         cursor = self.cursor
         cursor.take()
         opening = cursor.at
@@ -424,7 +399,7 @@ class AtomReader(ABC):
         cursor.expect_sign("|", "before the result of reduce()")
         result = self.read()
         cursor.expect_sign(")", "to close reduce()")
-        return Reduce(total, initial, variable, of, result, cursor.since(start))
+        return syntax.Reduce(total, initial, variable, of, result, cursor.since(start))
 
     def _call(self, word: str, start: int) -> Expression:
         cursor = self.cursor
@@ -432,7 +407,7 @@ class AtomReader(ABC):
         cursor.expect_sign("(", "of a function")
         if cursor.accept_sign("*"):
             cursor.expect_sign(")", f"after {function.text}(*")
-            return Call(function, (), cursor.since(start), star=True)
+            return syntax.Call(function, (), cursor.since(start), star=True)
         if word == "TRIM" and (found := self._trimmed(function, start)) is not None:
             return found
         distinct = cursor.accept_word("DISTINCT")
@@ -440,11 +415,11 @@ class AtomReader(ABC):
         cursor.expect_sign(")", f"or ',' in {function.text}()")
         if word == "EXISTS" and len(arguments) == 1:
             only = arguments[0]
-            if isinstance(only, PatternTest) and not distinct:
-                return PatternTest(only.pattern, cursor.since(start))
-        return Call(function, arguments, cursor.since(start), distinct)
+            if isinstance(only, syntax.PatternTest) and not distinct:
+                return syntax.PatternTest(only.pattern, cursor.since(start))
+        return syntax.Call(function, arguments, cursor.since(start), distinct)
 
-    def _trimmed(self, function: Name, start: int) -> Call | None:
+    def _trimmed(self, function: Name, start: int) -> syntax.Call | None:
         """trim([LEADING | TRAILING | BOTH] [characters] FROM text), behind its parenthesis; None where it is the
         usual form."""
         cursor = self.cursor
@@ -461,7 +436,7 @@ class AtomReader(ABC):
         text = self.read()
         cursor.expect_sign(")", f"to close {function.text}()")
         name = Name(_SIDES[side or "BOTH"], function.place)
-        return Call(name, (text, *characters), cursor.since(start))
+        return syntax.Call(name, (text, *characters), cursor.since(start))
 
     def _has_from(self) -> bool:
         """Whether the parenthesis that was opened last contains FROM, outside of those inside it."""

@@ -21,20 +21,11 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from gdb.errors import QueryError
+from gdb.language import syntax
 from gdb.language.clauses import BulkCreate, BulkPattern, Create, Query
 from gdb.language.pattern_syntax import PathPattern, values
 from gdb.language.shapes import LITERAL, Constant, constant, replace_parts
-from gdb.language.syntax import (
-    Call,
-    Expression,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Name,
-    Place,
-    Variable,
-    walk,
-)
+from gdb.language.syntax import Expression, Name, Place, walk
 from gdb.language.tokens import unescaped
 from gdb.records import dataclass
 
@@ -64,7 +55,7 @@ _BEGIN = re.compile(rf"{_BLANK}CREATE\b{_BLANK}(?=\()", re.IGNORECASE)
 _NAME = re.compile(r"(?<=\()(\s*)([^\W\d]\w*)|(?<=-\[)(\s*)([^\W\d]\w*)")
 _EMPTY_MAP = re.compile(r"\{\s*\}")
 _NO_NAMES = frozenset({"INF", "INFINITY", "NAN"})  # which may be numbers in the text behind
-_OF_LITERALS = (Literal, Variable, ListLiteral, MapLiteral, Call)
+_OF_LITERALS = (syntax.Literal, syntax.Variable, syntax.ListLiteral, syntax.MapLiteral, syntax.Call)
 _READS = {
     "'": r"('[^'\\]*(?:\\.[^'\\]*)*')",
     '"': r'("[^"\\]*(?:\\.[^"\\]*)*")',
@@ -275,9 +266,9 @@ def _path(slots: _Slots, text: str, parse: Parse) -> PathPattern | None:
     literals = list(map(constant, slots.values))
 
     def back(part: object) -> object | None:
-        if isinstance(part, Variable) and part.name[:1] == "#":
+        if isinstance(part, syntax.Variable) and part.name[:1] == "#":
             value = literals[int(part.name[1:])]
-            return None if value is None else Literal(value, part.place)
+            return None if value is None else syntax.Literal(value, part.place)
         if isinstance(part, Name) and part.text[:1] == "@":
             return Name(slots.names[int(part.text[1:])], part.place)
         return None
@@ -305,7 +296,7 @@ def _written(path: PathPattern) -> Iterator[Expression]:
 def _plain(value: Expression) -> bool:
     """Whether a property is computed of nothing but literals."""
     parts = list(walk(value))
-    own = all(part.name[:1] == "#" for part in parts if isinstance(part, Variable))
+    own = all(part.name[:1] == "#" for part in parts if isinstance(part, syntax.Variable))
     return own and all(isinstance(part, _OF_LITERALS) for part in parts)
 
 

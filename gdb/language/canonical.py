@@ -14,30 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from gdb.language import syntax
 from gdb.language.name_resolution import elements
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Comparator,
-    Comparison,
-    Connected,
-    ElementReference,
-    Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
-    LabelTerms,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Negative,
-    Not,
-    Parameter,
-    Property,
-    StringTest,
-    Variable,
-)
+from gdb.language.syntax import Comparator, Expression, LabelTerms
 from gdb.storage.columns.temporal import text_of
 
 if TYPE_CHECKING:
@@ -53,7 +32,7 @@ _PLAIN = re.compile(r"[^\W\d]\w*")
 _MOST_ITEMS = 20  # of a list; a longer one appears by its hash
 
 
-def numbered(element: ElementReference) -> str:
+def numbered(element: syntax.ElementReference) -> str:
     """$v0 or $e0, as QueryGraph.symmetric_under wants it."""
     return f"${'v' if element.kind == 'vertex' else 'e'}{element.index}"
 
@@ -61,7 +40,7 @@ def numbered(element: ElementReference) -> str:
 def canonical(
     expression: Expression,
     parameters: Mapping[str, Value],
-    named: Callable[[ElementReference], str] = numbered,
+    named: Callable[[syntax.ElementReference], str] = numbered,
 ) -> str:
     """The text of a resolved expression; `named` gives the text of an element ("" leaves it out).
 
@@ -82,57 +61,57 @@ def conjunction(texts: Iterable[str]) -> str:
 
 class _CanonicalWriter:
     def __init__(
-        self, parameters: Mapping[str, Value], named: Callable[[ElementReference], str]
+        self, parameters: Mapping[str, Value], named: Callable[[syntax.ElementReference], str]
     ) -> None:
         self.parameters = parameters
         self.named = named
 
     def text(self, expression: Expression) -> str:
         match expression:
-            case Literal(value=value):
+            case syntax.Literal(value=value):
                 return value_text(value)
-            case Parameter(name=name):
+            case syntax.Parameter(name=name):
                 return value_text(self.parameters[name])
-            case Variable(name=name):
+            case syntax.Variable(name=name):
                 return _name(name)
-            case ElementReference():
+            case syntax.ElementReference():
                 return self.named(expression)
-            case Property(subject=subject, key=key):
+            case syntax.Property(subject=subject, key=key):
                 return f"{self._operand(subject)}.{_name(key.text)}"
-            case HasLabels(subject=subject, labels=labels):
+            case syntax.HasLabels(subject=subject, labels=labels):
                 return f"{self.text(subject)}:{labels_text(labels)}"
-            case ListLiteral(items=items):
+            case syntax.ListLiteral(items=items):
                 return f"[{', '.join(map(self.text, items))}]"
-            case Not(operand=operand):
+            case syntax.Not(operand=operand):
                 return f"NOT {self._operand(operand)}"
-            case Negative(operand=operand):
+            case syntax.Negative(operand=operand):
                 return f"-{self._operand(operand)}"
-            case IsNull(operand=operand, negated=negated):
+            case syntax.IsNull(operand=operand, negated=negated):
                 return f"{self._operand(operand)} IS {'NOT ' * negated}NULL"
             case _:
                 return self._operator(expression)
 
     def _operator(self, expression: Expression) -> str:
         match expression:
-            case Connected(connective=connective, operands=operands):
+            case syntax.Connected(connective=connective, operands=operands):
                 texts = sorted(f"({self.text(operand)})" for operand in operands)
                 return f" {connective} ".join(texts)
-            case Comparison():
+            case syntax.Comparison():
                 return self._comparison(expression)
-            case StringTest(operator=operator, left=left, right=right):
+            case syntax.StringTest(operator=operator, left=left, right=right):
                 return f"{self._operand(left)} {operator} {self._operand(right)}"
-            case In(item=item, list=within):
+            case syntax.In(item=item, list=within):
                 return f"{self._operand(item)} IN {self._operand(within)}"
-            case Arithmetic(first=first, rest=rest):
+            case syntax.Arithmetic(first=first, rest=rest):
                 parts = [f" {operator} {self._operand(operand)}" for operator, operand in rest]
                 return self._operand(first) + "".join(parts)
-            case Call(function=function, arguments=arguments, distinct=distinct, star=star):
+            case syntax.Call(function=function, arguments=arguments, distinct=distinct, star=star):
                 inner = "*" if star else ", ".join(map(self.text, arguments))
                 return f"{function.text.lower()}({'DISTINCT ' * distinct}{inner})"
-            case MapLiteral(entries=entries):
+            case syntax.MapLiteral(entries=entries):
                 inner = ", ".join(f"{_name(key.text)}: {self.text(part)}" for key, part in entries)
                 return f"{{{inner}}}"
-            case Index(subject=subject, index=index):
+            case syntax.Index(subject=subject, index=index):
                 return f"{self._operand(subject)}[{self.text(index)}]"
             case _:  # the binder refuses what is here
                 # here: only comparisons of two elements need it
@@ -140,7 +119,7 @@ class _CanonicalWriter:
 
                 return expression_text(expression)
 
-    def _comparison(self, comparison: Comparison) -> str:
+    def _comparison(self, comparison: syntax.Comparison) -> str:
         """Constants are on the right; else < and <= keep their sides, and = sorts them."""
         left, right = self._operand(comparison.left), self._operand(comparison.right)
         operator = comparison.operator
@@ -158,7 +137,15 @@ class _CanonicalWriter:
         text = self.text(expression)
         simple = isinstance(
             expression,
-            (Literal, Parameter, ElementReference, Property, ListLiteral, Call, Variable),
+            (
+                syntax.Literal,
+                syntax.Parameter,
+                syntax.ElementReference,
+                syntax.Property,
+                syntax.ListLiteral,
+                syntax.Call,
+                syntax.Variable,
+            ),
         )
         return text if simple else f"({text})"
 

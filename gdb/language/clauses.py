@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
+from gdb.language import syntax
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.syntax import (
-    Connected,
-    Connective,
-    Expression,
-    HasLabels,
-    Index,
-    Name,
-    NodePattern,
-    PathPattern,
-    Place,
-    Property,
-    RelationshipPattern,
-    Variable,
-)
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
+from gdb.language.syntax import Connective, Expression, Name, Place
 from gdb.query_graph import MatchMode
 from gdb.records import dataclass, field, replace
 
@@ -188,7 +177,7 @@ class BulkCreate:
 class SetProperty:
     """subject.key = value, or subject[key] = value"""
 
-    target: Property | Index
+    target: syntax.Property | syntax.Index
     value: Expression
     place: Place = field(compare=False)
 
@@ -197,7 +186,7 @@ class SetProperty:
 class SetAll:
     """variable = map, or with `add` variable += map"""
 
-    variable: Variable
+    variable: syntax.Variable
     value: Expression
     add: bool
     place: Place = field(compare=False)
@@ -207,7 +196,7 @@ class SetAll:
 class SetLabels:
     """variable:Label:$(expression); named : the expressions."""
 
-    variable: Variable
+    variable: syntax.Variable
     labels: tuple[Name, ...]
     place: Place = field(compare=False)
     named: tuple[Expression, ...] = ()
@@ -228,7 +217,7 @@ class Set:
 class Remove:
     """REMOVE n.key, n:Label, n:$(expression), ...; a HasLabels has one label in each of its terms."""
 
-    items: tuple[Property | Index | HasLabels | HasNamed, ...]
+    items: tuple[syntax.Property | syntax.Index | syntax.HasLabels | HasNamed, ...]
     place: Place = field(compare=False)
 
 
@@ -347,7 +336,7 @@ def imports_names(clause: Clause) -> bool:
     if projection.distinct or projection.order or projection.skip or projection.limit:
         return False
     return all(
-        isinstance(item.expression, Variable) and item.name == item.expression.name
+        isinstance(item.expression, syntax.Variable) and item.name == item.expression.name
         for item in projection.items
     )
 
@@ -376,7 +365,7 @@ def hoist_conditions(match: Match) -> Match:
         return match
     operands = (*moved, *(() if match.where is None else (match.where,)))
     place = operands[0].place.to(operands[-1].place)
-    whole = operands[0] if len(operands) == 1 else Connected(Connective.AND, operands, place)
+    whole = operands[0] if len(operands) == 1 else syntax.Connected(Connective.AND, operands, place)
     return replace(match, patterns=patterns, where=whole)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 F64: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-LARGEST = (
-    1 << 61
-)  # of values and constants that are calculated with; their differences are at most twice that
+LARGEST = 1 << 61
+"""Of values and constants that are calculated with; their differences are at most twice that."""
 MOST_KEPT = 1 << 30  # bytes of the arrays that are kept for a snapshot
 _HALF = 1 << 63  # one more than the largest whole number
 
@@ -119,6 +118,9 @@ class _Ranks:
         return left, right
 
 
+Made = TypeVar("Made", _Integers, _Ranks)
+
+
 class _Kept:
     """What was made of one snapshot, the longest unused first."""
 
@@ -126,28 +128,18 @@ class _Kept:
         self.known: OrderedDict[Hashable, _Integers | _Ranks] = OrderedDict()
         self.lock = waiting.Lock()
 
-    def whole(self, key: Hashable, make: Callable[[], _Integers]) -> _Integers:
+    def of(self, kind: type[Made], key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` makes, or has made for this key."""
         with self.lock:
-            found = self.known.get(key)
-            if not isinstance(found, _Integers):
+            found = self.known.get((kind, key))
+            if not isinstance(found, kind):
                 found = make()
-            self._keep(key, found)
+            self.known[kind, key] = found
+            self.known.move_to_end((kind, key))
+            held = sum(one.bytes for one in self.known.values())
+            while held > MOST_KEPT and len(self.known) > 1:
+                held -= self.known.popitem(last=False)[1].bytes
             return found
-
-    def ranks(self, key: Hashable, make: Callable[[], _Ranks]) -> _Ranks:
-        with self.lock:
-            found = self.known.get(key)
-            if not isinstance(found, _Ranks):
-                found = make()
-            self._keep(key, found)
-            return found
-
-    def _keep(self, key: Hashable, found: _Integers | _Ranks) -> None:
-        self.known[key] = found
-        self.known.move_to_end(key)
-        held = sum(one.bytes for one in self.known.values())
-        while held > MOST_KEPT and len(self.known) > 1:
-            held -= self.known.popitem(last=False)[1].bytes
 
 
 _of_snapshots = MadeOnce(_Kept)
@@ -162,13 +154,13 @@ def _place(scope: Scope, side: Side) -> Hashable:
 
 
 def _whole(scope: Scope, side: Side) -> _Integers:
-    key = "whole", _place(scope, side)
-    return _of_snapshots.of(scope.snapshot).whole(key, lambda: _read_whole(scope, side))
+    kept = _of_snapshots.of(scope.snapshot)
+    return kept.of(_Integers, _place(scope, side), lambda: _read_whole(scope, side))
 
 
 def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> _Ranks:
-    key = "ranks", *(_place(scope, side) for side in sides)
-    return _of_snapshots.of(scope.snapshot).ranks(key, lambda: _rank(scope, sides, kinds))
+    key = tuple(_place(scope, side) for side in sides)
+    return _of_snapshots.of(scope.snapshot).of(_Ranks, key, lambda: _rank(scope, sides, kinds))
 
 
 # ---- reading -------------------------------------------------------------------------------------

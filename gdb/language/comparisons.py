@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, cast, chosen, exp, is_null, joined, negated, operand
-from gdb.functions.sql_pieces import all_of, compared, number
-from gdb.functions.types import (
-    BOOLEAN,
-    NUMBERS,
-    SCALARS,
-    Type,
-    Typed,
-    TypeName,
-    alike,
-    null_or_false,
-    null_or_true,
-    type_of,
-)
+from gdb.functions.sql_pieces import all_of, compared, null_where, number
+from gdb.functions.types import BOOLEAN, NUMBERS, SCALARS, Type, Typed, TypeName, alike, type_of
 from gdb.language.syntax import Comparator
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Value
 
+_NODES = {
+    Comparator.EQUAL: "EQ",
+    Comparator.UNEQUAL: "NEQ",
+    Comparator.LESS: "LT",
+    Comparator.LESS_EQUAL: "LTE",
+    Comparator.GREATER: "GT",
+    Comparator.GREATER_EQUAL: "GTE",
+}
 _LEAST = -(1 << 63)
 _EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
 
@@ -46,9 +42,9 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
     equality = operator in (Comparator.EQUAL, Comparator.UNEQUAL)
     if not alike(left.kind, right.kind, equality):
         if operator is Comparator.EQUAL:
-            return Typed(null_or_false(left.sql, right.sql), BOOLEAN)
+            return Typed(null_where([left.sql, right.sql], exp.false()), BOOLEAN)
         if operator is Comparator.UNEQUAL:
-            return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
+            return Typed(null_where([left.sql, right.sql], exp.true()), BOOLEAN)
         return null()
     node = _node(operator, left.sql, right.sql)
     if {left.kind, right.kind} == set(NUMBERS) and not (_is_exact(left) or _is_exact(right)):
@@ -57,24 +53,8 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
 
 
 def _node(operator: Comparator, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return _class(operator)(this=operand(left), expression=operand(right))
-
-
-@cache
-def _class(operator: Comparator) -> type[exp.Binary]:
-    match operator:
-        case Comparator.EQUAL:
-            return exp.EQ
-        case Comparator.UNEQUAL:
-            return exp.NEQ
-        case Comparator.LESS:
-            return exp.LT
-        case Comparator.LESS_EQUAL:
-            return exp.LTE
-        case Comparator.GREATER:
-            return exp.GT
-        case Comparator.GREATER_EQUAL:
-            return exp.GTE
+    node: type[exp.Binary] = getattr(exp, _NODES[operator])
+    return node(this=operand(left), expression=operand(right))
 
 
 def _is_exact(side: Typed) -> bool:
@@ -143,7 +123,7 @@ def within_values(
     same = [found for value in values for found in _as_kind(item.kind, value)]
     missing = any(value is None for value in values)
     if not same:
-        return null() if missing else Typed(null_or_false(item.sql), BOOLEAN)
+        return null() if missing else Typed(null_where([item.sql], exp.false()), BOOLEAN)
     type_ = type_of([*same, None] if missing else same)
     assert type_ is not None
     values_parameter = parameter([*same, None] if missing else same, type_)

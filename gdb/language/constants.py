@@ -10,17 +10,9 @@ from gdb.base.values.problems import ValueProblem
 from gdb.functions.library import FUNCTIONS
 from gdb.functions.types import in_columns
 from gdb.imports import deferred
+from gdb.language import syntax
 from gdb.language.scope import Scope
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Expression,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Negative,
-    Parameter,
-)
+from gdb.language.syntax import Expression
 from gdb.storage.columns.temporal import length_of
 
 if TYPE_CHECKING:
@@ -59,22 +51,22 @@ def value_of(expression: Expression, parameters: Mapping[str, ParameterValue]) -
     NotConstant : it is none. ValueProblem : it fails.
     """
     match expression:
-        case Literal(value=value):
+        case syntax.Literal(value=value):
             return value
-        case Parameter(name=name) if name in parameters:
+        case syntax.Parameter(name=name) if name in parameters:
             return temporal_python.from_python(parameters[name])
-        case Negative(operand=operand):
+        case syntax.Negative(operand=operand):
             return arithmetic.negate(value_of(operand, parameters))
-        case Arithmetic(first=first, rest=rest):
+        case syntax.Arithmetic(first=first, rest=rest):
             total = value_of(first, parameters)
             for sign, part in rest:
                 total = arithmetic.OPERATIONS[sign](total, value_of(part, parameters))
             return total
-        case ListLiteral(items=items):
+        case syntax.ListLiteral(items=items):
             return [value_of(item, parameters) for item in items]
-        case MapLiteral(entries=entries):
+        case syntax.MapLiteral(entries=entries):
             return {key.text: value_of(part, parameters) for key, part in entries}
-        case Call(function=function, arguments=arguments, star=False, distinct=False):
+        case syntax.Call(function=function, arguments=arguments, star=False, distinct=False):
             row = FUNCTIONS.get(function.text.lower())
             if row is None or row.varies or not arguments or "." in row.name:
                 raise NotConstant
@@ -91,11 +83,13 @@ def written(expression: Expression, scope: Scope) -> ParameterValue:
     NotConstant : it is neither. NameProblem, NotSupported : of a parameter.
     """
     match expression:
-        case Literal(value=value):
+        case syntax.Literal(value=value):
             return value
-        case Parameter(name=name, place=place):
+        case syntax.Parameter(name=name, place=place):
             return scope.parameter(name, place)
-        case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
+        case syntax.Negative(operand=syntax.Literal(value=int() | float() as value)) if (
+            value is not True
+        ):
             return -value
     raise NotConstant
 
@@ -103,10 +97,10 @@ def written(expression: Expression, scope: Scope) -> ParameterValue:
 def written_list(expression: Expression, scope: Scope) -> Sequence[ParameterValue] | None:
     """The values of a list of what is `written`, or of a parameter that is a list; None for anything else."""
     match expression:
-        case Parameter(name=name, place=place):
+        case syntax.Parameter(name=name, place=place):
             value = scope.parameter(name, place)
             return value if isinstance(value, (list, tuple)) else None
-        case ListLiteral(items=items):
+        case syntax.ListLiteral(items=items):
             try:
                 return [written(item, scope) for item in items]
             except NotConstant:

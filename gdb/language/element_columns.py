@@ -10,17 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
-from gdb.base.sql import cast, column_of, exp
+from gdb.base.sql import cast, column_of, exp, value_of
 from gdb.errors import InternalError
-from gdb.functions.types import (
-    BOOLEAN,
-    NULL,
-    OF_STORE,
-    STRING,
-    Type,
-    Typed,
-    sql_type,
-)
+from gdb.functions.types import BOOLEAN, NULL, OF_STORE, STRING, Type, Typed, sql_type
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import ElementReference, LabelTerms, Name, Place
 from gdb.storage.columns.temporal import length_of
@@ -128,4 +120,4 @@ class ElementColumns:
 
     def has_labels(self, element: ElementReference, labels: LabelTerms) -> Typed:
         """A constant: all rows here have the same labels or type."""
-        return Typed(exp.true() if has_labels(self.names, labels) else exp.false(), BOOLEAN)
+        return Typed(value_of(has_labels(self.names, labels)), BOOLEAN)

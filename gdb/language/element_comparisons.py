@@ -17,22 +17,12 @@ from gdb.base.values.duration import DAY, Duration
 from gdb.base.values.problems import ValueProblem
 from gdb.executor.plan.plan import Compare
 from gdb.functions.types import NUMBERS, TypeName
+from gdb.language import syntax
 from gdb.language.comparison_values import LARGEST, Side, pair
 from gdb.language.constants import NotConstant, value_of
 from gdb.language.name_resolution import is_id
 from gdb.language.scope import Scope
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    Negative,
-    Not,
-    Property,
-    walk,
-)
+from gdb.language.syntax import Comparator, Expression, walk
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -237,9 +227,9 @@ def _is_later(side: _Linear) -> bool:
 
 
 def _form(condition: Expression, parameters: Mapping[str, ParameterValue]) -> _Form | None:
-    negated = isinstance(condition, Not)
-    comparison = condition.operand if isinstance(condition, Not) else condition
-    if not isinstance(comparison, Comparison):
+    negated = isinstance(condition, syntax.Not)
+    comparison = condition.operand if isinstance(condition, syntax.Not) else condition
+    if not isinstance(comparison, syntax.Comparison):
         return None
     operator = _OPPOSITE[comparison.operator] if negated else comparison.operator
     first = _linear(comparison.left, parameters)
@@ -261,14 +251,14 @@ def _linear(expression: Expression, parameters: Mapping[str, ParameterValue]) ->
     if isinstance(constant, (int, float, Duration)) and not isinstance(constant, bool):
         return _Linear(constants=((1, constant),))
     match expression:
-        case Property(subject=ElementReference() as element, key=key):
+        case syntax.Property(subject=syntax.ElementReference() as element, key=key):
             return _Linear((Side(element, key),), calculated=False)
-        case Call(arguments=(ElementReference() as element,)) if is_id(expression):
+        case syntax.Call(arguments=(syntax.ElementReference() as element,)) if is_id(expression):
             return _Linear((Side(element, None),), calculated=False)
-        case Negative(operand=operand):
+        case syntax.Negative(operand=operand):
             inner = _linear(operand, parameters)
             return inner.negated() if inner is not None and inner.has_sides else None
-        case Arithmetic(first=first, rest=rest):
+        case syntax.Arithmetic(first=first, rest=rest):
             total = _linear(first, parameters)
             for sign, operand in rest:
                 inner = _linear(operand, parameters)
@@ -310,7 +300,9 @@ def _bounds(operator: Comparator, than: Fraction | int | float) -> tuple[int, in
 def _constant(expression: Expression, parameters: Mapping[str, ParameterValue]) -> Value:
     """The value of an expression that mentions no element; None where it is null, fails, or is none of those that are
     known here: what it is then is left to the tail."""
-    calls = (part.function.text.lower() for part in walk(expression) if isinstance(part, Call))
+    calls = (
+        part.function.text.lower() for part in walk(expression) if isinstance(part, syntax.Call)
+    )
     if any(name != "duration" for name in calls):
         return None
     try:

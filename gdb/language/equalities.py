@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.functions.types import TypeName
+from gdb.language import syntax
 from gdb.language.constants import written_list
-from gdb.language.syntax import (
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    In,
-    ListLiteral,
-    Name,
-    Property,
-)
+from gdb.language.syntax import Comparator, Expression, Name
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
@@ -54,20 +46,20 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
 
 def _sides(
     condition: Expression, scope: Scope
-) -> tuple[ElementReference, Name, Sequence[object]] | None:
+) -> tuple[syntax.ElementReference, Name, Sequence[object]] | None:
     """A property of an element, and the constants that it may equal."""
     values: Sequence[object] | None
     match condition:
-        case Comparison(operator=Comparator.EQUAL, left=left, right=right):
-            subject, other = (left, right) if isinstance(left, Property) else (right, left)
-            values = written_list(ListLiteral((other,), other.place), scope)
-        case In(item=subject, list=several):
+        case syntax.Comparison(operator=Comparator.EQUAL, left=left, right=right):
+            subject, other = (left, right) if isinstance(left, syntax.Property) else (right, left)
+            values = written_list(syntax.ListLiteral((other,), other.place), scope)
+        case syntax.In(item=subject, list=several):
             values = written_list(several, scope)
         case _:
             return None
     match subject:
-        case Property(subject=ElementReference(kind="vertex") as element, key=key) if (
-            values is not None
-        ):
+        case syntax.Property(
+            subject=syntax.ElementReference(kind="vertex") as element, key=key
+        ) if values is not None:
             return element, key, values
     return None

@@ -13,29 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gdb.language import syntax
 from gdb.language.canonical import labels_text
 from gdb.language.clauses import Match
 from gdb.language.name_resolution import is_id
+from gdb.language.pattern_syntax import NodePattern, PathMode, PathPattern, RelationshipPattern
 from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope, has_labels
-from gdb.language.syntax import (
-    Call,
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    LabelTerms,
-    Name,
-    NodePattern,
-    Not,
-    PathMode,
-    PathPattern,
-    PatternTest,
-    Place,
-    RelationshipPattern,
-    Subquery,
-    Variable,
-)
+from gdb.language.syntax import Comparator, Expression, LabelTerms, Name, Place
 from gdb.query_graph import MatchMode, QueryEdge
 from gdb.records import dataclass
 from gdb.storage.format.direction import Direction
@@ -101,9 +86,9 @@ def is_edge_test(condition: Expression) -> bool:
 
 def _edge_pattern(condition: Expression) -> _EdgePattern | None:
     negated = False
-    while isinstance(condition, Not):
+    while isinstance(condition, syntax.Not):
         negated, condition = not negated, condition.operand
-    local = isinstance(condition, Subquery)
+    local = isinstance(condition, syntax.Subquery)
     path = _path(condition)
     if path is None or len(path.relationships) != 1:
         return None
@@ -120,9 +105,9 @@ def _edge_pattern(condition: Expression) -> _EdgePattern | None:
 def _path(condition: Expression) -> PathPattern | None:
     """The one pattern of a condition."""
     match condition:
-        case PatternTest(pattern=pattern):
+        case syntax.PatternTest(pattern=pattern):
             return pattern
-        case Subquery(kind="EXISTS", query=query) if len(query.parts) == 1:
+        case syntax.Subquery(kind="EXISTS", query=query) if len(query.parts) == 1:
             match query.parts[0]:
                 case (Match(mode=None, patterns=(only,), where=None, optional=False),):
                     return only
@@ -160,8 +145,12 @@ def _vertex(scope: Scope, node: NodePattern, pattern: _EdgePattern) -> int | Non
     name = node.variable
     if name is None or (pattern.local and name.text not in scope.names):
         return None
-    found = scope.lookup(Variable(name.text, name.place))
-    return found.index if isinstance(found, ElementReference) and found.kind == "vertex" else None
+    found = scope.lookup(syntax.Variable(name.text, name.place))
+    return (
+        found.index
+        if isinstance(found, syntax.ElementReference) and found.kind == "vertex"
+        else None
+    )
 
 
 def with_edge(snapshot: Snapshot, test: EdgeTest) -> npt.NDArray[np.int64]:
@@ -208,17 +197,24 @@ def told_apart(
 
 def _pair(scope: Scope, condition: Expression) -> tuple[int, int] | None:
     negated = False
-    while isinstance(condition, Not):
+    while isinstance(condition, syntax.Not):
         negated, condition = not negated, condition.operand
     wanted = Comparator.EQUAL if negated else Comparator.UNEQUAL
-    if not isinstance(condition, Comparison) or condition.operator is not wanted:
+    if not isinstance(condition, syntax.Comparison) or condition.operator is not wanted:
         return None
     left, right = condition.left, condition.right
-    if is_id(left) and is_id(right) and isinstance(left, Call) and isinstance(right, Call):
+    if (
+        is_id(left)
+        and is_id(right)
+        and isinstance(left, syntax.Call)
+        and isinstance(right, syntax.Call)
+    ):
         left, right = left.arguments[0], right.arguments[0]
         if not _one_id_space(scope, [left, right]):
             return None
-    if not isinstance(left, ElementReference) or not isinstance(right, ElementReference):
+    if not isinstance(left, syntax.ElementReference) or not isinstance(
+        right, syntax.ElementReference
+    ):
         return None
     if left.kind != "vertex" or right.kind != "vertex" or left.index == right.index:
         return None
@@ -230,7 +226,7 @@ def _one_id_space(scope: Scope, elements: Iterable[Expression]) -> bool:
     groups = {
         group
         for element in elements
-        if isinstance(element, ElementReference) and element.kind == "vertex"
+        if isinstance(element, syntax.ElementReference) and element.kind == "vertex"
         for group in scope.groups(element.index)
     }
     return len({scope.snapshot.groups[group].id_space for group in groups}) <= 1

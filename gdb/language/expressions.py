@@ -9,43 +9,26 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import Literal as OneOf
 from typing import get_args
 
 from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
-from gdb.language import dialects
+from gdb.language import dialects, syntax
 from gdb.language.atoms import AtomReader
 from gdb.language.labels import label_expression
 from gdb.language.report import located_message
-from gdb.language.syntax import (
-    Arithmetic,
-    ArithmeticOperator,
-    Comparator,
-    Comparison,
-    Connected,
-    Connective,
-    Expression,
-    In,
-    Index,
-    IsNull,
-    Literal,
-    Negative,
-    Not,
-    Place,
-    Property,
-    Slice,
-    StringOperator,
-    StringTest,
-    Variable,
-)
+from gdb.language.syntax import ArithmeticOperator, Comparator, Connective, Expression, Place
 from gdb.language.tokens import TokenKind
 from gdb.language.type_names import value_type
-from gdb.language.value_types import IsNormalized, IsTyped
+from gdb.language.value_types import IsNormalized, IsTyped, NormalForm
 
 OPERATOR_WORDS = (
     *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL", "IS TYPED", "IS NORMALIZED"),
-    *(operator for operator in StringOperator if operator is not StringOperator.MATCHES),
+    *(
+        operator
+        for operator in syntax.StringOperator
+        if operator is not syntax.StringOperator.MATCHES
+    ),
 )
 
 
@@ -82,12 +65,7 @@ _WORDS = {
     "AND": Level.AND,
     **dict.fromkeys(("NOT", "IN", "IS", "STARTS", "ENDS", "CONTAINS"), Level.TEST),
 }
-_FORMS: dict[str, OneOf["NFC", "NFD", "NFKC", "NFKD"]] = {
-    "NFC": "NFC",
-    "NFD": "NFD",
-    "NFKC": "NFKC",
-    "NFKD": "NFKD",
-}
+_FORMS: dict[str, NormalForm] = {form: form for form in get_args(NormalForm)}
 _CONSTANT = (TokenKind.INTEGER, TokenKind.FLOAT, TokenKind.STRING)
 _CLOSING = (",", "]", "}", ")")
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}
@@ -157,7 +135,7 @@ class ExpressionReader(AtomReader):
         operands = [left]
         while self.cursor.accept_word(connective):
             operands.append(self.read(Level(level + 1)))
-        return Connected(connective, tuple(operands), self.cursor.since(start))
+        return syntax.Connected(connective, tuple(operands), self.cursor.since(start))
 
     def _comparisons(self, left: Expression, start: int) -> Expression:
         """One comparison, or a chain of them: a < b < c is a < b AND b < c."""
@@ -170,11 +148,11 @@ class ExpressionReader(AtomReader):
             following = self.cursor.at
             right = self.read(Level.TEST)
             place = self.cursor.since(begin)
-            found.append(Comparison(Comparator(sign.text), left, right, place))
+            found.append(syntax.Comparison(Comparator(sign.text), left, right, place))
             left, begin = right, following
         if len(found) == 1:
             return found[0]
-        return Connected(Connective.AND, tuple(found), self.cursor.since(start))
+        return syntax.Connected(Connective.AND, tuple(found), self.cursor.since(start))
 
     def _test(self, left: Expression, start: int) -> Expression:
         cursor = self.cursor
@@ -189,19 +167,19 @@ class ExpressionReader(AtomReader):
                 message = "the list after IN is in parentheses."
                 raise cursor.error(cursor.here, message, "Write it in brackets: IN [1, 2].")
             right = self.read(Level.ADD)
-            return In(left, right, cursor.since(start))
+            return syntax.In(left, right, cursor.since(start))
         if cursor.accept_word("IS"):
             return self._is(left, start)
         if cursor.accept_sign("::"):
             return self._typed(left, False, start)
         if cursor.accept_sign("=~"):
-            return StringTest(
-                StringOperator.MATCHES, left, self.read(Level.ADD), cursor.since(start)
+            return syntax.StringTest(
+                syntax.StringOperator.MATCHES, left, self.read(Level.ADD), cursor.since(start)
             )
-        for operator in StringOperator:
+        for operator in syntax.StringOperator:
             if cursor.accept_word(operator):
                 right = self.read(Level.ADD)
-                return StringTest(operator, left, right, cursor.since(start))
+                return syntax.StringTest(operator, left, right, cursor.since(start))
         cursor.take()
         raise cursor.unexpected("WITH", ["WITH"], "Write STARTS WITH or ENDS WITH.")
 
@@ -210,7 +188,7 @@ class ExpressionReader(AtomReader):
         cursor = self.cursor
         negated = cursor.accept_word("NOT")
         if cursor.accept_word("NULL"):
-            return IsNull(left, negated, cursor.since(start))
+            return syntax.IsNull(left, negated, cursor.since(start))
         if cursor.accept_sign("::") or cursor.accept_word("TYPED"):
             return self._typed(left, negated, start)
         form = _FORMS.get(cursor.peek().word)
@@ -241,7 +219,7 @@ class ExpressionReader(AtomReader):
         while self._infix_level() is level:
             operator = _OPERATORS[self.cursor.take().text]
             rest.append((operator, self.read(Level(level + 1))))
-        return Arithmetic(left, tuple(rest), self.cursor.since(start))
+        return syntax.Arithmetic(left, tuple(rest), self.cursor.since(start))
 
     # ---- operands --------------------------------------------------------------------------------
 
@@ -250,18 +228,18 @@ class ExpressionReader(AtomReader):
         token = cursor.tokens[start]
         if token.word == "NOT":
             cursor.take()
-            return Not(self.read(Level.NOT), cursor.since(start))
+            return syntax.Not(self.read(Level.NOT), cursor.since(start))
         if token.sign == "-":
             cursor.take()
             if cursor.tokens[cursor.at].kind in (TokenKind.INTEGER, TokenKind.FLOAT):
                 return self._postfix(self.number(start, -1), start)
             if cursor.tokens[cursor.at].word in ("INF", "INFINITY"):
                 found = self.atom()
-                if isinstance(found, Literal):
-                    found = Literal(-math.inf, cursor.since(start))
+                if isinstance(found, syntax.Literal):
+                    found = syntax.Literal(-math.inf, cursor.since(start))
                     return self._postfix(found, start)
                 cursor.at = start + 1
-            return Negative(self.read(Level.UNARY), cursor.since(start))
+            return syntax.Negative(self.read(Level.UNARY), cursor.since(start))
         if token.sign == "+":
             cursor.take()
             return self.read(Level.UNARY)
@@ -279,7 +257,7 @@ class ExpressionReader(AtomReader):
                 case ".":
                     cursor.take()
                     key = cursor.name("the name of a property after '.'")
-                    subject = Property(subject, key, cursor.since(start))
+                    subject = syntax.Property(subject, key, cursor.since(start))
                 case ":":
                     bars = cursor.brackets.around[cursor.at] not in self.awaiting
                     found = label_expression(self, bars)
@@ -287,7 +265,7 @@ class ExpressionReader(AtomReader):
                 case "[":
                     cursor.take()
                     subject = self._index(subject, start)
-                case "{" if isinstance(subject, Variable):
+                case "{" if isinstance(subject, syntax.Variable):
                     subject = self.map_projection(subject, start)
                 case _:
                     return subject
@@ -298,7 +276,7 @@ class ExpressionReader(AtomReader):
         if cursor.accept_sign(".."):
             stop = None if cursor.is_sign("]") else self.read()
             cursor.expect_sign("]", "to close the slice")
-            return Slice(subject, first, stop, cursor.since(start))
+            return syntax.Slice(subject, first, stop, cursor.since(start))
         cursor.expect_sign("]", "or '..' after the index")
         assert first is not None
-        return Index(subject, first, cursor.since(start))
+        return syntax.Index(subject, first, cursor.since(start))

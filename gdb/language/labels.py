@@ -10,22 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded
+from gdb.language import syntax
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.report import located_message
-from gdb.language.syntax import (
-    Call,
-    Comparator,
-    Comparison,
-    Connected,
-    Connective,
-    Expression,
-    HasLabels,
-    LabelTerms,
-    Literal,
-    Name,
-    Not,
-    Place,
-)
+from gdb.language.syntax import Comparator, Connective, Expression, LabelTerms, Name, Place
 from gdb.language.tokens import TokenKind
 from gdb.records import dataclass, quick
 
@@ -79,10 +67,10 @@ class LabelExpression:
     def whole(self, subject: Expression, place: Place) -> Expression:
         """All of it as a test of a value."""
         if not self.others:
-            return HasLabels(subject, self.terms, place)
+            return syntax.HasLabels(subject, self.terms, place)
         parts = [_either(clause, subject, "node", place) for clause in self.others]
         if self.terms:
-            parts.insert(0, HasLabels(subject, self.terms, place))
+            parts.insert(0, syntax.HasLabels(subject, self.terms, place))
         return _joined(Connective.AND, parts, place)
 
 
@@ -197,28 +185,28 @@ def _either(
     clause: tuple[Signed, ...], subject: Expression, of: OneOf["node", "relationship"], place: Place
 ) -> Expression:
     names = tuple(test for positive, test in clause if positive and isinstance(test, Name))
-    parts: list[Expression] = [HasLabels(subject, (names,), place)] if names else []
+    parts: list[Expression] = [syntax.HasLabels(subject, (names,), place)] if names else []
     for positive, test in clause:
         if positive and isinstance(test, Name):
             continue
         found = _tested(test, subject, of)
-        parts.append(found if positive else Not(found, found.place))
+        parts.append(found if positive else syntax.Not(found, found.place))
     return _joined(Connective.OR, parts, place)
 
 
 def _tested(test: Test, subject: Expression, of: OneOf["node", "relationship"]) -> Expression:
     match test:
         case Name():
-            return HasLabels(subject, ((test,),), test.place)
+            return syntax.HasLabels(subject, ((test,),), test.place)
         case NamedBy(names=names, any=any_, place=place):
             return HasNamed(subject, names, any_, place)
         case AnyName(place=place):
             if of == "relationship":  # each has a type
-                return Literal(True, place)
-            labels = Call(Name("labels", place), (subject,), place)
-            size = Call(Name("size", place), (labels,), place)
-            return Comparison(Comparator.GREATER, size, Literal(0, place), place)
+                return syntax.Literal(True, place)
+            labels = syntax.Call(Name("labels", place), (subject,), place)
+            size = syntax.Call(Name("size", place), (labels,), place)
+            return syntax.Comparison(Comparator.GREATER, size, syntax.Literal(0, place), place)
 
 
 def _joined(connective: Connective, parts: list[Expression], place: Place) -> Expression:
-    return parts[0] if len(parts) == 1 else Connected(connective, tuple(parts), place)
+    return parts[0] if len(parts) == 1 else syntax.Connected(connective, tuple(parts), place)

@@ -9,29 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gdb.executor.conditions import masks
 from gdb.executor.conditions.masks import Both, Either, Fixed, Negated, Test
 from gdb.functions.types import TypeName, alike
+from gdb.language import syntax
 from gdb.language.constants import NotConstant, constant, written, written_list
 from gdb.language.scope import Scope, has_labels
-from gdb.language.syntax import (
-    Call,
-    Comparator,
-    Comparison,
-    Connected,
-    Connective,
-    ElementReference,
-    Expression,
-    HasLabels,
-    In,
-    IsNull,
-    Not,
-    Property,
-    StringOperator,
-    StringTest,
-)
+from gdb.language.syntax import Comparator, Connective, Expression
 from gdb.storage.columns import temporal
 
 if TYPE_CHECKING:
@@ -40,19 +26,8 @@ if TYPE_CHECKING:
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _MOST_TEXTS = 16  # of an IN; DuckDB makes a hash table of more
 
-_OPERATORS: dict[Comparator, masks.Operator] = {
-    Comparator.EQUAL: "=",
-    Comparator.UNEQUAL: "<>",
-    Comparator.LESS: "<",
-    Comparator.LESS_EQUAL: "<=",
-    Comparator.GREATER: ">",
-    Comparator.GREATER_EQUAL: ">=",
-}
-_TEXT_OPERATORS: dict[StringOperator, masks.TextOperator] = {
-    StringOperator.STARTS_WITH: "STARTS WITH",
-    StringOperator.ENDS_WITH: "ENDS WITH",
-    StringOperator.CONTAINS: "CONTAINS",
-}
+_OPERATORS: dict[str, masks.Operator] = {sign: sign for sign in get_args(masks.Operator)}
+_TEXT_OPERATORS: dict[str, masks.TextOperator] = {one: one for one in get_args(masks.TextOperator)}
 
 Key: TypeAlias = tuple[str, TypeName]
 """A property, and what it holds wherever the element has it."""
@@ -93,25 +68,26 @@ def _all_of(
 def _test(expression: Expression, scope: Scope, names: tuple[str, ...]) -> Test | None:
     """A condition; None also where it is no boolean, which the translation refuses."""
     match expression:
-        case Comparison(operator=operator, left=left, right=right):
+        case syntax.Comparison(operator=operator, left=left, right=right):
             return _compared(operator, _side(left, scope), right, scope)
-        case Connected(connective=Connective.AND, operands=operands):
+        case syntax.Connected(connective=Connective.AND, operands=operands):
             return _all_of(Both, operands, scope, names)
-        case Connected(connective=Connective.OR, operands=operands):
+        case syntax.Connected(connective=Connective.OR, operands=operands):
             return _all_of(Either, operands, scope, names)
-        case Not(operand=operand):
+        case syntax.Not(operand=operand):
             test = _test(operand, scope, names)
             return None if test is None else Negated(test)
-        case HasLabels(subject=ElementReference(), labels=labels):
+        case syntax.HasLabels(subject=syntax.ElementReference(), labels=labels):
             return masks.Known(has_labels(names, labels))
-        case IsNull(
-            operand=Property(subject=ElementReference() as element, key=key), negated=negated
+        case syntax.IsNull(
+            operand=syntax.Property(subject=syntax.ElementReference() as element, key=key),
+            negated=negated,
         ):
             scope.property_type(element, key)  # it warns of an unknown one
             return Negated(masks.Missing(key.text)) if negated else masks.Missing(key.text)
-        case StringTest():
+        case syntax.StringTest():
             return _string_test(expression, scope)
-        case In():
+        case syntax.In():
             return _within(expression, scope)
         case _:
             return _boolean(_side(expression, scope))
@@ -134,10 +110,10 @@ def _boolean(side: Side | None) -> Test | None:
 def _side(expression: Expression, scope: Scope) -> Side | None:
     """A property or a constant; None for anything else. A property that nothing has is null."""
     match expression:
-        case Property(subject=ElementReference() as element, key=key):
+        case syntax.Property(subject=syntax.ElementReference() as element, key=key):
             type_ = scope.property_type(element, key)
             return (None, TypeName.NULL) if type_.kind is TypeName.NULL else (key.text, type_.kind)
-    find = constant if isinstance(expression, Call) else written
+    find = constant if isinstance(expression, syntax.Call) else written
     try:
         return _fixed(find(expression, scope))
     except NotConstant:
@@ -198,7 +174,7 @@ def _compared(
     return masks.Compared(symbol, one, another)
 
 
-def _string_test(test: StringTest, scope: Scope) -> Test | None:
+def _string_test(test: syntax.StringTest, scope: Scope) -> Test | None:
     operator = _TEXT_OPERATORS.get(test.operator)
     left = None if operator is None else _side(test.left, scope)
     right = None if left is None else _side(test.right, scope)
@@ -212,7 +188,7 @@ def _string_test(test: StringTest, scope: Scope) -> Test | None:
     return None
 
 
-def _within(test: In, scope: Scope) -> Test | None:
+def _within(test: syntax.In, scope: Scope) -> Test | None:
     values = written_list(test.list, scope)
     item = None if values is None else _side(test.item, scope)
     if values is None or item is None or item[1] is TypeName.LIST:

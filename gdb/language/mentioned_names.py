@@ -4,38 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gdb.language.clauses import (
-    BulkCreate,
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Create,
-    Delete,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Remove,
-    Return,
-    Set,
-    SetItem,
-    SetLabels,
-    SetProperty,
-    Unwind,
-    With,
-)
+from gdb.language import clauses, syntax
+from gdb.language.clauses import Clause, Query, SetItem
 from gdb.language.pattern_syntax import values
-from gdb.language.syntax import (
-    Expression,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    RelationshipPattern,
-    Subquery,
-    Variable,
-    walk,
-)
+from gdb.language.syntax import Expression, PathPattern, RelationshipPattern, walk
 
 
 def mentioned(expression: Expression) -> frozenset[str]:
@@ -56,18 +28,18 @@ def of_query(query: Query) -> frozenset[str]:
 
 def asks(expression: Expression) -> bool:
     """Whether an expression contains a pattern or a subquery."""
-    kinds = (PatternTest, PatternComprehension, Subquery)
+    kinds = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
     return any(isinstance(part, kinds) for part in walk(expression))
 
 
 def _of_expression(expression: Expression) -> Iterator[str]:
     for part in walk(expression):
         match part:
-            case Variable(name=name):
+            case syntax.Variable(name=name):
                 yield name
-            case PatternTest(pattern=pattern) | PatternComprehension(pattern=pattern):
+            case syntax.PatternTest(pattern=pattern) | syntax.PatternComprehension(pattern=pattern):
                 yield from _of_pattern(pattern)
-            case Subquery(query=query):
+            case syntax.Subquery(query=query):
                 yield from _of_query(query)
 
 
@@ -85,8 +57,8 @@ def _of_pattern(pattern: PathPattern) -> Iterator[str]:
 
 
 def _of_query(query: Query) -> Iterator[str]:
-    for clauses in query.parts:
-        for clause in clauses:
+    for side in query.parts:
+        for clause in side:
             yield from of_clause(clause)
 
 
@@ -97,20 +69,20 @@ def of_clause(clause: Clause) -> Iterator[str]:
     for expression in expressions(clause):
         yield from _of_expression(expression)
     match clause:
-        case BulkCreate(nodes=nodes, relationships=relationships):
+        case clauses.BulkCreate(nodes=nodes, relationships=relationships):
             yield from (*nodes, *relationships)
-        case CallSubquery(query=query):
+        case clauses.CallSubquery(query=query):
             yield from _of_query(query)
-        case Foreach(clauses=clauses):
-            for inner in clauses:
-                yield from of_clause(inner)
+        case clauses.Foreach(clauses=inner):
+            for one in inner:
+                yield from of_clause(one)
 
 
 def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
     match clause:
-        case Match(patterns=patterns) | Create(patterns=patterns):
+        case clauses.Match(patterns=patterns) | clauses.Create(patterns=patterns):
             return patterns
-        case Merge(pattern=pattern):
+        case clauses.Merge(pattern=pattern):
             return (pattern,)
         case _:
             return ()
@@ -119,33 +91,33 @@ def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
 def expressions(clause: Clause) -> Iterator[Expression]:
     """The expressions of a clause, without those in its patterns, or in a query inside it."""
     match clause:
-        case Match(where=where) if where is not None:
+        case clauses.Match(where=where) if where is not None:
             yield where
-        case Unwind(list=of) | Foreach(list=of):
+        case clauses.Unwind(list=of) | clauses.Foreach(list=of):
             yield of
-        case Return():
+        case clauses.Return():
             yield from _projected(clause)
-        case With(projection=projection, where=where):
+        case clauses.With(projection=projection, where=where):
             yield from _projected(projection)
             if where is not None:
                 yield where
-        case Set(items=items):
+        case clauses.Set(items=items):
             yield from _assigned(items)
-        case Merge(on_create=created, on_match=matched):
+        case clauses.Merge(on_create=created, on_match=matched):
             yield from _assigned((*created, *matched))
-        case Delete(targets=targets):
+        case clauses.Delete(targets=targets):
             yield from targets
-        case Remove(items=removed):
+        case clauses.Remove(items=removed):
             yield from removed
-        case LoadCsv(source=source):
+        case clauses.LoadCsv(source=source):
             yield source
-        case CallProcedure(arguments=arguments, where=where):
+        case clauses.CallProcedure(arguments=arguments, where=where):
             yield from arguments or ()
             if where is not None:
                 yield where
 
 
-def _projected(projection: Return) -> Iterator[Expression]:
+def _projected(projection: clauses.Return) -> Iterator[Expression]:
     yield from (item.expression for item in projection.items)
     yield from (item.expression for item in projection.order)
 
@@ -153,12 +125,12 @@ def _projected(projection: Return) -> Iterator[Expression]:
 def _assigned(items: tuple[SetItem, ...]) -> Iterator[Expression]:
     for item in items:
         match item:
-            case SetProperty(target=target, value=value):
+            case clauses.SetProperty(target=target, value=value):
                 yield target
                 yield value
             case _:
                 yield item.variable
-                if isinstance(item, SetLabels):
+                if isinstance(item, clauses.SetLabels):
                     yield from item.named
                 else:
                     yield item.value

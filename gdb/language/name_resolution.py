@@ -6,38 +6,24 @@ from collections.abc import Callable, Iterable
 
 from gdb import limits
 from gdb.errors import LimitExceeded
+from gdb.language import syntax
 from gdb.language.report import located_message
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Connected,
-    Connective,
-    ElementReference,
-    Expression,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    MapProjection,
-    Parameter,
-    PatternComprehension,
-    Place,
-    Property,
-    Quantified,
-    Reduce,
-    Variable,
-    children,
-    rebuilt,
-    walk,
+from gdb.language.syntax import Connective, Expression, Place, children, rebuilt, walk
+
+_WITH_VARIABLES = (
+    syntax.ListComprehension,
+    syntax.Quantified,
+    syntax.Reduce,
+    syntax.PatternComprehension,
+    syntax.MapProjection,
 )
 
-_WITH_VARIABLES = (ListComprehension, Quantified, Reduce, PatternComprehension, MapProjection)
 
-
-def resolve(expression: Expression, lookup: Callable[[Variable], Expression]) -> Expression:
+def resolve(expression: Expression, lookup: Callable[[syntax.Variable], Expression]) -> Expression:
     """The expression with every variable replaced by what `lookup` says, but for what has variables of its own."""
 
     def replaced(part: Expression) -> Expression | None:
-        if isinstance(part, Variable):
+        if isinstance(part, syntax.Variable):
             return lookup(part)
         return part if isinstance(part, _WITH_VARIABLES) else None
 
@@ -50,26 +36,26 @@ def conjuncts(condition: Expression) -> tuple[Expression, ...]:
     waiting = [condition]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Connected) and part.connective is Connective.AND:
+        if isinstance(part, syntax.Connected) and part.connective is Connective.AND:
             waiting.extend(reversed(part.operands))
         else:
             found.append(part)
     return tuple(found)
 
 
-def elements(expression: Expression) -> frozenset[ElementReference]:
+def elements(expression: Expression) -> frozenset[syntax.ElementReference]:
     """The query vertices and edges that an expression mentions."""
-    return frozenset(part for part in walk(expression) if isinstance(part, ElementReference))
+    return frozenset(part for part in walk(expression) if isinstance(part, syntax.ElementReference))
 
 
 def is_id(expression: Expression) -> bool:
     """id() of an element of the pattern."""
     return (
-        isinstance(expression, Call)
+        isinstance(expression, syntax.Call)
         and expression.function.text.lower() == "id"
         and not expression.distinct
         and len(expression.arguments) == 1
-        and isinstance(expression.arguments[0], ElementReference)
+        and isinstance(expression.arguments[0], syntax.ElementReference)
     )
 
 
@@ -85,13 +71,12 @@ def measure(expression: Expression, text: str) -> None:
     while waiting:
         part, depth = waiting.pop()
         size += 1
-        if isinstance(part, Arithmetic):
+        if isinstance(part, syntax.Arithmetic):
             depth += len(part.rest)
         if depth > 2 * deepest:
             message = "an expression has too many operators one after the other."
             raise LimitExceeded(
-                located_message(text, part.place, message),
-                limits.cure("Split it", "MAX_DEPTH"),
+                located_message(text, part.place, message), limits.cure("Split it", "MAX_DEPTH")
             )
         if size > largest:
             message = f"an expression has more than {largest} parts."
@@ -100,8 +85,8 @@ def measure(expression: Expression, text: str) -> None:
                 limits.cure("Pass long lists as a $parameter", "MAX_EXPRESSION_SIZE"),
             )
         inner = children(part)
-        if isinstance(part, ListLiteral):
-            inner = tuple(item for item in inner if not isinstance(item, Literal))
+        if isinstance(part, syntax.ListLiteral):
+            inner = tuple(item for item in inner if not isinstance(item, syntax.Literal))
         waiting.extend((child, depth + 1) for child in inner)
 
 
@@ -111,12 +96,12 @@ def properties(expressions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
         (part.subject.name, part.key.text)
         for expression in expressions
         for part in walk(expression)
-        if isinstance(part, Property) and isinstance(part.subject, Variable)
+        if isinstance(part, syntax.Property) and isinstance(part.subject, syntax.Variable)
     )
 
 
 def parameters(expression: Expression) -> tuple[tuple[str, Place], ...]:
     """Name and place of every parameter that an expression mentions."""
     return tuple(
-        (part.name, part.place) for part in walk(expression) if isinstance(part, Parameter)
+        (part.name, part.place) for part in walk(expression) if isinstance(part, syntax.Parameter)
     )

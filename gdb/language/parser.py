@@ -11,31 +11,16 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal as OneOf
 from typing import TypeAlias
 
 from gdb.errors import LimitExceeded, SyntaxProblem
-from gdb.language import dialects
-from gdb.language.clauses import (
-    WRITING,
-    BulkCreate,
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Copy,
-    CopyTo,
-    Delete,
-    Finish,
-    Match,
-    Query,
-    Return,
-    With,
-)
+from gdb.language import clauses, dialects
+from gdb.language.clauses import WRITING, Clause, Query
 from gdb.language.copy_syntax import CopyStatement
 from gdb.language.cursor import TokenCursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
-from gdb.language.syntax import Place
+from gdb.language.syntax import Place, SubqueryKind
 from gdb.language.tokens import TokenKind, check_length
 
 _SHORT = 1_000
@@ -74,7 +59,7 @@ def parse(text: str, pulse: Callable[[], object] | None = None, *, tables: bool 
         ) from None
 
 
-def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
+def _begun(text: str, pulse: Callable[[], object] | None) -> clauses.BulkCreate | None:
     """What a long text begins with, where that is a graph of literals."""
     from gdb.language.bulk import bulk  # here: only long texts of literals need it
 
@@ -99,7 +84,7 @@ def _collector_resting(rests: bool) -> Iterator[None]:
 class _Parser(CopyStatement):
     """begun : what the query begins with and the cursor is behind of."""
 
-    def __init__(self, cursor: TokenCursor, begun: BulkCreate | None = None) -> None:
+    def __init__(self, cursor: TokenCursor, begun: clauses.BulkCreate | None = None) -> None:
         super().__init__(cursor)
         self.begun = begun
         self.nexts: list[Place] = []  # of the words NEXT
@@ -116,13 +101,13 @@ class _Parser(CopyStatement):
             )
         if cursor.peek().kind is TokenKind.END and self.begun is None:
             raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
-        copying: Copy | CopyTo | None = None
+        copying: clauses.Copy | clauses.CopyTo | None = None
         start = cursor.at
         parts: tuple[tuple[Clause, ...], ...] = ()
         all_: tuple[bool, ...] = ()
         if cursor.accept_word("COPY"):
             copying = self._copy_to(start) if self._copies_a_query() else self.copy(start)
-            if profile or (explain and isinstance(copying, Copy)):
+            if profile or (explain and isinstance(copying, clauses.Copy)):
                 message = "COPY has no plan." if explain else "COPY is not profiled."
                 raise cursor.error(cursor.place(start), message, "Leave out EXPLAIN and PROFILE.")
         else:
@@ -147,7 +132,7 @@ class _Parser(CopyStatement):
         begins = cursor.is_sign("(") and cursor.peek(1).word in _FIRST_WORDS
         return begins and not cursor.is_sign(")", ":", ahead=2)
 
-    def _copy_to(self, start: int) -> CopyTo:
+    def _copy_to(self, start: int) -> clauses.CopyTo:
         cursor = self.cursor
         cursor.expect_sign("(", "before the query")
         first = cursor.here.start
@@ -164,7 +149,7 @@ class _Parser(CopyStatement):
         target = self.read()
         options = self.read() if cursor.accept_word("OPTIONS") else None
         text = _blank(cursor.text[:first]) + cursor.text[first:last]
-        return CopyTo(Query(text, parts, all_), target, options, cursor.since(start))
+        return clauses.CopyTo(Query(text, parts, all_), target, options, cursor.since(start))
 
     # ---- UNION -----------------------------------------------------------------------------------
 
@@ -193,14 +178,14 @@ class _Parser(CopyStatement):
     def _clauses(self, must_return: bool) -> tuple[Clause, ...]:
         found: list[Clause] = list(self._rest_of_begun())
         while (clause := self._clause()) is not None:
-            if isinstance(clause, Return) and self.cursor.accept_word("NEXT"):
+            if isinstance(clause, clauses.Return) and self.cursor.accept_word("NEXT"):
                 clause = self.carried(clause)
                 self.nexts.append(self.cursor.last)
             found.append(clause)
-            if isinstance(clause, (Return, Finish)):
+            if isinstance(clause, (clauses.Return, clauses.Finish)):
                 break
         last = found[-1] if found else None
-        if not _may_end(last) and (must_return or not isinstance(last, Match)):
+        if not _may_end(last) and (must_return or not isinstance(last, clauses.Match)):
             raise self._unexpected(found)
         return tuple(found)
 
@@ -243,7 +228,7 @@ class _Parser(CopyStatement):
         self._end_of_braces(query)
         return query
 
-    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+    def subquery(self, kind: SubqueryKind) -> Query:
         cursor = self.cursor
         bare = cursor.is_sign("(") or cursor.is_sign("=", ahead=1) or cursor.is_word(*PATH_WORDS)
         if bare and kind != "COLLECT":
@@ -259,10 +244,10 @@ class _Parser(CopyStatement):
 
     # ---- errors ----------------------------------------------------------------------------------
 
-    def _unexpected(self, clauses: list[Clause] | tuple[Clause, ...]) -> SyntaxProblem:
-        """What is wrong at the cursor, behind these clauses."""
+    def _unexpected(self, before: list[Clause] | tuple[Clause, ...]) -> SyntaxProblem:
+        """What is wrong at the cursor, behind the clauses before it."""
         cursor, token = self.cursor, self.cursor.peek()
-        last = clauses[-1] if clauses else None
+        last = before[-1] if before else None
         if token.word in dialects.CLAUSES:
             raise cursor.not_supported(cursor.here, *dialects.CLAUSES[token.word])
         if token.sign == ":" and last is None:
@@ -270,11 +255,11 @@ class _Parser(CopyStatement):
             raise cursor.not_supported(cursor.here, what, "Commands of gdbsh begin with a dot.")
         if last is None:
             return cursor.unexpected("a clause such as MATCH", _STARTS)
-        if isinstance(last, Finish):
+        if isinstance(last, clauses.Finish):
             return cursor.unexpected("the end of the query", cure="Nothing follows FINISH.")
-        if isinstance(last, Delete) and cursor.tokens[cursor.at - 1].word == "FROM":
+        if isinstance(last, clauses.Delete) and cursor.tokens[cursor.at - 1].word == "FROM":
             raise cursor.not_supported(cursor.last, "DELETE FROM is", _DELETE_FROM)
-        if isinstance(last, Return):
+        if isinstance(last, clauses.Return):
             if cursor.tokens[cursor.at - 1].word == "TOP" and token.kind is TokenKind.INTEGER:
                 raise cursor.not_supported(
                     cursor.last, "TOP is", f"End it with LIMIT {token.text}."
@@ -293,11 +278,11 @@ class _Parser(CopyStatement):
             cure = f"{token.word} goes after RETURN or WITH and their columns."
         if token.sign == ";":
             cure = "A semicolon ends the query: leave it out here."
-        if isinstance(last, Match) and cursor.tokens[cursor.at - 1].is_sign(")"):
+        if isinstance(last, clauses.Match) and cursor.tokens[cursor.at - 1].is_sign(")"):
             words = ("RETURN", "WHERE", *CLAUSE_WORDS)
             return cursor.unexpected("WHERE, RETURN or a relationship", words, cure)
         words = CLAUSE_WORDS + OPERATOR_WORDS
-        if isinstance(last, With):
+        if isinstance(last, clauses.With):
             words += _words_after(last.projection)
         return cursor.unexpected("RETURN or another clause", words, cure)
 
@@ -308,10 +293,13 @@ def _blank(text: str) -> str:
 
 
 def _may_end(clause: Clause | None) -> bool:
-    return isinstance(clause, (Return, Finish, CallSubquery, CallProcedure, *WRITING))
+    return isinstance(
+        clause,
+        (clauses.Return, clauses.Finish, clauses.CallSubquery, clauses.CallProcedure, *WRITING),
+    )
 
 
-def _words_after(returning: Return) -> tuple[str, ...]:
+def _words_after(returning: clauses.Return) -> tuple[str, ...]:
     """Keywords that may be meant by a word behind a complete RETURN."""
     if returning.limit:
         return ("UNION",)
@@ -340,7 +328,7 @@ _READERS: dict[str, Read] = {
     "LOAD CSV": _Parser.load_csv,
     "LET": _Parser.let,
     "FILTER": _Parser.filter,
-    "FINISH": lambda parser, _: Finish(parser.cursor.last),
+    "FINISH": lambda parser, _: clauses.Finish(parser.cursor.last),
 }
 _WRITERS: dict[str, Read] = {
     "CREATE": _Parser.create,

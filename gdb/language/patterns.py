@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from gdb.language import syntax
 from gdb.language.expressions import ExpressionReader
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.labels import LabelExpression, label_expression
 from gdb.language.mentioned_names import mentioned, of_pattern
-from gdb.language.syntax import (
-    Connected,
-    Connective,
-    Expression,
+from gdb.language.pattern_syntax import (
     Length,
-    Name,
     NodePattern,
     PathMode,
     PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Place,
     RelationshipPattern,
     Selector,
-    Subquery,
-    Variable,
-    walk,
 )
+from gdb.language.syntax import Connective, Expression, Name, Place, walk
 from gdb.language.tokens import TokenKind
 from gdb.records import dataclass, quick, replace
 from gdb.storage.format.direction import Direction
@@ -84,11 +76,11 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
         for part in (first, second)
         for operand in (
             part.operands
-            if isinstance(part, Connected) and part.connective is Connective.AND
+            if isinstance(part, syntax.Connected) and part.connective is Connective.AND
             else (part,)
         )
     ]
-    return Connected(Connective.AND, tuple(operands), first.place.to(second.place))
+    return syntax.Connected(Connective.AND, tuple(operands), first.place.to(second.place))
 
 
 class PatternReader(ExpressionReader):
@@ -201,8 +193,7 @@ class PatternReader(ExpressionReader):
             instead = "Write a bound, as in {1,10}; a single relationship needs none: -[:T]->+."
             raise cursor.not_supported(place, what, instead)
         return RelationshipPattern(
-            *(None, (), (), Direction.ANY, place, length, None, where),
-            repeated=path,
+            *(None, (), (), Direction.ANY, place, length, None, where), repeated=path
         )
 
     def _check_repeated(self, path: PathPattern, where: Expression | None, place: Place) -> None:
@@ -218,7 +209,9 @@ class PatternReader(ExpressionReader):
         inner += [part.where for part in path.parts if part.where is not None]
         inner += [] if where is None else [where]
         for part in (part for one in inner for part in walk(one)):
-            scoped = isinstance(part, (PatternTest, PatternComprehension, Subquery))
+            scoped = isinstance(
+                part, (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
+            )
             if scoped and mentioned(part) & own:
                 what = "a pattern or subquery inside a pattern that is repeated is"
                 raise cursor.not_supported(
@@ -311,7 +304,7 @@ class PatternReader(ExpressionReader):
         where = filling.where
         if labels.others:
             variable = variable or Name(f"{HIDDEN}n{start}", place)
-            subject = Variable(variable.text, labels.place)
+            subject = syntax.Variable(variable.text, labels.place)
             where = both(labels.condition(subject, "node"), where)
         return NodePattern(variable, labels.terms, filling.properties, place, filling.given, where)
 
@@ -389,7 +382,7 @@ class PatternReader(ExpressionReader):
         filling = self._filling()
         if of_type.others:
             variable = variable or Name(f"{HIDDEN}r{start}", of_type.place)
-            subject = Variable(variable.text, of_type.place)
+            subject = syntax.Variable(variable.text, of_type.place)
             where = both(of_type.condition(subject, "relationship"), filling.where)
             filling = replace(filling, where=where)
         if not cursor.is_sign("]"):

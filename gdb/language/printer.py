@@ -9,75 +9,20 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gdb.language.clauses import (
-    BulkCreate,
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Copy,
-    CopyTo,
-    Create,
-    Delete,
-    Finish,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Remove,
-    Return,
-    ReturnItem,
-    Set,
-    SetAll,
-    SetItem,
-    SetLabels,
-    SetProperty,
-    SortItem,
-    Unwind,
-    With,
-)
+from gdb.language import clauses, syntax
+from gdb.language.clauses import Clause, Query, SetItem
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.expressions import Level
 from gdb.language.name_text import dotted_text, name_text, value_text
-from gdb.language.reading import MODES
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Case,
-    Comparison,
-    Connected,
-    Connective,
-    ElementReference,
-    Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
-    LabelTerms,
+from gdb.language.pattern_syntax import (
     Length,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    MapProjection,
-    Name,
-    Negative,
     NodePattern,
-    Not,
-    Parameter,
     PathMode,
     PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Property,
-    Quantified,
-    Reduce,
     RelationshipPattern,
-    Slice,
-    StringTest,
-    Subquery,
-    Variable,
 )
+from gdb.language.reading import MODES
+from gdb.language.syntax import Connective, Expression, LabelTerms, Name
 from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.query_graph import MatchMode
 from gdb.storage.format.direction import Direction
@@ -105,9 +50,9 @@ def printed(query: Query) -> str:
     return start + text
 
 
-def _copy(copy: Copy | CopyTo) -> str:
+def _copy(copy: clauses.Copy | clauses.CopyTo) -> str:
     options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
-    if isinstance(copy, CopyTo):
+    if isinstance(copy, clauses.CopyTo):
         source, target = f"({printed(copy.query)})", expression_text(copy.target)
         return f"COPY {source} TO {target}{options}"
     name = "" if copy.name is None else f":{name_text(copy.name.text)}"
@@ -123,27 +68,29 @@ def _copy(copy: Copy | CopyTo) -> str:
 def clause_text(clause: Clause) -> str:
     """The canonical text of one clause, on one line."""
     match clause:
-        case Match(mode=mode, where=where, optional=optional):
+        case clauses.Match(mode=mode, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"
             several: dict[int, list[PathPattern]] = {}
             for number, pattern in clause.numbered:
                 several.setdefault(number, []).append(pattern)
             texts = [begin + patterns_text(some) for some in several.values()]
             return f"{' '.join(texts)}{where_text(where)}"
-        case Unwind(list=of, variable=variable):
+        case clauses.Unwind(list=of, variable=variable):
             return f"UNWIND {expression_text(of)} AS {name_text(variable.text)}"
-        case With(projection=projection, where=where):
+        case clauses.With(projection=projection, where=where):
             return f"WITH {_projection(projection)}{where_text(where)}"
-        case Finish():
+        case clauses.Finish():
             return "FINISH"
-        case Return():
+        case clauses.Return():
             return f"RETURN {_projection(clause)}"
-        case CallSubquery(query=query, imports=imports, optional=optional):
+        case clauses.CallSubquery(query=query, imports=imports, optional=optional):
             imported = "" if imports is None else f"({_imports(imports)}) "
             return f"{'OPTIONAL ' * optional}CALL {imported}{{ {printed(query)} }}"
-        case CallProcedure():
+        case clauses.CallProcedure():
             return _procedure(clause)
-        case LoadCsv(headers=headers, source=source, variable=variable, terminator=terminator):
+        case clauses.LoadCsv(
+            headers=headers, source=source, variable=variable, terminator=terminator
+        ):
             begin = f"LOAD CSV {'WITH HEADERS ' * headers}FROM {expression_text(source)}"
             end = f" FIELDTERMINATOR {value_text(terminator)}" if terminator != "," else ""
             return f"{begin} AS {name_text(variable.text)}{end}"
@@ -161,7 +108,7 @@ def _imports(imports: tuple[Name, ...]) -> str:
     return ", ".join("*" if name.text == "*" else name_text(name.text) for name in imports)
 
 
-def _projection(projection: Return) -> str:
+def _projection(projection: clauses.Return) -> str:
     items = ["*"] if projection.everything else []
     items += map(_returned, projection.items)
     text = "DISTINCT " * projection.distinct + ", ".join(items)
@@ -174,12 +121,12 @@ def _projection(projection: Return) -> str:
     return text
 
 
-def _returned(item: ReturnItem) -> str:
+def _returned(item: clauses.ReturnItem) -> str:
     alias = f" AS {name_text(item.alias.text)}" if item.alias else ""
     return expression_text(item.expression) + alias
 
 
-def sort_text(item: SortItem) -> str:
+def sort_text(item: clauses.SortItem) -> str:
     """The canonical text of one item of ORDER BY."""
     text = expression_text(item.expression) + " DESC" * item.descending
     if item.nulls_first is not None:
@@ -187,7 +134,7 @@ def sort_text(item: SortItem) -> str:
     return text
 
 
-def _procedure(call: CallProcedure) -> str:
+def _procedure(call: clauses.CallProcedure) -> str:
     text = f"CALL {dotted_text(call.name.text)}"
     text += "" if call.arguments is None else f"({items_text(call.arguments)})"
     if call.yields is not None:
@@ -198,22 +145,22 @@ def _procedure(call: CallProcedure) -> str:
 
 def _writing(clause: Clause) -> str:
     match clause:
-        case Create(patterns=patterns):
+        case clauses.Create(patterns=patterns):
             return f"CREATE {patterns_text(patterns)}"
-        case BulkCreate(text=text):
+        case clauses.BulkCreate(text=text):
             return text
-        case Merge(pattern=pattern, on_create=on_create, on_match=on_match):
+        case clauses.Merge(pattern=pattern, on_create=on_create, on_match=on_match):
             text = f"MERGE {path_text(pattern)}"
             text += f" ON CREATE SET {_set_items(on_create)}" if on_create else ""
             return text + (f" ON MATCH SET {_set_items(on_match)}" if on_match else "")
-        case Set(items=set_items):
+        case clauses.Set(items=set_items):
             return f"SET {_set_items(set_items)}"
-        case Remove(items=removed):
+        case clauses.Remove(items=removed):
             return f"REMOVE {', '.join(map(expression_text, removed))}"
-        case Delete(targets=targets, detach=detach):
+        case clauses.Delete(targets=targets, detach=detach):
             return f"{'DETACH ' * detach}DELETE {', '.join(map(expression_text, targets))}"
-        case Foreach(variable=variable, list=of, clauses=clauses):
-            return f"FOREACH ({in_text(variable, of)} | {' '.join(map(clause_text, clauses))})"
+        case clauses.Foreach(variable=variable, list=of, clauses=inner):
+            return f"FOREACH ({in_text(variable, of)} | {' '.join(map(clause_text, inner))})"
         case _:
             raise AssertionError(clause)
 
@@ -224,11 +171,11 @@ def _set_items(items: tuple[SetItem, ...]) -> str:
 
 def _set_item(item: SetItem) -> str:
     match item:
-        case SetProperty(target=target, value=value):
+        case clauses.SetProperty(target=target, value=value):
             return f"{expression_text(target)} = {expression_text(value)}"
-        case SetAll(variable=variable, value=value, add=add):
+        case clauses.SetAll(variable=variable, value=value, add=add):
             return f"{name_text(variable.name)} {'+' * add}= {expression_text(value)}"
-        case SetLabels(variable=variable, labels=labels, named=named):
+        case clauses.SetLabels(variable=variable, labels=labels, named=named):
             text = name_text(variable.name) + "".join(f":{name_text(n.text)}" for n in labels)
             return text + named_text(named)
 
@@ -259,17 +206,17 @@ def expression_text(expression: Expression, least: int = Level.OR) -> str:
 def _leveled(expression: Expression) -> tuple[int, str]:
     """How tightly it binds, and its text without parentheses around it."""
     match expression:
-        case Connected():
+        case syntax.Connected():
             return _connected(expression)
-        case Not(operand=operand):
+        case syntax.Not(operand=operand):
             return Level.NOT, f"NOT {expression_text(operand, Level.NOT)}"
-        case Comparison(operator=operator, left=left, right=right):
+        case syntax.Comparison(operator=operator, left=left, right=right):
             return Level.COMPARISON, _joined(left, Level.TEST, operator, right, Level.TEST)
-        case StringTest(operator=operator, left=left, right=right):
+        case syntax.StringTest(operator=operator, left=left, right=right):
             return Level.TEST, _joined(left, Level.TEST, operator, right, Level.ADD)
-        case In(item=left, list=right):
+        case syntax.In(item=left, list=right):
             return Level.TEST, _joined(left, Level.TEST, "IN", right, Level.ADD)
-        case IsNull(operand=operand, negated=negated):
+        case syntax.IsNull(operand=operand, negated=negated):
             text = f"{expression_text(operand, Level.TEST)} IS {'NOT ' * negated}NULL"
             return Level.TEST, text
         case IsTyped(operand=operand, type=type_, negated=negated):
@@ -280,23 +227,23 @@ def _leveled(expression: Expression) -> tuple[int, str]:
         case IsNormalized(operand=operand, form=form, negated=negated):
             test = f"IS {'NOT ' * negated}{form} NORMALIZED"
             return Level.TEST, f"{expression_text(operand, Level.TEST)} {test}"
-        case Arithmetic(first=first, rest=rest):
+        case syntax.Arithmetic(first=first, rest=rest):
             level = Level.POWER
             if rest[0][0] != "^":
                 level = Level.ADD if rest[0][0] in ("+", "-", "||") else Level.MULTIPLY
             parts = [f" {operator} {expression_text(part, level + 1)}" for operator, part in rest]
             return level, expression_text(first, level + 1) + "".join(parts)
-        case Negative(operand=operand):
+        case syntax.Negative(operand=operand):
             return Level.UNARY, f"-{_not_signed(operand)}"
-        case HasLabels(subject=subject, labels=labels):
+        case syntax.HasLabels(subject=subject, labels=labels):
             return Level.UNARY, expression_text(subject, _TIGHT) + labels_text(labels)
         case HasNamed(subject=subject, names=names, any=any_):
             named = f":${'any' * any_}({expression_text(names)})"
             return Level.UNARY, expression_text(subject, _TIGHT) + named
-        case Literal(value=value):
+        case syntax.Literal(value=value):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             return Level.UNARY if number else _TIGHT, value_text(value)
-        case PatternTest(pattern=pattern):
+        case syntax.PatternTest(pattern=pattern):
             return Level.NOT, path_text(pattern)
         case _:
             return _TIGHT, _atom(expression)
@@ -306,9 +253,9 @@ def _joined(left: Expression, before: int, operator: str, right: Expression, beh
     return f"{expression_text(left, before)} {operator} {expression_text(right, behind)}"
 
 
-def _connected(expression: Connected) -> tuple[int, str]:
+def _connected(expression: syntax.Connected) -> tuple[int, str]:
     operands = expression.operands
-    chain = [part for part in operands if isinstance(part, Comparison)]
+    chain = [part for part in operands if isinstance(part, syntax.Comparison)]
     following = pairwise(chain)
     if (
         expression.connective is Connective.AND
@@ -328,38 +275,40 @@ def _connected(expression: Connected) -> tuple[int, str]:
 def _not_signed(operand: Expression) -> str:
     """An operand after a minus, which would make a number another number; two minuses could be an arrow."""
     text = expression_text(operand, Level.UNARY)
-    unclear = isinstance(operand, (Literal, Negative)) or text[0].isdigit()
+    unclear = isinstance(operand, (syntax.Literal, syntax.Negative)) or text[0].isdigit()
     return f"({text})" if unclear else text
 
 
 def _atom(expression: Expression) -> str:
     match expression:
-        case Parameter(name=name):
+        case syntax.Parameter(name=name):
             return f"${name}" if _NUMBER.fullmatch(name) else f"${name_text(name)}"
-        case Variable(name=name):
+        case syntax.Variable(name=name):
             return name_text(name)
-        case ElementReference(kind=kind, index=index):
+        case syntax.ElementReference(kind=kind, index=index):
             return f"${kind[0]}{index}"
-        case Property(subject=Parameter(name=name), key=key):  # the dot is not that of 0.5
+        case syntax.Property(
+            subject=syntax.Parameter(name=name), key=key
+        ):  # the dot is not that of 0.5
             return f"${name_text(name)}.{name_text(key.text)}"
-        case Property(subject=subject, key=key):
+        case syntax.Property(subject=subject, key=key):
             return f"{expression_text(subject, _TIGHT)}.{name_text(key.text)}"
-        case Index(subject=subject, index=index_):
+        case syntax.Index(subject=subject, index=index_):
             return f"{expression_text(subject, _TIGHT)}[{expression_text(index_)}]"
-        case Slice(subject=subject, start=start, stop=stop):
+        case syntax.Slice(subject=subject, start=start, stop=stop):
             low = expression_text(start) if start else ""
             high = expression_text(stop) if stop else ""
             return f"{expression_text(subject, _TIGHT)}[{low}..{high}]"
-        case ListLiteral(items=items):
+        case syntax.ListLiteral(items=items):
             return f"[{items_text(items)}]"
-        case MapLiteral(entries=entries):
+        case syntax.MapLiteral(entries=entries):
             return f"{{{_entries(entries)}}}"
-        case MapProjection(subject=subject, everything=everything, entries=entries):
+        case syntax.MapProjection(subject=subject, everything=everything, entries=entries):
             star = [".*"] if everything else []
             return f"{name_text(subject.name)}{{{', '.join([*star, *_pairs(entries)])}}}"
-        case Call():
+        case syntax.Call():
             return _call(expression)
-        case Case():
+        case syntax.Case():
             return _case(expression)
         case _:
             return _scoped(expression)
@@ -379,12 +328,12 @@ def _entries(entries: tuple[tuple[Name, Expression], ...]) -> str:
     return ", ".join(_pairs(entries))
 
 
-def _call(call: Call) -> str:
+def _call(call: syntax.Call) -> str:
     inner = "*" if call.star else ", ".join(map(expression_text, call.arguments))
     return f"{dotted_text(call.function.text)}({'DISTINCT ' * call.distinct}{inner})"
 
 
-def _case(case: Case) -> str:
+def _case(case: syntax.Case) -> str:
     parts = ["CASE"]
     if case.subject is not None:
         parts.append(expression_text(case.subject))
@@ -398,17 +347,17 @@ def _case(case: Case) -> str:
 def _scoped(expression: Expression) -> str:
     """What names something for a part of itself."""
     match expression:
-        case ListComprehension(variable=variable, list=of, where=where, result=result):
+        case syntax.ListComprehension(variable=variable, list=of, where=where, result=result):
             end = f" | {expression_text(result)}" if result else ""
             return f"[{in_text(variable, of)}{where_text(where)}{end}]"
-        case Quantified(quantifier=quantifier, variable=variable, list=of, where=where):
+        case syntax.Quantified(quantifier=quantifier, variable=variable, list=of, where=where):
             return f"{quantifier}({in_text(variable, of)}{where_text(where)})"
-        case Reduce(total=total, initial=initial, variable=variable, list=of, result=result):
+        case syntax.Reduce(total=total, initial=initial, variable=variable, list=of, result=result):
             begin = f"{name_text(total.text)} = {expression_text(initial)}"
             return f"reduce({begin}, {in_text(variable, of)} | {expression_text(result)})"
-        case PatternComprehension(pattern=pattern, where=where, result=result):
+        case syntax.PatternComprehension(pattern=pattern, where=where, result=result):
             return f"[{path_text(pattern)}{where_text(where)} | {expression_text(result)}]"
-        case Subquery(kind=kind, query=query):
+        case syntax.Subquery(kind=kind, query=query):
             return f"{kind} {{ {printed(query)} }}"
         case _:
             raise AssertionError(expression)

@@ -13,15 +13,17 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.base.values.duration import Duration
-from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.errors import SyntaxProblem
 from gdb.functions.static_kinds import VALUE, Kind, Known
+from gdb.imports import deferred
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
+    from gdb.base.values import naming
     from gdb.base.values.kinds import Value
     from gdb.storage.graph.snapshot import Snapshot
+else:
+    naming = deferred("gdb.base.values.naming")
 
 _KINDS: dict[str, tuple[Kind, ...]] = {
     "ANY": (),
@@ -125,31 +127,7 @@ class Procedure:
 
 def kind_of(value: Value) -> Kind:
     """The kind of a value."""
-    match value:
-        case None:
-            return Kind.NULL
-        case bool():
-            return Kind.BOOLEAN
-        case int():
-            return Kind.INTEGER
-        case float():
-            return Kind.FLOAT
-        case str():
-            return Kind.STRING
-        case list():
-            return Kind.LIST
-        case dict():
-            return Kind.MAP
-        case NodeValue():
-            return Kind.NODE
-        case RelationshipValue():
-            return Kind.RELATIONSHIP
-        case PathValue():
-            return Kind.PATH
-        case Duration():
-            return Kind.DURATION
-        case _:
-            return Kind.TEMPORAL
+    return Kind.__members__.get(naming.kind(value), Kind.TEMPORAL)
 
 
 def signature(text: str) -> ProcedureSignature:

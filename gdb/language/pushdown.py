@@ -14,27 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.sql import exp, joined
+from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.existence import EdgeTest, with_edge
 from gdb.language.name_resolution import elements, is_id, parameters
 from gdb.language.scope import Scope, has_labels
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    HasLabels,
-    In,
-    ListLiteral,
-    Literal,
-    Parameter,
-    Property,
-    children,
-    walk,
-)
+from gdb.language.syntax import Comparator, Expression, children, walk
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -44,7 +30,7 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
-IdTerms = Parameter | tuple[Literal | Parameter, ...]
+IdTerms = syntax.Parameter | tuple[syntax.Literal | syntax.Parameter, ...]
 """The constants that id(x) must be one of: a parameter that holds a list, or each by itself."""
 
 
@@ -82,19 +68,19 @@ class ElementConditions:
 
 def distribute(
     scope: Scope, conditions: Iterable[Expression]
-) -> tuple[dict[ElementReference, ElementConditions], list[Expression]]:
+) -> tuple[dict[syntax.ElementReference, ElementConditions], list[Expression]]:
     """Sort conditions into those of one element and the rest; label tests move into the scope's labels.
 
     conditions : resolved, outermost ANDs taken apart.
     """
-    pushed: dict[ElementReference, ElementConditions] = {}
+    pushed: dict[syntax.ElementReference, ElementConditions] = {}
     rest: list[Expression] = []
     for condition in conditions:
         mentioned = elements(condition)
         only = next(iter(mentioned)) if len(mentioned) == 1 else None
         if only is None:
             rest.append(condition)
-        elif isinstance(condition, HasLabels) and only.kind == "vertex":
+        elif isinstance(condition, syntax.HasLabels) and only.kind == "vertex":
             scope.vertices[only.index].labels += condition.labels
         elif (ids := _id_terms(scope, condition)) is not None:
             pushed.setdefault(only, ElementConditions()).on_id.append((condition, ids))
@@ -120,17 +106,24 @@ def _on_properties(condition: Expression) -> bool:
     while waiting:
         part = waiting.pop()
         match part:
-            case Property(subject=ElementReference()) | HasLabels(subject=ElementReference()):
+            case (
+                syntax.Property(subject=syntax.ElementReference())
+                | syntax.HasLabels(subject=syntax.ElementReference())
+            ):
                 continue
-            case ElementReference():
+            case syntax.ElementReference():
                 return False
-            case Call(function=function, arguments=arguments):
+            case syntax.Call(function=function, arguments=arguments):
                 name = function.text.lower()
-                if name == "type" and arguments and isinstance(arguments[0], ElementReference):
+                if (
+                    name == "type"
+                    and arguments
+                    and isinstance(arguments[0], syntax.ElementReference)
+                ):
                     continue
                 if is_aggregate(part):
                     return False
-            case Arithmetic(rest=rest):
+            case syntax.Arithmetic(rest=rest):
                 if any(sign in "/%" and not _safe_divisor(right) for sign, right in rest):
                     return False
         waiting.extend(children(part))
@@ -138,29 +131,31 @@ def _on_properties(condition: Expression) -> bool:
 
 
 def _safe_divisor(expression: Expression) -> bool:
-    return isinstance(expression, Literal) and bool(expression.value)
+    return isinstance(expression, syntax.Literal) and bool(expression.value)
 
 
 def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
     """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants, or the same of a property
     that is the id."""
     match condition:
-        case Comparison(operator=Comparator.EQUAL, left=left, right=right):
-            constant = isinstance(left, (Literal, Parameter))
+        case syntax.Comparison(operator=Comparator.EQUAL, left=left, right=right):
+            constant = isinstance(left, (syntax.Literal, syntax.Parameter))
             subject, constant_side = (right, left) if constant else (left, right)
             values = (constant_side,)
-        case In(item=subject, list=ListLiteral(items=values)):
+        case syntax.In(item=subject, list=syntax.ListLiteral(items=values)):
             pass
-        case In(item=subject, list=Parameter(name=name, place=place) as whole):
+        case syntax.In(item=subject, list=syntax.Parameter(name=name, place=place) as whole):
             value = scope.parameter(name, place)
             return whole if isinstance(value, (list, tuple)) and _is_id(scope, subject) else None
         case _:
             return None
-    constants = tuple(part for part in values if isinstance(part, (Literal, Parameter)))
+    constants = tuple(
+        part for part in values if isinstance(part, (syntax.Literal, syntax.Parameter))
+    )
     if len(constants) < len(values) or not _is_id(scope, subject):
         return None
     for part in constants:
-        if isinstance(part, Parameter):
+        if isinstance(part, syntax.Parameter):
             scope.parameter(part.name, part.place)  # it has a value
     return constants
 
@@ -168,7 +163,7 @@ def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
 def _is_id(scope: Scope, expression: Expression) -> bool:
     """id(x), or a property that holds the id of every vertex that x can be."""
     match expression:
-        case Property(subject=ElementReference(kind="vertex", index=index), key=key):
+        case syntax.Property(subject=syntax.ElementReference(kind="vertex", index=index), key=key):
             groups = scope.groups(index)
             return bool(groups) and all(scope.snapshot.is_id(k, key.text) for k in groups)
     return is_id(expression)
@@ -176,14 +171,14 @@ def _is_id(scope: Scope, expression: Expression) -> bool:
 
 def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
     """The ids that are admitted."""
-    if isinstance(terms, Parameter):
+    if isinstance(terms, syntax.Parameter):
         held = values[terms.name]
         return _usable(held if isinstance(held, (list, tuple)) else ())
-    if len(terms) == 1 and isinstance(only := terms[0], Parameter):
+    if len(terms) == 1 and isinstance(only := terms[0], syntax.Parameter):
         value = values[only.name]
         if type(value) is int:  # the usual case
             return (value,)
-    return _usable([t.value if isinstance(t, Literal) else values[t.name] for t in terms])
+    return _usable([t.value if isinstance(t, syntax.Literal) else values[t.name] for t in terms])
 
 
 def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
@@ -202,7 +197,7 @@ def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
 
 def allowed_vertices(
     scope: Scope,
-    element: ElementReference,
+    element: syntax.ElementReference,
     conditions: ElementConditions,
     values: Mapping[str, Value] | None = None,
 ) -> npt.NDArray[np.uint32]:
@@ -231,7 +226,7 @@ def allowed_vertices(
 
 def allowed_edges(
     scope: Scope,
-    element: ElementReference,
+    element: syntax.ElementReference,
     conditions: ElementConditions,
     values: Mapping[str, Value] | None = None,
 ) -> I64:
@@ -295,7 +290,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     if named is not None:
         return named
 
-    tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
+    tests = [part for c in conditions for part in walk(c) if isinstance(part, syntax.HasLabels)]
     classes: dict[tuple[bool, ...], list[int]] = {}
     for group in groups:
         names = scope.snapshot.groups[group].labels
@@ -315,7 +310,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
 
 
 def _edges_with_properties(
-    scope: Scope, element: ElementReference, conditions: Sequence[Expression]
+    scope: Scope, element: syntax.ElementReference, conditions: Sequence[Expression]
 ) -> I64:
     """One evaluation for all types; one for each type where the conditions test the type."""
     # here: only conditions on properties need it
@@ -323,7 +318,7 @@ def _edges_with_properties(
     from gdb.language.masking import mask_test
 
     types = scope.types(element.index)
-    asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
+    asks = any(isinstance(p, (syntax.HasLabels, syntax.Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]
     for alike in [(name,) for name in types] if asks else [types]:
         test = mask_test(scope, conditions, alike)

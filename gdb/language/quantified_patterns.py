@@ -13,21 +13,11 @@ from typing import TypeVar
 
 from gdb import limits
 from gdb.errors import LimitExceeded
+from gdb.language import syntax
 from gdb.language.hidden_names import HIDDEN
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.report import located_message
-from gdb.language.syntax import (
-    Comparator,
-    Comparison,
-    Expression,
-    Literal,
-    Name,
-    NodePattern,
-    PathPattern,
-    Property,
-    RelationshipPattern,
-    Variable,
-    rebuilt,
-)
+from gdb.language.syntax import Comparator, Expression, Name, rebuilt
 from gdb.records import dataclass, field, replace
 
 _MOST = 100
@@ -80,7 +70,7 @@ def unroll_patterns(text: str, patterns: Sequence[PathPattern]) -> list[Unrolled
         assert one.length is not None
         low, high = one.length.low, one.length.high or 0
         if high < low:  # {3,2}: nothing matches, and the names are there all the same
-            never.append(Literal(False, one.place))
+            never.append(syntax.Literal(False, one.place))
             high = low
         spans.append(range(low, high + 1))
         choices *= len(spans[-1])
@@ -199,16 +189,13 @@ class _Unrolling:
         }
 
     def _conditions(
-        self,
-        part: NodePattern | RelationshipPattern,
-        name: Name | None,
-        names: Mapping[str, str],
+        self, part: NodePattern | RelationshipPattern, name: Name | None, names: Mapping[str, str]
     ) -> None:
         assert name is not None
         for key, value in part.properties:
             place = key.place.to(value.place)
-            subject = Property(Variable(name.text, key.place), key, key.place)
-            equal = Comparison(Comparator.EQUAL, subject, _renamed(value, names), place)
+            subject = syntax.Property(syntax.Variable(name.text, key.place), key, key.place)
+            equal = syntax.Comparison(Comparator.EQUAL, subject, _renamed(value, names), place)
             self.found.conditions.append(equal)
         if part.where is not None:
             self.found.conditions.append(_renamed(part.where, names))
@@ -216,8 +203,8 @@ class _Unrolling:
 
 def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     def other(part: Expression) -> Expression | None:
-        if isinstance(part, Variable) and part.name in names:
-            return Variable(names[part.name], part.place)
+        if isinstance(part, syntax.Variable) and part.name in names:
+            return syntax.Variable(names[part.name], part.place)
         return None
 
     return rebuilt(expression, other)

@@ -55,10 +55,7 @@ class SortedConditions:
             self.compared, self.rest = split_comparisons(scope, self.rest)
 
     def graph(
-        self,
-        vertices: Sequence[QueryVertex],
-        edges: Iterable[QueryEdge],
-        mode: MatchMode,
+        self, vertices: Sequence[QueryVertex], edges: Iterable[QueryEdge], mode: MatchMode
     ) -> QueryGraph:
         """The query graph, with the conditions on several elements."""
         return QueryGraph(

@@ -4,54 +4,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from gdb import limits
+from gdb import limits, query_graph
 from gdb.errors import LimitExceeded
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    LoadCsv,
-    Match,
-    Query,
-    Return,
-    ReturnItem,
-    SortItem,
-    Unwind,
-    With,
-)
+from gdb.language import clauses
+from gdb.language.clauses import Query
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.mentioned_names import asks
 from gdb.language.patterns import PATH_WORDS, PatternReader
 from gdb.language.suggest import closest
-from gdb.language.syntax import (
-    Expression,
-    Literal,
-    Name,
-    Variable,
-    own_variables,
-    walk,
-)
+from gdb.language.syntax import Expression, Literal, Name, Variable, own_variables, walk
 from gdb.language.tokens import Token, TokenKind
-from gdb.query_graph import (
-    DIFFERENT_EDGES,
-    DIFFERENT_NODES,
-    INDUCED,
-    REPEATABLE_ELEMENTS,
-    SUBGRAPHS,
-    MatchMode,
-)
+from gdb.query_graph import MatchMode
 
 MODES: dict[str, MatchMode] = {
-    "DIFFERENT EDGES": DIFFERENT_EDGES,
-    "DIFFERENT EDGE": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIPS": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIP": DIFFERENT_EDGES,
-    "DIFFERENT NODES": DIFFERENT_NODES,
-    "DIFFERENT NODE": DIFFERENT_NODES,
-    "REPEATABLE ELEMENTS": REPEATABLE_ELEMENTS,
-    "REPEATABLE ELEMENT": REPEATABLE_ELEMENTS,
-    "INDUCED SUBGRAPHS": INDUCED,
-    "INDUCED": INDUCED,
-    "SUBGRAPHS": SUBGRAPHS,
+    "DIFFERENT EDGES": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT EDGE": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIPS": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIP": query_graph.DIFFERENT_EDGES,
+    "DIFFERENT NODES": query_graph.DIFFERENT_NODES,
+    "DIFFERENT NODE": query_graph.DIFFERENT_NODES,
+    "REPEATABLE ELEMENTS": query_graph.REPEATABLE_ELEMENTS,
+    "REPEATABLE ELEMENT": query_graph.REPEATABLE_ELEMENTS,
+    "INDUCED SUBGRAPHS": query_graph.INDUCED,
+    "INDUCED": query_graph.INDUCED,
+    "SUBGRAPHS": query_graph.SUBGRAPHS,
 }
 _MODE_WORDS = (
     *("DIFFERENT EDGES", "DIFFERENT RELATIONSHIPS", "DIFFERENT NODES"),
@@ -68,14 +44,14 @@ class ReadingClauses(PatternReader):
 
     # ---- MATCH -----------------------------------------------------------------------------------
 
-    def match(self, start: int, optional: bool) -> Match:
+    def match(self, start: int, optional: bool) -> clauses.Match:
         """MATCH, behind its word. start : the token that the clause begins with; and so in the others."""
         mode = self._mode()
         patterns = self.patterns()
         where = self.where()
-        return Match(mode, patterns, where, optional, self.cursor.since(start))
+        return clauses.Match(mode, patterns, where, optional, self.cursor.since(start))
 
-    def bare_match(self) -> Match:
+    def bare_match(self) -> clauses.Match:
         """The pattern of EXISTS { (a)-->(b) WHERE ... }, which is a MATCH without the word."""
         return self.match(self.cursor.at, optional=False)
 
@@ -114,12 +90,12 @@ class ReadingClauses(PatternReader):
 
     # ---- UNWIND, LOAD CSV ------------------------------------------------------------------------
 
-    def unwind(self, start: int) -> Unwind:
+    def unwind(self, start: int) -> clauses.Unwind:
         """UNWIND."""
         of = self.read()
-        return Unwind(of, self._alias("UNWIND list"), self.cursor.since(start))
+        return clauses.Unwind(of, self._alias("UNWIND list"), self.cursor.since(start))
 
-    def load_csv(self, start: int) -> LoadCsv:
+    def load_csv(self, start: int) -> clauses.LoadCsv:
         """LOAD CSV."""
         cursor = self.cursor
         headers = cursor.accept_word("WITH HEADERS")
@@ -135,7 +111,7 @@ class ReadingClauses(PatternReader):
                     cursor.last, "FIELDTERMINATOR takes one character.", "Write ';' or '\\t'."
                 )
             terminator = token.text
-        return LoadCsv(headers, source, variable, terminator, cursor.since(start))
+        return clauses.LoadCsv(headers, source, variable, terminator, cursor.since(start))
 
     def _alias(self, what: str) -> Name:
         if not self.cursor.accept_word("AS"):
@@ -144,32 +120,32 @@ class ReadingClauses(PatternReader):
 
     # ---- WITH, RETURN ----------------------------------------------------------------------------
 
-    def with_(self, start: int) -> With:
+    def with_(self, start: int) -> clauses.With:
         """WITH and its WHERE."""
         carried = self.carried(self.returned(start))
-        return With(carried.projection, self.where(), self.cursor.since(start))
+        return clauses.With(carried.projection, self.where(), self.cursor.since(start))
 
-    def let(self, start: int) -> With:
+    def let(self, start: int) -> clauses.With:
         """LET name = expression, ...: WITH *, expression AS name, ..."""
-        cursor, found = self.cursor, list[ReturnItem]()
+        cursor, found = self.cursor, list[clauses.ReturnItem]()
         while not found or cursor.accept_sign(","):
             name = cursor.name("a name")
             cursor.expect_sign("=", "behind the name", "Write LET name = expression.")
             begin = cursor.at
             expression = self.read()
             place = cursor.since(begin)
-            found.append(ReturnItem(expression, name, cursor.text[place.start : place.end]))
+            found.append(clauses.ReturnItem(expression, name, cursor.text[place.start : place.end]))
         place = cursor.since(start)
-        return With(Return(place, False, True, tuple(found)), None, place)
+        return clauses.With(clauses.Return(place, False, True, tuple(found)), None, place)
 
-    def filter(self, start: int) -> With:
+    def filter(self, start: int) -> clauses.With:
         """FILTER [WHERE] condition: WITH * WHERE condition."""
         self.cursor.accept_word("WHERE")
         condition = self.read()
         place = self.cursor.since(start)
-        return With(Return(place, False, True, ()), condition, place)
+        return clauses.With(clauses.Return(place, False, True, ()), condition, place)
 
-    def carried(self, projection: Return) -> With:
+    def carried(self, projection: clauses.Return) -> clauses.With:
         """What a projection computes for the clauses behind it."""
         for item in projection.items:
             if item.alias is None and not isinstance(item.expression, Variable):
@@ -178,9 +154,9 @@ class ReadingClauses(PatternReader):
                     "what WITH computes needs a name.",
                     "Write AS and a name behind it.",
                 )
-        return With(projection, None, projection.place)
+        return clauses.With(projection, None, projection.place)
 
-    def returned(self, start: int) -> Return:
+    def returned(self, start: int) -> clauses.Return:
         """[DISTINCT] items ORDER BY ... SKIP ... LIMIT ..."""
         cursor = self.cursor
         distinct = cursor.accept_word("DISTINCT")
@@ -188,9 +164,9 @@ class ReadingClauses(PatternReader):
         order = self._order()
         skip = self._count("SKIP") if cursor.is_word("SKIP", "OFFSET") else None
         limit = self._count("LIMIT") if cursor.is_word("LIMIT") else None
-        return Return(cursor.since(start), distinct, star, items, order, skip, limit)
+        return clauses.Return(cursor.since(start), distinct, star, items, order, skip, limit)
 
-    def _items(self) -> tuple[bool, tuple[ReturnItem, ...]]:
+    def _items(self) -> tuple[bool, tuple[clauses.ReturnItem, ...]]:
         cursor = self.cursor
         star = cursor.accept_sign("*")
         more = not star or cursor.accept_sign(",")
@@ -203,15 +179,15 @@ class ReadingClauses(PatternReader):
             )
         return star, items
 
-    def _item(self) -> ReturnItem:
+    def _item(self) -> clauses.ReturnItem:
         cursor = self.cursor
         start = cursor.at
         expression = self.read()
         place = cursor.since(start)
         alias = cursor.name("the name of a column after AS") if cursor.accept_word("AS") else None
-        return ReturnItem(expression, alias, cursor.text[place.start : place.end])
+        return clauses.ReturnItem(expression, alias, cursor.text[place.start : place.end])
 
-    def _order(self) -> tuple[SortItem, ...]:
+    def _order(self) -> tuple[clauses.SortItem, ...]:
         cursor = self.cursor
         if not cursor.accept_word("ORDER BY"):
             if cursor.is_word("ORDER"):
@@ -220,7 +196,7 @@ class ReadingClauses(PatternReader):
             return ()
         return cursor.separated(self._sort_item)
 
-    def _sort_item(self) -> SortItem:
+    def _sort_item(self) -> clauses.SortItem:
         cursor, expression = self.cursor, self.read()
         descending = cursor.is_word("DESC", "DESCENDING")
         if descending or cursor.is_word("ASC", "ASCENDING"):
@@ -230,7 +206,7 @@ class ReadingClauses(PatternReader):
             nulls_first = cursor.accept_word("FIRST")
             if not nulls_first and not cursor.accept_word("LAST"):
                 raise cursor.unexpected("FIRST or LAST after NULLS", ["FIRST", "LAST"])
-        return SortItem(expression, descending, nulls_first)
+        return clauses.SortItem(expression, descending, nulls_first)
 
     def _count(self, clause: str) -> Expression:
         """The number of SKIP or LIMIT, which may not depend on a row."""
@@ -249,7 +225,9 @@ class ReadingClauses(PatternReader):
 
     # ---- CALL ------------------------------------------------------------------------------------
 
-    def call_clause(self, start: int, optional: bool) -> CallSubquery | CallProcedure:
+    def call_clause(
+        self, start: int, optional: bool
+    ) -> clauses.CallSubquery | clauses.CallProcedure:
         """CALL of a subquery or of a procedure."""
         cursor = self.cursor
         if cursor.is_sign("{", "("):
@@ -268,9 +246,11 @@ class ReadingClauses(PatternReader):
             everything = cursor.accept_sign("*")
             yields = None if everything else self._yields()
             where = self.where()
-        return CallProcedure(name, arguments, yields, cursor.since(start), everything, where)
+        return clauses.CallProcedure(
+            name, arguments, yields, cursor.since(start), everything, where
+        )
 
-    def _call_subquery(self, start: int, optional: bool) -> CallSubquery:
+    def _call_subquery(self, start: int, optional: bool) -> clauses.CallSubquery:
         cursor = self.cursor
         imports = self._imports() if cursor.is_sign("(") else None
         cursor.expect_sign("{", "of the subquery", "Write CALL (a) { MATCH ... RETURN ... }.")
@@ -280,7 +260,7 @@ class ReadingClauses(PatternReader):
             raise cursor.not_supported(
                 cursor.here, "CALL IN TRANSACTIONS is", "Run several statements."
             )
-        return CallSubquery(query, imports, cursor.since(start), optional)
+        return clauses.CallSubquery(query, imports, cursor.since(start), optional)
 
     def _imports(self) -> tuple[Name, ...]:
         cursor = self.cursor

@@ -4,40 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
+from gdb.language import syntax
 from gdb.language.clauses import Match
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.existence import is_edge_test
 from gdb.language.name_resolution import conjuncts
 from gdb.language.report import beyond_pattern
-from gdb.language.syntax import (
-    Call,
-    Comparison,
-    Expression,
-    ListComprehension,
-    MapLiteral,
-    MapProjection,
-    Not,
-    PathMode,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Quantified,
-    Reduce,
-    Subquery,
-    walk,
-)
+from gdb.language.syntax import Expression, PathMode, PathPattern, walk
 from gdb.language.value_types import IsNormalized, IsTyped
 
 _KINDS: dict[type[Expression], str] = {
-    MapLiteral: "a map as a value is",
-    MapProjection: "a map as a value is",
+    syntax.MapLiteral: "a map as a value is",
+    syntax.MapProjection: "a map as a value is",
     IsTyped: "a test of the type is",
     HasNamed: "a label that a value names is",
     IsNormalized: "IS NORMALIZED is",
-    ListComprehension: "a list comprehension is",
-    Reduce: "reduce() is",
-    PatternComprehension: "a pattern inside an expression is",
-    PatternTest: "a pattern inside an expression is",
+    syntax.ListComprehension: "a list comprehension is",
+    syntax.Reduce: "reduce() is",
+    syntax.PatternComprehension: "a pattern inside an expression is",
+    syntax.PatternTest: "a pattern inside an expression is",
 }
 
 
@@ -72,9 +57,9 @@ def check_expression(
 def untranslatable_part(part: Expression) -> str | None:
     """What the part is; None if it can be translated."""
     match part:
-        case Subquery(kind=kind):
+        case syntax.Subquery(kind=kind):
             return f"{kind} {{ }} is"
-        case Quantified(quantifier=quantifier):
+        case syntax.Quantified(quantifier=quantifier):
             return f"{quantifier}() is"
         case _:
             return _KINDS.get(type(part))
@@ -82,10 +67,10 @@ def untranslatable_part(part: Expression) -> str | None:
 
 def _lengths(condition: Expression) -> frozenset[Expression]:
     """The maps of duration({hours: 24}) in a comparison: which `element_comparisons.py` leaves alone."""
-    inner = condition.operand if isinstance(condition, Not) else condition
-    if not isinstance(inner, Comparison):
+    inner = condition.operand if isinstance(condition, syntax.Not) else condition
+    if not isinstance(inner, syntax.Comparison):
         return frozenset()
-    calls = (part for part in walk(inner) if isinstance(part, Call))
+    calls = (part for part in walk(inner) if isinstance(part, syntax.Call))
     durations = (call for call in calls if call.function.text.lower() == "duration")
     return frozenset(part for call in durations for part in call.arguments)
 

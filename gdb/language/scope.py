@@ -18,20 +18,11 @@ from gdb.functions.types import (
     common_kind,
     in_columns,
 )
+from gdb.language import syntax
 from gdb.language.clauses import Match
+from gdb.language.pattern_syntax import NodePattern, RelationshipPattern
 from gdb.language.report import beyond_pattern, problem
-from gdb.language.syntax import (
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    Name,
-    NodePattern,
-    Place,
-    Property,
-    RelationshipPattern,
-    Variable,
-)
+from gdb.language.syntax import Comparator, Expression, Name, Place
 from gdb.records import dataclass, field
 from gdb.storage.format.direction import Direction
 
@@ -72,9 +63,9 @@ class Scope:
         self.parameters = parameters
         self.vertices: list[ScopeVertex] = []
         self.edges: list[ScopeEdge] = []
-        self.names: dict[str, ElementReference] = {}
+        self.names: dict[str, syntax.ElementReference] = {}
         self.conditions: list[Expression] = []  # from property maps; elements, no variables
-        self._types: dict[tuple[ElementReference, str], Type] = {}
+        self._types: dict[tuple[syntax.ElementReference, str], Type] = {}
 
     def with_parameters(self, parameters: Mapping[str, Value]) -> Scope:
         """The same pattern and names with other values."""
@@ -114,7 +105,7 @@ class Scope:
         name = node.variable.text if node.variable else None
         known = self.names.get(name) if name is not None else None
         if known is None:
-            known = ElementReference("vertex", len(self.vertices), node.place)
+            known = syntax.ElementReference("vertex", len(self.vertices), node.place)
             self.vertices.append(ScopeVertex(name, node.place))
             if name is not None:
                 self.names[name] = known
@@ -124,7 +115,7 @@ class Scope:
 
     def _edge(self, relationship: RelationshipPattern, left: int, right: int, clause: int) -> None:
         variable = relationship.variable
-        element = ElementReference("edge", len(self.edges), relationship.place)
+        element = syntax.ElementReference("edge", len(self.edges), relationship.place)
         if variable is not None:
             known = self.names.get(variable.text)
             if known is not None:
@@ -146,16 +137,16 @@ class Scope:
         self._map(element, relationship.properties)
 
     def _map(
-        self, element: ElementReference, properties: Sequence[tuple[Name, Expression]]
+        self, element: syntax.ElementReference, properties: Sequence[tuple[Name, Expression]]
     ) -> None:
         for key, value in properties:
             place = key.place.to(value.place)
-            subject = Property(element, key, key.place)
-            self.conditions.append(Comparison(Comparator.EQUAL, subject, value, place))
+            subject = syntax.Property(element, key, key.place)
+            self.conditions.append(syntax.Comparison(Comparator.EQUAL, subject, value, place))
 
     # ---- names ------------------------------------------------------------------------------------
 
-    def lookup(self, variable: Variable) -> Expression:
+    def lookup(self, variable: syntax.Variable) -> Expression:
         """The expression that a variable means.
 
         Raises
@@ -166,7 +157,7 @@ class Scope:
         if known is None:
             message = f"the pattern has no '{variable.name}'."
             raise problem(NameProblem, self.text, variable.place, message)
-        return ElementReference(known.kind, known.index, variable.place)
+        return syntax.ElementReference(known.kind, known.index, variable.place)
 
     def parameter(self, name: str, place: Place) -> Value:
         """The value of a parameter. Raises NotSupported: it is not for columns."""
@@ -194,7 +185,7 @@ class Scope:
         names = (type_.name for type_ in self.snapshot.edge_types)
         return tuple(name for name in names if not wanted or name in wanted)
 
-    def property_type(self, element: ElementReference, key: Name) -> Type:
+    def property_type(self, element: syntax.ElementReference, key: Name) -> Type:
         """The type of a property wherever this element may have it; NULL where nothing has it.
 
         Raises
@@ -206,7 +197,7 @@ class Scope:
             self._types[place] = self._property_type(element, key)
         return self._types[place]
 
-    def column_type(self, element: ElementReference, key: Name) -> Type:
+    def column_type(self, element: syntax.ElementReference, key: Name) -> Type:
         """The type of a property as one column.
 
         Raises
@@ -219,9 +210,8 @@ class Scope:
             raise beyond_pattern(self.text, key.place, what)
         return type_
 
-    def _property_type(self, element: ElementReference, key: Name) -> Type:
-        parts = self._parts(element)
-        kinds = {keys[key.text] for _, keys in parts if key.text in keys}
+    def _property_type(self, element: syntax.ElementReference, key: Name) -> Type:
+        kinds = self.stored_kinds(element, key.text)
         if not kinds:
             return NULL
         types = {OF_STORE[kind] for kind in kinds if kind != "any"}
@@ -234,22 +224,18 @@ class Scope:
         assert common is not None
         return Type(common)
 
-    def stored_kinds(self, element: ElementReference, key: str) -> frozenset[StoreKind]:
+    def stored_kinds(self, element: syntax.ElementReference, key: str) -> frozenset[StoreKind]:
         """The types that the store has for a property, wherever this element may have it."""
-        return frozenset(keys[key] for _, keys in self._parts(element) if key in keys)
+        return frozenset(keys[key] for keys in self._keys(element) if key in keys)
 
-    def _parts(self, element: ElementReference) -> list[tuple[str, Mapping[str, StoreKind]]]:
-        """The groups or edge types that an element may belong to: how to show each, and its keys."""
+    def _keys(self, element: syntax.ElementReference) -> list[Mapping[str, StoreKind]]:
+        """The keys of each group or edge type that an element may belong to."""
         if element.kind == "vertex":
-            groups = [self.snapshot.groups[number] for number in self.groups(element.index)]
-            return [
-                ("".join(f":{label}" for label in g.labels) or "nodes without label", g.keys)
-                for g in groups
-            ]
+            return [self.snapshot.groups[number].keys for number in self.groups(element.index)]
         admitted = self.types(element.index)
-        return [(f":{t.name}", t.keys) for t in self.snapshot.edge_types if t.name in admitted]
+        return [type_.keys for type_ in self.snapshot.edge_types if type_.name in admitted]
 
-    def id_type(self, element: ElementReference, place: Place) -> Type:
+    def id_type(self, element: syntax.ElementReference, place: Place) -> Type:
         """The type of id(element).
 
         Raises

@@ -18,17 +18,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain, zip_longest
 from typing import TypeAlias, TypeVar
 
-from gdb.language.clauses import (
-    WRITING,
-    Create,
-    Delete,
-    Match,
-    Merge,
-    Query,
-    Remove,
-    Set,
-    Unwind,
-)
+from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Query, Remove, Set, Unwind
 from gdb.language.syntax import Literal, Parameter
 from gdb.language.tokens import unescaped
 from gdb.records import replace

@@ -7,15 +7,7 @@ from collections.abc import Iterator
 from gdb.errors import ArgumentProblem, QueryError
 from gdb.language.clauses import Match, Query, Return
 from gdb.language.report import problem
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Expression,
-    Negative,
-    PathPattern,
-    Place,
-    walk,
-)
+from gdb.language.syntax import Arithmetic, Call, Expression, Negative, PathPattern, Place, walk
 
 
 def locate_failure(query: Query, failed: QueryError) -> QueryError:

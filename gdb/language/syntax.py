@@ -77,6 +77,8 @@ class StringOperator(StrEnum):
 
 
 ArithmeticOperator: TypeAlias = OneOf["+", "-", "||", "*", "/", "%", "^"]
+Quantifier: TypeAlias = OneOf["all", "any", "none", "single"]
+SubqueryKind: TypeAlias = OneOf["EXISTS", "COUNT", "COLLECT"]
 LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 """An AND of ORs: ((A,), (B, C)) is :A&(B|C)."""
 
@@ -316,7 +318,7 @@ class ListComprehension:
 class Quantified:
     """all(variable IN list WHERE where), and so on."""
 
-    quantifier: OneOf["all", "any", "none", "single"]
+    quantifier: Quantifier
     variable: Name
     list: Expression
     where: Expression
@@ -358,7 +360,7 @@ class Subquery:
     """EXISTS { query }, COUNT { query }, COLLECT { query }. The query may use the names around it. Of EXISTS and
     COUNT it may be a bare pattern: then it is one MATCH without RETURN."""
 
-    kind: OneOf["EXISTS", "COUNT", "COLLECT"]
+    kind: SubqueryKind
     query: Query
     place: Place = field(compare=False)
 
@@ -470,11 +472,11 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while waiting:
         found = waiting.pop()
         yield found
-        if not isinstance(found, _LEAVES):
+        if type(found) not in _LEAVES:
             waiting.extend(reversed(children(found)))
 
 
-_LEAVES = (Literal, Parameter, Variable, ElementReference, PatternTest, Subquery)
+_LEAVES = frozenset({Literal, Parameter, Variable, ElementReference, PatternTest, Subquery})
 
 
 def brings(expression: Expression) -> frozenset[str]:

@@ -12,17 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gdb.base.sql import (
-    aliased,
-    call,
-    cast,
-    column_of,
-    exp,
-    is_null,
-    joined,
-    negated,
-    operand,
-)
+from gdb.base.sql import aliased, call, cast, column_of, exp, is_null, joined, negated, operand
 from gdb.errors import NotSupported, SyntaxProblem
 from gdb.functions import column_functions
 from gdb.functions.library import AGGREGATES, FUNCTIONS
@@ -43,7 +33,7 @@ from gdb.functions.types import (
     sql_type,
     type_of,
 )
-from gdb.language import column_times
+from gdb.language import column_times, syntax
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column, written_list
 from gdb.language.element_columns import Columns, Parameters
@@ -51,32 +41,7 @@ from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import untranslatable_part
 from gdb.language.report import problem
 from gdb.language.scope import Scope
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Case,
-    Comparator,
-    Comparison,
-    Connected,
-    Connective,
-    ElementReference,
-    Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
-    ListLiteral,
-    Literal,
-    Negative,
-    Not,
-    Parameter,
-    Place,
-    Property,
-    Slice,
-    StringOperator,
-    StringTest,
-    Variable,
-)
+from gdb.language.syntax import Comparator, Connective, Expression, Place, StringOperator
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Value
@@ -127,15 +92,15 @@ class Translator:
         NotSupported : with the place.
         """
         match expression:
-            case Literal(value=value):
+            case syntax.Literal(value=value):
                 return self._constant(value)
-            case Parameter(name=name, place=place):
+            case syntax.Parameter(name=name, place=place):
                 return self._parameter_value(self.scope.parameter(name, place), place)
-            case Variable(name=name, place=place):
+            case syntax.Variable(name=name, place=place):
                 return self._variable(name, place)
-            case ElementReference():
+            case syntax.ElementReference():
                 return self.columns.element(expression)
-            case Property(subject=subject, key=key):
+            case syntax.Property(subject=subject, key=key):
                 return self.columns.property(self._element(subject, "a property"), key)
             case _:
                 found = self._compound(expression)
@@ -145,36 +110,36 @@ class Translator:
 
     def _compound(self, expression: Expression) -> Typed:
         match expression:
-            case HasLabels(subject=subject, labels=labels):
+            case syntax.HasLabels(subject=subject, labels=labels):
                 element = self._element(subject, "a label")
                 return self.columns.has_labels(element, labels)
-            case IsNull(operand=inner, negated=negated_):
+            case syntax.IsNull(operand=inner, negated=negated_):
                 value = self.translate(inner)
                 test = exp.true() if value.is_null else is_null(value.sql)
                 return Typed(negated(test) if negated_ else test, BOOLEAN)
-            case Not(operand=inner):
+            case syntax.Not(operand=inner):
                 return Typed(negated(self._boolean(inner, "NOT").sql), BOOLEAN)
-            case Connected():
+            case syntax.Connected():
                 return self._connected(expression)
-            case Comparison():
+            case syntax.Comparison():
                 return self._comparison(expression)
-            case StringTest():
+            case syntax.StringTest():
                 return self._string_test(expression)
-            case In():
+            case syntax.In():
                 return self._in(expression)
-            case Arithmetic():
+            case syntax.Arithmetic():
                 return self._arithmetic(expression)
-            case Negative(operand=inner):
+            case syntax.Negative(operand=inner):
                 return self._negative(inner)
-            case ListLiteral():
+            case syntax.ListLiteral():
                 return self._list(expression)
-            case Case():
+            case syntax.Case():
                 return self._case(expression)
-            case Index():
+            case syntax.Index():
                 return self._index(expression)
-            case Slice():
+            case syntax.Slice():
                 return self._slice(expression)
-            case Call():
+            case syntax.Call():
                 return self._call(expression)
             case _:
                 raise self.refuse(
@@ -205,14 +170,14 @@ class Translator:
             raise self.refuse(place, f"'{name}' as a name of its own is")
         return Typed(known.sql.copy(), known.type)
 
-    def _element(self, subject: Expression, what: str) -> ElementReference:
-        if isinstance(subject, ElementReference):
+    def _element(self, subject: Expression, what: str) -> syntax.ElementReference:
+        if isinstance(subject, syntax.ElementReference):
             return subject
-        if isinstance(subject, Variable):
+        if isinstance(subject, syntax.Variable):
             self._variable(subject.name, subject.place)
         raise self.refuse(subject.place, f"{what} of anything but a node or a relationship is")
 
-    def _list(self, expression: ListLiteral) -> Typed:
+    def _list(self, expression: syntax.ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
         kind = self._one_kind(items, expression.place)
         if kind not in (*SCALARS, TypeName.NULL):
@@ -227,7 +192,7 @@ class Translator:
             raise self.refuse(place, "a value that may be of several types is")
         return kind
 
-    def _case(self, expression: Case) -> Typed:
+    def _case(self, expression: syntax.Case) -> Typed:
         values = [self.translate(value) for _, value in expression.branches]
         if expression.default is not None:
             values.append(self.translate(expression.default))
@@ -240,7 +205,7 @@ class Translator:
         default = values[-1].sql if expression.default is not None else exp.Null()
         return Typed(exp.Case(ifs=ifs, default=default), types.pop() if types else NULL)
 
-    def _when(self, expression: Case, when: Expression) -> exp.Expr:
+    def _when(self, expression: syntax.Case, when: Expression) -> exp.Expr:
         if expression.subject is None:
             return self._boolean(when, "CASE").sql
         left, right = self.translate(expression.subject), self.translate(when)
@@ -256,7 +221,7 @@ class Translator:
             raise self.refuse(expression.place, f"{operator} of {value.kind} is")
         return value
 
-    def _connected(self, expression: Connected) -> Typed:
+    def _connected(self, expression: syntax.Connected) -> Typed:
         name = expression.connective
         parts = [self._boolean(part, name).sql for part in expression.operands]
         if name is Connective.AND:
@@ -268,13 +233,13 @@ class Translator:
             sql = exp.NEQ(this=operand(sql), expression=operand(part))  # null where one is null
         return Typed(sql, BOOLEAN)
 
-    def _comparison(self, comparison: Comparison) -> Typed:
+    def _comparison(self, comparison: syntax.Comparison) -> Typed:
         left, right = self.translate(comparison.left), self.translate(comparison.right)
         if TypeName.LIST in (left.kind, right.kind):
             raise self.refuse(comparison.place, "comparing lists is")
         return compare(comparison.operator, unrewritten(left), unrewritten(right))
 
-    def _string_test(self, test: StringTest) -> Typed:
+    def _string_test(self, test: syntax.StringTest) -> Typed:
         left, right = self.translate(test.left), self.translate(test.right)
         if left.kind is not TypeName.STRING or right.kind is not TypeName.STRING:
             return null()  # openCypher: null for what is no string
@@ -284,14 +249,14 @@ class Translator:
             return Typed(sql, BOOLEAN)
         return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
 
-    def _in(self, test: In) -> Typed:
+    def _in(self, test: syntax.In) -> Typed:
         values = written_list(test.list, self.scope)
         item = self.translate(test.item)
         if item.kind is TypeName.LIST:
             raise self.refuse(test.place, "looking for a list in a list is")
         if values is not None and all(map(has_column, values)):
             return within_values(item, values, self.parameters.add)
-        if isinstance(test.list, ListLiteral):
+        if isinstance(test.list, syntax.ListLiteral):
             return any_of([self._same(item, part) for part in test.list.items])
         items = self.translate(test.list)
         if items.is_null:
@@ -309,7 +274,7 @@ class Translator:
 
     # ---- lists -----------------------------------------------------------------------------------
 
-    def _index(self, expression: Index) -> Typed:
+    def _index(self, expression: syntax.Index) -> Typed:
         subject, index = self.translate(expression.subject), self.translate(expression.index)
         if subject.is_null and index.kind in (TypeName.INTEGER, TypeName.NULL):
             return Typed(exp.Null(), NULL)
@@ -320,7 +285,7 @@ class Translator:
             return Typed(exp.Null(), NULL)
         return Typed(item_at(subject.sql, index.sql), Type(item or TypeName.NULL))
 
-    def _slice(self, expression: Slice) -> Typed:
+    def _slice(self, expression: syntax.Slice) -> Typed:
         subject = self.translate(expression.subject)
         bounds_of = (expression.start, expression.stop)
         bounds = [None if part is None else self.translate(part) for part in bounds_of]
@@ -335,13 +300,17 @@ class Translator:
     # ---- numbers ---------------------------------------------------------------------------------
 
     def _negative(self, inner: Expression) -> Typed:
-        if isinstance(inner, Literal) and inner.value == 1 << 63 and type(inner.value) is int:
+        if (
+            isinstance(inner, syntax.Literal)
+            and inner.value == 1 << 63
+            and type(inner.value) is int
+        ):
             return self._constant(-inner.value)  # whose positive does not fit
         value = self.translate(inner)
         self._check_number(value, inner.place, "-")
         return value if value.is_null else Typed(exp.Neg(this=operand(value.sql)), value.type)
 
-    def _arithmetic(self, expression: Arithmetic) -> Typed:
+    def _arithmetic(self, expression: syntax.Arithmetic) -> Typed:
         place = expression.first.place
         value = self.translate(expression.first)
         for operator, following in expression.rest:
@@ -381,7 +350,7 @@ class Translator:
 
     # ---- functions -------------------------------------------------------------------------------
 
-    def _call(self, expression: Call) -> Typed:
+    def _call(self, expression: syntax.Call) -> Typed:
         name, place = expression.function.text.lower(), expression.place
         if name in AGGREGATES:
             return self.aggregate(expression)
@@ -405,11 +374,11 @@ class Translator:
 
     # ---- aggregates ------------------------------------------------------------------------------
 
-    def aggregate(self, expression: Call) -> Typed:
+    def aggregate(self, expression: syntax.Call) -> Typed:
         """An aggregate, where rows are not gathered."""
         raise self.refuse(expression.place, f"{expression.function.text}() here is")
 
-    def gathered(self, expression: Call) -> Typed:
+    def gathered(self, expression: syntax.Call) -> Typed:
         """SQL of an aggregate of these rows.
 
         Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.records import dataclass, field
@@ -10,6 +10,7 @@ from gdb.records import dataclass, field
 if TYPE_CHECKING:
     from gdb.language.syntax import Expression, Place
 
+NormalForm: TypeAlias = OneOf["NFC", "NFD", "NFKC", "NFKD"]
 NAMES = {
     **dict.fromkeys(("BOOLEAN", "BOOL"), "BOOLEAN"),
     **dict.fromkeys(("STRING", "VARCHAR"), "STRING"),
@@ -71,6 +72,6 @@ class IsNormalized:
     """operand IS [NOT] form NORMALIZED"""
 
     operand: Expression
-    form: OneOf["NFC", "NFD", "NFKC", "NFKD"]
+    form: NormalForm
     negated: bool
     place: Place = field(compare=False)

@@ -5,36 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TypeVar
 
-from gdb.language import dialects
-from gdb.language.clauses import (
-    Clause,
-    Create,
-    Delete,
-    Foreach,
-    Merge,
-    Remove,
-    Set,
-    SetAll,
-    SetItem,
-    SetLabels,
-    SetProperty,
-)
+from gdb.language import clauses, dialects, syntax
+from gdb.language.clauses import Clause, SetItem
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.hidden_names import is_hidden
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.reading import ReadingClauses
-from gdb.language.syntax import (
-    Connected,
-    Connective,
-    Expression,
-    HasLabels,
-    Index,
-    Name,
-    NodePattern,
-    PathPattern,
-    Property,
-    RelationshipPattern,
-    Variable,
-)
+from gdb.language.syntax import Connective, Expression, Name
 from gdb.records import replace
 
 
@@ -45,15 +22,15 @@ class WritingClauses(ReadingClauses):
     def writing_clause(self) -> Clause:
         """A clause that is allowed in FOREACH."""
 
-    def create(self, start: int) -> Create:
+    def create(self, start: int) -> clauses.Create:
         """CREATE, behind its word. start : the token that the clause begins with; and so in the others."""
         cursor = self.cursor
         refused = dialects.CREATED.get(cursor.tokens[cursor.at].word)
         if refused is not None and not cursor.is_sign("=", ahead=1):
             raise cursor.not_supported(cursor.here, *refused)
-        return Create(tuple(map(_created, self.patterns())), cursor.since(start))
+        return clauses.Create(tuple(map(_created, self.patterns())), cursor.since(start))
 
-    def merge(self, start: int) -> Merge:
+    def merge(self, start: int) -> clauses.Merge:
         """MERGE with its ON CREATE and ON MATCH."""
         cursor, pattern = self.cursor, self.path()
         for part in pattern.parts:
@@ -71,14 +48,14 @@ class WritingClauses(ReadingClauses):
             if not cursor.accept_word("SET"):
                 raise cursor.unexpected("SET", ["SET"])
             items += self._set_items()
-        return Merge(pattern, tuple(on_create), tuple(on_match), cursor.since(start))
+        return clauses.Merge(pattern, tuple(on_create), tuple(on_match), cursor.since(start))
 
     # ---- SET, REMOVE -----------------------------------------------------------------------------
 
-    def set_(self, start: int) -> Set:
+    def set_(self, start: int) -> clauses.Set:
         """SET."""
         items = self._set_items()
-        return Set(items, self.cursor.since(start))
+        return clauses.Set(items, self.cursor.since(start))
 
     def _set_items(self) -> tuple[SetItem, ...]:
         return self.cursor.separated(self._set_item)
@@ -87,43 +64,43 @@ class WritingClauses(ReadingClauses):
         cursor, start = self.cursor, self.cursor.at
         target = self.operand()
         parts = _of_labels(target)
-        if parts and isinstance(parts[0].subject, Variable):
+        if parts and isinstance(parts[0].subject, syntax.Variable):
             labels, named = self._labels(parts)
-            return SetLabels(parts[0].subject, labels, cursor.since(start), named)
-        if isinstance(target, (Property, Index)):
+            return clauses.SetLabels(parts[0].subject, labels, cursor.since(start), named)
+        if isinstance(target, (syntax.Property, syntax.Index)):
             cursor.expect_sign("=", "of SET", "Write SET n.key = value.")
-            return SetProperty(target, self.read(), cursor.since(start))
-        if isinstance(target, Variable):
+            return clauses.SetProperty(target, self.read(), cursor.since(start))
+        if isinstance(target, syntax.Variable):
             add = cursor.accept_sign("+=")
             if not add:
                 cursor.expect_sign("=", "of SET", "Write SET n.key = value, n += map or n:Label.")
-            return SetAll(target, self.read(), add, cursor.since(start))
+            return clauses.SetAll(target, self.read(), add, cursor.since(start))
         raise cursor.error(
             target.place, "SET takes a property, a variable or labels.", "Write SET n.key = value."
         )
 
     def _labels(
-        self, parts: tuple[HasLabels | HasNamed, ...]
+        self, parts: tuple[syntax.HasLabels | HasNamed, ...]
     ) -> tuple[tuple[Name, ...], tuple[Expression, ...]]:
         """The labels to set or remove, and the expressions that name some."""
         labels: list[Name] = []
         for part in parts:
             alone = (
                 all(len(t) == 1 for t in part.labels)
-                if isinstance(part, HasLabels)
+                if isinstance(part, syntax.HasLabels)
                 else not part.any
             )
             if not alone:
                 message = "a label that is set or removed is a single name."
                 raise self.cursor.error(part.place, message, "Write n:A:B.")
-            if isinstance(part, HasLabels):
+            if isinstance(part, syntax.HasLabels):
                 labels += (term[0] for term in part.labels)
         named = tuple(part.names for part in parts if isinstance(part, HasNamed))
         return tuple(labels), named
 
-    def remove(self, start: int) -> Remove:
+    def remove(self, start: int) -> clauses.Remove:
         """REMOVE."""
-        found: list[Property | Index | HasLabels | HasNamed] = []
+        found: list[syntax.Property | syntax.Index | syntax.HasLabels | HasNamed] = []
         while not found or self.cursor.accept_sign(","):
             target = self.operand()
             parts = _of_labels(target)
@@ -131,21 +108,21 @@ class WritingClauses(ReadingClauses):
                 self._labels(parts)
                 found += parts
                 continue
-            if not isinstance(target, (Property, Index)):
+            if not isinstance(target, (syntax.Property, syntax.Index)):
                 raise self.cursor.error(
                     target.place, "REMOVE takes a property or labels.", "Write REMOVE n.key."
                 )
             found.append(target)
-        return Remove(tuple(found), self.cursor.since(start))
+        return clauses.Remove(tuple(found), self.cursor.since(start))
 
     # ---- DELETE, FOREACH -------------------------------------------------------------------------
 
-    def delete(self, start: int, detach: bool) -> Delete:
+    def delete(self, start: int, detach: bool) -> clauses.Delete:
         """DELETE. detach : and the relationships of a node with it."""
         targets = self.cursor.separated(self.read)
-        return Delete(targets, detach, self.cursor.since(start))
+        return clauses.Delete(targets, detach, self.cursor.since(start))
 
-    def foreach(self, start: int) -> Foreach:
+    def foreach(self, start: int) -> clauses.Foreach:
         """FOREACH with the clauses in it."""
         cursor, opening = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
@@ -153,18 +130,18 @@ class WritingClauses(ReadingClauses):
         variable, of = self.variable_in()
         self.awaiting.discard(opening)
         cursor.expect_sign("|", "before what FOREACH does")
-        clauses = [self.writing_clause()]
+        inner = [self.writing_clause()]
         while not cursor.is_sign(")"):
-            clauses.append(self.writing_clause())
+            inner.append(self.writing_clause())
         cursor.take()
-        return Foreach(variable, of, tuple(clauses), cursor.since(start))
+        return clauses.Foreach(variable, of, tuple(inner), cursor.since(start))
 
 
-def _of_labels(target: Expression) -> tuple[HasLabels | HasNamed, ...]:
+def _of_labels(target: Expression) -> tuple[syntax.HasLabels | HasNamed, ...]:
     """The parts of n:A:$(x); none where it is something else."""
-    whole = isinstance(target, Connected) and target.connective is Connective.AND
-    several = target.operands if whole and isinstance(target, Connected) else (target,)
-    found = tuple(part for part in several if isinstance(part, (HasLabels, HasNamed)))
+    whole = isinstance(target, syntax.Connected) and target.connective is Connective.AND
+    several = target.operands if whole and isinstance(target, syntax.Connected) else (target,)
+    found = tuple(part for part in several if isinstance(part, (syntax.HasLabels, HasNamed)))
     return found if len(found) == len(several) else ()
 
 

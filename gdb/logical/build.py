@@ -12,29 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from gdb.language import clauses, syntax
 from gdb.language.aggregation import has_aggregate, is_aggregate
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Query,
-    Return,
-    SortItem,
-    With,
-    imports_names,
-)
+from gdb.language.clauses import Clause, Query, imports_names
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
-from gdb.language.syntax import (
-    Call,
-    Expression,
-    Literal,
-    Name,
-    Parameter,
-    Variable,
-    brings,
-    rebuilt,
-)
+from gdb.language.syntax import Expression, Name, brings, rebuilt
 from gdb.logical.operators import (
     MADE,
     Aggregate,
@@ -65,19 +48,19 @@ def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) 
     if alone is not None:  # all that the procedure gives is the answer
         query = replace(query, parts=((_resolved(alone, procedures, alone=True),),))
     builder = _OperatorBuilder(procedures)
-    sides = tuple(builder.side(clauses, start) for clauses in query.parts)
-    returns = isinstance(query.parts[0][-1], Return) or alone is not None
+    sides = tuple(builder.side(side, start) for side in query.parts)
+    returns = isinstance(query.parts[0][-1], clauses.Return) or alone is not None
     return Plan(query.text, sides, query.all, start, returns)
 
 
 def _resolved(
-    clause: CallProcedure, procedures: Mapping[str, Procedure], alone: bool = False
-) -> CallProcedure:
+    clause: clauses.CallProcedure, procedures: Mapping[str, Procedure], alone: bool = False
+) -> clauses.CallProcedure:
     """The CALL with all that its procedure says: the parameters that it takes, the outputs that it brings."""
     signature = procedures[clause.name.text].signature
     place, arguments, yields = clause.place, clause.arguments, clause.yields
     if arguments is None:
-        arguments = tuple(Parameter(field.name, place) for field in signature.arguments)
+        arguments = tuple(syntax.Parameter(field.name, place) for field in signature.arguments)
     if yields is None:
         outputs = signature.outputs if alone or clause.everything else ()
         names = [Name(field.name, place) for field in outputs]
@@ -95,10 +78,10 @@ class _OperatorBuilder:
         self.count += 1
         return f"{MADE}{letter}{self.count}"
 
-    def side(self, clauses: Sequence[Clause], names: Names) -> Operators:
+    def side(self, side: Sequence[Clause], names: Names) -> Operators:
         found: list[Operator] = []
         known = dict.fromkeys(names)
-        for clause in clauses:
+        for clause in side:
             for operator in self.of_clause(clause, known):
                 follow(operator, known)
                 found.append(operator)
@@ -106,30 +89,30 @@ class _OperatorBuilder:
 
     def of_clause(self, clause: Clause, names: Iterable[str]) -> Sequence[Operator]:
         match clause:
-            case With(projection=projection, where=where):
+            case clauses.With(projection=projection, where=where):
                 return _Projection(self, projection, where, tuple(names)).operators()
-            case Return():
+            case clauses.Return():
                 return _Projection(self, clause, None, tuple(names)).operators()
-            case CallSubquery():
+            case clauses.CallSubquery():
                 return [self.apply(clause, tuple(names))]
-            case CallProcedure():
+            case clauses.CallProcedure():
                 return [_resolved(clause, self.procedures)]
             case _:
                 return [clause]
 
-    def apply(self, clause: CallSubquery, names: Names) -> Apply:
+    def apply(self, clause: clauses.CallSubquery, names: Names) -> Apply:
         query, imports = clause.query, clause.imports
         if imports is None:  # the first WITH of each side says what it takes
-            sees = names if any(imports_names(clauses[0]) for clauses in query.parts) else ()
+            sees = names if any(imports_names(side[0]) for side in query.parts) else ()
         else:
             several = tuple(name.text for name in imports)
             sees = names if several == ("*",) else several
         sides = []
-        for clauses in query.parts:
-            alone = imports is None and sees and not imports_names(clauses[0])
+        for side in query.parts:
+            alone = imports is None and sees and not imports_names(side[0])
             nothing = [Project((), clause.place)] if alone else []
-            sides.append((*nothing, *self.side(clauses, () if alone else sees)))
-        returns = isinstance(query.parts[0][-1], Return)
+            sides.append((*nothing, *self.side(side, () if alone else sees)))
+        returns = isinstance(query.parts[0][-1], clauses.Return)
         plan = Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
         return Apply(plan, sees, brings, returns, clause.optional, clause.place)
@@ -141,7 +124,7 @@ class _OperatorBuilder:
 @dataclass(slots=True)
 class _Projection:
     builder: _OperatorBuilder
-    clause: Return
+    clause: clauses.Return
     where: Expression | None
     names: Names
 
@@ -175,7 +158,7 @@ class _Projection:
         order, keys = self._keys(order, before, columns)
         needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
         passed = [name for name in before if name in needed and name not in new]
-        kept = [Column(name, Variable(name, place)) for name in passed]
+        kept = [Column(name, syntax.Variable(name, place)) for name in passed]
         found.append(Project((*columns, *keys, *kept), place))
         if clause.distinct:
             found.append(Distinct(new, place))
@@ -185,31 +168,28 @@ class _Projection:
             found.append(Limit(clause.skip, clause.limit, place))
         found += [Filter(one, place) for one in where]
         if keys or kept:
-            found.append(Project(tuple(Column(n, Variable(n, place)) for n in new), place))
+            found.append(Project(tuple(Column(n, syntax.Variable(n, place)) for n in new), place))
         return found
 
     def _columns(self) -> list[Column]:
         place = self.clause.place
         every = self.names if self.clause.everything else ()
-        columns = [Column(name, Variable(name, place)) for name in every]
+        columns = [Column(name, syntax.Variable(name, place)) for name in every]
         return columns + [Column(item.name, item.expression) for item in self.clause.items]
 
     def _grouped(
-        self,
-        columns: Sequence[Column],
-        others: Sequence[Expression],
-        shadows: frozenset[str],
+        self, columns: Sequence[Column], others: Sequence[Expression], shadows: frozenset[str]
     ) -> tuple[Aggregate, list[Column], list[Expression]]:
         """The groups, and what is computed from them: the columns, and the expressions of ORDER BY and WHERE.
 
         shadows : names that mean something else in these.
         """
         keys: dict[Expression, str] = {}
-        calls: dict[Call, str] = {}
+        calls: dict[syntax.Call, str] = {}
         for column in columns:
             if not has_aggregate(column.expression) and column.expression not in keys:
                 of = column.expression
-                keys[of] = of.name if isinstance(of, Variable) else self.builder.fresh("k")
+                keys[of] = of.name if isinstance(of, syntax.Variable) else self.builder.fresh("k")
 
         def gathered(part: Expression) -> str | None:
             if not is_aggregate(part):
@@ -236,17 +216,17 @@ class _Projection:
         return aggregate, made, after
 
     def _keys(
-        self, order: Sequence[SortItem], before: Names, new: Sequence[Column]
-    ) -> tuple[list[SortItem], list[Column]]:
+        self, order: Sequence[clauses.SortItem], before: Names, new: Sequence[Column]
+    ) -> tuple[list[clauses.SortItem], list[Column]]:
         """What rows are sorted by, and columns for what of it the rows before say alone."""
-        items: list[SortItem] = []
+        items: list[clauses.SortItem] = []
         columns: list[Column] = []
         for item in order:
-            plain = isinstance(item.expression, Variable) or self.clause.distinct
+            plain = isinstance(item.expression, syntax.Variable) or self.clause.distinct
             if not plain and mentioned(item.expression) & {*before} and _same(item.expression, new):
                 name, place = self.builder.fresh("s"), item.expression.place
                 columns.append(Column(name, item.expression))
-                item = replace(item, expression=Variable(name, place))
+                item = replace(item, expression=syntax.Variable(name, place))
             items.append(item)
         return items, columns
 
@@ -258,8 +238,8 @@ def _same(expression: Expression, columns: Iterable[Column]) -> bool:
 
 
 def _sorted_by(
-    item: SortItem, known: Mapping[Expression, str], shadows: frozenset[str]
-) -> SortItem:
+    item: clauses.SortItem, known: Mapping[Expression, str], shadows: frozenset[str]
+) -> clauses.SortItem:
     return replace(item, expression=_renamed(item.expression, known, shadows))
 
 
@@ -275,13 +255,13 @@ def _renamed(
     """
 
     def replaced(part: Expression) -> Expression | None:
-        if isinstance(part, (Literal, Parameter)):
+        if isinstance(part, (syntax.Literal, syntax.Parameter)):
             return None
         name = gathered(part)
         if name is None and part in known and not mentioned(part) & shadows:
             name = known[part]
         if name is not None:
-            return Variable(name, part.place)
+            return syntax.Variable(name, part.place)
         own = brings(part) - shadows
         if own:  # in it they mean items of a list, or what a pattern finds
             return _renamed(part, known, shadows | own, gathered)

@@ -9,27 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from gdb.language.clauses import (
-    Create,
-    Delete,
-    Finish,
-    Foreach,
-    Match,
-    Remove,
-    Set,
-    Unwind,
-)
+from gdb.language.clauses import Create, Delete, Finish, Foreach, Match, Remove, Set, Unwind
 from gdb.language.syntax import Call, Expression, ListLiteral, Literal, Parameter
-from gdb.logical.operators import (
-    Aggregate,
-    Apply,
-    Limit,
-    Operator,
-    Operators,
-    Plan,
-    Project,
-    Sort,
-)
+from gdb.logical.operators import Aggregate, Apply, Limit, Operator, Operators, Plan, Project, Sort
 
 OfMatch: TypeAlias = Callable[[Match], float | None]
 """The rows that a MATCH makes of one row before it, None where that is not known."""

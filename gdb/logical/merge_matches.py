@@ -11,17 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    LoadCsv,
-    Match,
-    Query,
-    Return,
-    Unwind,
-    With,
-)
+from gdb.language import clauses
+from gdb.language.clauses import Clause, Query
 from gdb.language.mentioned_names import of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
 from gdb.query_graph import MatchMode
@@ -30,18 +21,18 @@ from gdb.records import replace
 
 def merge_matches(query: Query, mode: MatchMode) -> Query:
     """See the module. mode : of a MATCH that names none."""
-    parts = tuple(tuple(one_pattern(_passed(clauses), mode)) for clauses in query.parts)
+    parts = tuple(tuple(one_pattern(_passed(side), mode)) for side in query.parts)
     return query if parts == query.parts else replace(query, parts=parts)
 
 
-def one_pattern(clauses: Sequence[Clause], mode: MatchMode) -> list[Clause]:
+def one_pattern(side: Sequence[Clause], mode: MatchMode) -> list[Clause]:
     """The clauses, in which several MATCH in a row are one where they can be."""
     found: list[Clause] = []
-    for clause in clauses:
+    for clause in side:
         before = found[-1] if found else None
         if (
-            isinstance(clause, Match)
-            and isinstance(before, Match)
+            isinstance(clause, clauses.Match)
+            and isinstance(before, clauses.Match)
             and _goes_on(before, clause, mode)
         ):
             found[-1] = _one(before, clause)
@@ -50,13 +41,13 @@ def one_pattern(clauses: Sequence[Clause], mode: MatchMode) -> list[Clause]:
     return found
 
 
-def _one(first: Match, second: Match) -> Match:
+def _one(first: clauses.Match, second: clauses.Match) -> clauses.Match:
     of = (*(k for k, _ in first.numbered), *(1 + max(first.of, default=0) for _ in second.patterns))
     where = first.where if second.where is None else _both(first.where, second.where)
     return replace(first, patterns=(*first.patterns, *second.patterns), where=where, of=of)
 
 
-def _goes_on(first: Match, second: Match, mode: MatchMode) -> bool:
+def _goes_on(first: clauses.Match, second: clauses.Match, mode: MatchMode) -> bool:
     names = _names(first)
     same = (second.mode or mode) == (first.mode or mode)
     shares = all(names & of_pattern(path) for path in second.patterns)
@@ -64,7 +55,7 @@ def _goes_on(first: Match, second: Match, mode: MatchMode) -> bool:
     return same and shares and plain and not names & _relationships(second)
 
 
-def _plain(clause: Match, default: MatchMode) -> bool:
+def _plain(clause: clauses.Match, default: MatchMode) -> bool:
     """Whether a MATCH consists of single relationships and keeps to the rule that these differ, or to none."""
     mode = clause.mode or default
     if clause.optional or mode.nodes_differ or mode.distinct or mode.induced:
@@ -77,11 +68,11 @@ def _single(path: PathPattern) -> bool:
     return plain and all(one.length is None for one in path.relationships)
 
 
-def _names(clause: Match) -> frozenset[str]:
+def _names(clause: clauses.Match) -> frozenset[str]:
     return frozenset[str]().union(*map(of_pattern, clause.patterns))
 
 
-def _relationships(clause: Match) -> set[str]:
+def _relationships(clause: clauses.Match) -> set[str]:
     every = [one for path in clause.patterns for one in path.relationships]
     return {one.variable.text for one in every if one.variable is not None}
 
@@ -89,18 +80,18 @@ def _relationships(clause: Match) -> set[str]:
 # ---- WITH that passes on -------------------------------------------------------------------------
 
 
-def _passed(clauses: Sequence[Clause]) -> list[Clause]:
+def _passed(side: Sequence[Clause]) -> list[Clause]:
     """The clauses without each WITH that only passes on."""
     found: list[Clause] = []
     visible: set[str] | None = set()  # None: not known
-    for place, clause in enumerate(clauses):
+    for place, clause in enumerate(side):
         before = found[-1] if found else None
         if (
-            isinstance(clause, With)
-            and isinstance(before, Match)
+            isinstance(clause, clauses.With)
+            and isinstance(before, clauses.Match)
             and not before.optional
             and visible is not None
-            and _only_passes_on(clause, visible, clauses[place + 1 :])
+            and _only_passes_on(clause, visible, side[place + 1 :])
         ):
             if clause.where is not None:
                 found[-1] = replace(before, where=_both(before.where, clause.where))
@@ -113,17 +104,17 @@ def _passed(clauses: Sequence[Clause]) -> list[Clause]:
 def _after(visible: set[str] | None, clause: Clause) -> set[str] | None:
     """The names behind a clause."""
     match clause:
-        case Match():
+        case clauses.Match():
             return None if visible is None else visible | _names(clause)
-        case Unwind(variable=variable):
+        case clauses.Unwind(variable=variable):
             return None if visible is None else visible | {variable.text}
-        case With(projection=projection) if not projection.everything:
+        case clauses.With(projection=projection) if not projection.everything:
             return {item.name for item in projection.items}
         case _:
             return None
 
 
-def _only_passes_on(clause: With, visible: set[str], rest: Sequence[Clause]) -> bool:
+def _only_passes_on(clause: clauses.With, visible: set[str], rest: Sequence[Clause]) -> bool:
     """Whether the rows stay the same, and none of the names that end here comes again."""
     projection = clause.projection
     if projection.distinct or projection.order:
@@ -139,31 +130,31 @@ def _only_passes_on(clause: With, visible: set[str], rest: Sequence[Clause]) -> 
     return not ended or not (_takes_everything(rest) or ended & set(_all_names(rest)))
 
 
-def _takes_everything(clauses: Sequence[Clause]) -> bool:
+def _takes_everything(side: Sequence[Clause]) -> bool:
     """Whether names that are not mentioned reach the answer, or might."""
-    for clause in clauses:
+    for clause in side:
         match clause:
-            case With(projection=projection) | (Return() as projection):
+            case clauses.With(projection=projection) | (clauses.Return() as projection):
                 return projection.everything
-            case Match() | Unwind():
+            case clauses.Match() | clauses.Unwind():
                 continue
             case _:
                 return True
     return True
 
 
-def _all_names(clauses: Sequence[Clause]) -> Iterator[str]:
+def _all_names(side: Sequence[Clause]) -> Iterator[str]:
     """The names that clauses mention or give."""
-    yield from of_query(Query("", (tuple(clauses),)))
-    for clause in clauses:
+    yield from of_query(Query("", (tuple(side),)))
+    for clause in side:
         match clause:
-            case Unwind(variable=variable) | LoadCsv(variable=variable):
+            case clauses.Unwind(variable=variable) | clauses.LoadCsv(variable=variable):
                 yield variable.text
-            case With(projection=projection) | (Return() as projection):
+            case clauses.With(projection=projection) | (clauses.Return() as projection):
                 yield from (item.name for item in projection.items)
-            case CallProcedure(yields=yields):
+            case clauses.CallProcedure(yields=yields):
                 yield from (alias.text for _, alias in yields or ())
-            case CallSubquery(query=query):
+            case clauses.CallSubquery(query=query):
                 yield from (name for part in query.parts for name in _all_names(part))
 
 

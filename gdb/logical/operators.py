@@ -14,21 +14,7 @@ from collections.abc import Iterator, Sequence
 from operator import is_
 from typing import TypeAlias
 
-from gdb.language.clauses import (
-    BulkCreate,
-    CallProcedure,
-    Create,
-    Delete,
-    Finish,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Remove,
-    Set,
-    SortItem,
-    Unwind,
-)
+from gdb.language import clauses
 from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import expressions
 from gdb.language.quantified_patterns import group_names
@@ -109,7 +95,7 @@ class Distinct:
 class Sort:
     """All rows, in order; what is equal keeps its order."""
 
-    keys: tuple[SortItem, ...]
+    keys: tuple[clauses.SortItem, ...]
     place: Place = field(compare=False)
 
 
@@ -147,8 +133,8 @@ class Apply:
 
 
 Operator: TypeAlias = (
-    Match
-    | Unwind
+    clauses.Match
+    | clauses.Unwind
     | Project
     | Aggregate
     | Distinct
@@ -156,16 +142,16 @@ Operator: TypeAlias = (
     | Limit
     | Filter
     | Apply
-    | CallProcedure
-    | LoadCsv
-    | Finish
-    | Create
-    | BulkCreate
-    | Set
-    | Remove
-    | Delete
-    | Merge
-    | Foreach
+    | clauses.CallProcedure
+    | clauses.LoadCsv
+    | clauses.Finish
+    | clauses.Create
+    | clauses.BulkCreate
+    | clauses.Set
+    | clauses.Remove
+    | clauses.Delete
+    | clauses.Merge
+    | clauses.Foreach
 )
 Operators: TypeAlias = tuple[Operator, ...]
 
@@ -238,26 +224,26 @@ def follow(operator: Operator, names: dict[str, None]) -> None:
     """Make the names before an operator those behind it, in place: a query may have tens of thousands of both. Hidden
     names end with their operator."""
     match operator:
-        case Match(patterns=patterns):
+        case clauses.Match(patterns=patterns):
             nodes = [part for pattern in patterns for part in pattern.nodes]
             between = [part for pattern in patterns for part in pattern.relationships]
             paths = [pattern.name.text for pattern in patterns if pattern.name is not None]
             groups = [name.text for one in between if one.repeated for name, _ in group_names(one)]
             _join(names, [*_variables([*nodes, *between]), *groups, *paths])
-        case Create(patterns=patterns):
+        case clauses.Create(patterns=patterns):
             _join(names, [name for pattern in patterns for name in _named(pattern)])
-        case BulkCreate(nodes=nodes, relationships=relationships):
+        case clauses.BulkCreate(nodes=nodes, relationships=relationships):
             _join(names, [*nodes, *relationships])
-        case Merge(pattern=pattern):
+        case clauses.Merge(pattern=pattern):
             _join(names, _named(pattern))
         case Apply(brings=brings):
             _join(names, brings)
-        case Unwind(variable=variable):
+        case clauses.Unwind(variable=variable):
             names.pop(variable.text, None)  # it becomes the last one
             names[variable.text] = None
-        case LoadCsv(variable=variable):
+        case clauses.LoadCsv(variable=variable):
             names[variable.text] = None
-        case CallProcedure(yields=yields):
+        case clauses.CallProcedure(yields=yields):
             names.update((alias.text, None) for _, alias in yields or ())
         case Project(columns=columns):
             names.clear()
@@ -267,7 +253,7 @@ def follow(operator: Operator, names: dict[str, None]) -> None:
             names.update(dict.fromkeys(key.name for key in keys))
             names.update(dict.fromkeys(call.name for call in calls))
             names.update(dict.fromkeys(rest))
-        case Finish():
+        case clauses.Finish():
             names.clear()
 
 

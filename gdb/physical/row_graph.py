@@ -18,7 +18,7 @@ from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32, Adjacency, Shape
-from gdb.storage.graph.degree_order import intervals
+from gdb.storage.graph.intervals import of_vids
 
 if TYPE_CHECKING:
     from gdb.executor.plan.plan import Plan
@@ -156,6 +156,6 @@ def _to_rows(name: str, column: U32, first: int) -> Adjacency:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     order = np.argsort(column, kind="stable").astype(np.uint32)
     return Adjacency(
-        *((name,), Direction.IN, *intervals(vids.astype(np.uint32)), offsets),
+        *((name,), Direction.IN, *of_vids(vids.astype(np.uint32)).arrays, offsets),
         *(order + np.uint32(first), True, False, int(lengths.max(initial=0))),
     )

@@ -14,13 +14,7 @@ from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
 from gdb.base import garbage
-from gdb.errors import (
-    DeviceError,
-    InternalError,
-    NotSupported,
-    PlacedError,
-    QueryError,
-)
+from gdb.errors import DeviceError, InternalError, NotSupported, PlacedError, QueryError
 from gdb.executor import run as executor
 from gdb.executor.choose_device import choose
 from gdb.executor.device_names import AUTO, CPU

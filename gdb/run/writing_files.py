@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from gdb.answer.result import Result
 from gdb.answer.rows import Answer, RowAnswer
 from gdb.base import sql, waiting
-from gdb.errors import (
-    ArgumentProblem,
-    OutOfBudget,
-    StoreError,
-    SyntaxProblem,
-    TypeProblem,
-)
+from gdb.errors import ArgumentProblem, OutOfBudget, StoreError, SyntaxProblem, TypeProblem
 from gdb.language.clauses import CopyTo
 from gdb.language.report import problem
 from gdb.records import dataclass, replace

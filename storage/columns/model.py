@@ -1,7 +1,7 @@
 """Graphs as tables: what an import hands to the store, and what the store hands back.
 
 A `Column` has Arrow's memory layout (design.md §2, *Properties*), so that DuckDB and the user's
-data frame read it in place; a `GraphTables` is a whole graph before vertices are numbered: edges
+data frame read it in place. Vertex and edge tables are a graph before its vertices are numbered: edges
 name their ends by row number.
 """
 
@@ -443,11 +443,3 @@ class EdgeTable:
 
     def __len__(self) -> int:
         return int(self.sources.shape[0])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphTables:
-    """A whole graph; edge tables of one type must agree on `directed`, and are appended."""
-
-    vertices: tuple[VertexTable, ...] = ()
-    edges: tuple[EdgeTable, ...] = ()

@@ -16,16 +16,7 @@ import numpy.typing as npt
 from gdb.records import replace
 
 from . import temporal
-from .model import (
-    DTYPES,
-    I64,
-    LIST_OF,
-    Bools,
-    Column,
-    Kind,
-    Values,
-    offsets_of_lengths,
-)
+from .model import DTYPES, I64, LIST_OF, Bools, Column, Kind, Values, offsets_of_lengths
 
 Array: TypeAlias = "npt.NDArray[np.generic]"
 
@@ -136,11 +127,7 @@ def _native(array: Array) -> npt.NDArray[np.datetime64]:
 
 
 def scaled(
-    kind: Kind,
-    array: Array,
-    valid: Bools | None,
-    scale: tuple[int, int],
-    bounds: tuple[int, int],
+    kind: Kind, array: Array, valid: Bools | None, scale: tuple[int, int], bounds: tuple[int, int]
 ) -> Column:
     """The numbers of an array times scale[0] / scale[1]; each product is whole and within the bounds."""
     common = math.gcd(*scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 import numpy as np
@@ -231,3 +231,26 @@ def _why_not(values: Sequence[PropertyValue], kind: Kind) -> str:
     except (ValueError, TypeError) as error:
         return f"does not fit the type {kind} ({error})"
     return ""
+
+
+def keys_of(rows: Iterable[Mapping[str, PropertyValue]]) -> list[str]:
+    """The keys that any of the rows has, ascending."""
+    return sorted({key for row in rows for key in row})
+
+
+def columns_of(
+    rows: Sequence[Mapping[str, PropertyValue]],
+    keys: Iterable[str],
+    wrong: Callable[[int, str, str], ImportFailed],
+) -> dict[str, Column]:
+    """A column for each key of some rows. wrong : makes the error of a row, a reason and its cure, where a value is of
+    no column."""
+    found: dict[str, Column] = {}
+    for key in keys:
+        cells = [row.get(key) for row in rows]
+        try:
+            found[key] = column_of(cells)
+        except Misfit as error:
+            reason = f"{key!r} is {shown(cells[error.row])}, which {error.why}"
+            raise wrong(error.row, reason, error.cure) from None
+    return found

@@ -18,6 +18,12 @@ _PIECE = 8 << 20  # bytes between two looks at whether the query goes on: 10 ms
 Buffer: TypeAlias = "bytes | bytearray | memoryview"  # an array gives its `.data`
 
 
+def bytes_of(data: Buffer) -> memoryview:
+    """A buffer of items of any size, as its bytes."""
+    view = memoryview(data)
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
 class Hasher:
     """A running checksum of a file that is being written."""
 

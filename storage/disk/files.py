@@ -23,12 +23,12 @@ from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError
 
 from ..columns.model import U8
 from . import pins
-from .checksum import Buffer
+from .checksum import Buffer, bytes_of
 from .growing_file import HEAD_BYTES, Bound, Growing, read_on
 from .identity import Identity, identity, identity_in, links
 from .lost_pages import mapped
 from .mapped_file import MappedFile
-from .opening import opened
+from .opening import Descriptor, opened
 from .os_errors import gone, translated
 from .pins import Pin
 from .scratch import PosixScratch, Scratch
@@ -144,25 +144,23 @@ class Files(Protocol):
 
 def missing(where: str, name: str) -> CorruptStore:
     """The error for a file that the manifest names and the folder lacks."""
-    return CorruptStore(
-        f"The store {where} is damaged: its file {name} is missing.",
-        "Restore the folder from a copy, or import the data again.",
-    )
+    return _damaged(where, name, "is missing")
 
 
 def wrong_length(where: str, name: str, found: int, wanted: int, at: str = "") -> CorruptStore:
     """The error for a file that was cut short or grew. at : the section in which it ends, where that is known."""
     ends = f", and ends in {at}" if at else ""
-    return CorruptStore(
-        f"The store {where} is damaged: its file {name} has {found} bytes instead of {wanted}{ends}.",
-        "Restore the folder from a copy, or import the data again.",
-    )
+    return _damaged(where, name, f"has {found} bytes instead of {wanted}{ends}")
 
 
 def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
     """The error for a file of more bytes than it says that it has."""
+    return _damaged(where, name, f"has {found:,} bytes, and can have {most:,} by its head")
+
+
+def _damaged(where: str, name: str, how: str) -> CorruptStore:
     return CorruptStore(
-        f"The store {where} is damaged: its file {name} has {found:,} bytes, and can have {most:,} by its head.",
+        f"The store {where} is damaged: its file {name} {how}.",
         "Restore the folder from a copy, or import the data again.",
     )
 
@@ -400,27 +398,18 @@ class PosixFiles:
             )
 
 
-class _PosixOpen:
+class _PosixOpen(Descriptor):
     """A file that is open for writing."""
 
     def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
-        self._files, self._name, self._fd = files, name, fd
-        forks.watch(self)
-
-    def forked(self) -> None:
-        """What the parent writes, a child must not: they would write at one place of the file."""
-        self.close()
-
-    def close(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        super().__init__(fd)
+        self._files, self._name = files, name
 
 
 class _PosixNewFile(_PosixOpen):
     def write(self, data: Buffer) -> None:
         self._files.check_writable()
-        rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
+        rest = bytes_of(data)
         with translated(f"{self._files.where}/{self._name}"):
             while rest:
                 rest = rest[os.write(self._fd, rest) :]  # one call takes at most 2 GiB

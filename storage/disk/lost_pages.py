@@ -95,15 +95,6 @@ def mapped(whole: mmap.mmap) -> U8:
     return found
 
 
-def mapped_length(content: U8) -> int:
-    """How long a file that was mapped is now; without opening it. Reading a map of one that was cut short raises a
-    signal."""
-    found: object = content
-    while isinstance(found, (np.ndarray, memoryview)):
-        found = found.base if isinstance(found, np.ndarray) else found.obj
-    return found.size() if isinstance(found, mmap.mmap) else len(content)
-
-
 def lost(data: U8) -> int | None:
     """From which byte on a file that was mapped became zeros; None where nothing of it was lost."""
     found = _maps.get().lost

@@ -13,7 +13,7 @@ from gdb.base import forks
 from gdb.errors import StoreError, StoreLocked
 
 from ..columns.model import U8
-from .checksum import Buffer
+from .checksum import Buffer, bytes_of
 from .files import NewFile, OpenEnd, missing, wrong_length
 from .growing_file import Bound, Growing
 from .pins import Pin
@@ -158,7 +158,7 @@ class _MemoryNewFile:
         self._bytes = bytearray()
 
     def write(self, data: Buffer) -> None:
-        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
+        self._bytes += bytes_of(data)
 
     def fsync(self) -> None:
         pass
@@ -194,7 +194,7 @@ class _MemoryScratch:
 
     def append(self, data: Buffer) -> int:
         at = len(self._bytes)
-        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
+        self._bytes += bytes_of(data)
         return at
 
     def read(self, at: int, out: U8) -> None:

@@ -12,6 +12,7 @@ import os
 import stat
 from pathlib import Path
 
+from gdb.base import forks
 from gdb.errors import CorruptStore, Fault
 
 _ALWAYS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -49,6 +50,27 @@ def opened(path: Path | str, flags: int, mode: int = 0o644) -> int:
         os.close(fd)
         raise
     return fd
+
+
+class Descriptor:
+    """An open file of this process: a child must not write at its place, nor keep the file from going."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """Close it in the child."""
+        self.close()
+
+    def close(self) -> None:
+        """Close it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _no_file(path: Path | str, mode: int) -> CorruptStore:

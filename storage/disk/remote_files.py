@@ -32,10 +32,9 @@ from gdb.records import dataclass
 from ..columns.model import U8
 from .checksum import Buffer
 from .content_cache import ContentCache, Copy, WrongContent
-from .files import MANIFEST, TO_CHANGE, NewFile, OpenEnd, missing, too_long
+from .files import MANIFEST, TO_CHANGE, missing, too_long
 from .growing_file import HEAD_BYTES, Bound, Growing
 from .pins import Pin
-from .scratch import Scratch
 
 CHUNK = 8 << 20  # bytes of one request for a part of a segment
 _FIRST = 1 << 20  # bytes of a manifest that are requested first
@@ -232,40 +231,10 @@ class RemoteFiles:
 
     # ---- what only a writer does -------------------------------------------------------------------
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise ReadOnlyError(f"The store {self.where} lies at a URL, and is only read.", TO_CHANGE)
 
-    def create(self, name: str) -> NewFile:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def extend(self, name: str) -> OpenEnd:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def scratch(self) -> Scratch:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def rename(self, old: str, new: str) -> None:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def unlink(self, name: str) -> None:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def fsync_dir(self) -> None:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def fsync_name(self) -> None:
-        """Raises ReadOnlyError."""
-        self._refuse()
-
-    def lock_writer(self, *, patient: bool = True) -> None:
-        """Raises ReadOnlyError."""
-        self._refuse()
+    create = extend = scratch = rename = unlink = fsync_dir = fsync_name = lock_writer = _refuse
 
     def unlock_writer(self) -> None:
         """There is no writer."""

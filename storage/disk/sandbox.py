@@ -36,10 +36,7 @@ def literal(path: Path) -> str:
 
 
 def sandboxed(
-    settings: Mapping[str, Setting],
-    *,
-    files: Iterable[Path] = (),
-    folders: Iterable[Path] = (),
+    settings: Mapping[str, Setting], *, files: Iterable[Path] = (), folders: Iterable[Path] = ()
 ) -> DuckDBPyConnection:
     """A new DuckDB in memory.
 

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from gdb.base import digests, forks
+from gdb.base import digests
 from gdb.errors import OutOfBudget
 
 from ..columns.model import U8
 from . import scratch_folder
-from .checksum import Buffer
-from .opening import opened
+from .checksum import Buffer, bytes_of
+from .opening import Descriptor, opened
 from .os_errors import translated
 
 KEPT_FREE = 20  # one part in so many of a disk is left free by queries
@@ -42,7 +42,7 @@ class Scratch(Protocol):
         ...
 
 
-class PosixScratch:
+class PosixScratch(Descriptor):
     """A scratch file in a folder.
 
     Raises
@@ -51,18 +51,14 @@ class PosixScratch:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
-        forks.watch(self)
-        path = folder / f"scratch-{digests.token_hex(8)}.tmp"
+        super().__init__(-1)
+        self._length, self._what = 0, f"a temporary file in {folder}"
         with translated(self._what, folder):
-            self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            with suppress(FileNotFoundError):  # a sweeper was quicker: it has no name any more
-                os.unlink(path)
+            self._fd = _nameless(folder)
 
     def append(self, data: Buffer) -> int:
         """Write bytes at the end of the file; the position of the first."""
-        rest, at = memoryview(data), self._length
-        rest = rest.cast("B") if rest.nbytes else memoryview(b"")
+        rest, at = bytes_of(data), self._length
         with translated(self._what):
             while rest:
                 done = os.write(self._fd, rest)
@@ -80,18 +76,18 @@ class PosixScratch:
                     raise OSError(errno.EIO, "it is shorter than what was written")
                 at, rest = at + done, rest[done:]
 
-    def close(self) -> None:
-        """Close the descriptor, which frees the blocks of the nameless file."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
 
-    def forked(self) -> None:
-        """What the parent laid down, a child must not add to; and the disk has it no longer than the parent."""
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
+def _nameless(folder: Path) -> int:
+    """A new file that is open for reading and writing, and has no name."""
+    path = folder / f"scratch-{digests.token_hex(8)}.tmp"
+    fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with suppress(FileNotFoundError):  # a sweeper was quicker: it has no name any more
+            os.unlink(path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
@@ -118,11 +114,9 @@ def mapped(size: int, what: str, folder: Path | None = None) -> mmap.mmap:
             f"{size:,} bytes are needed for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
             "Raise memory=, query less, or name a folder on another disk in the environment variable TMPDIR.",
         )
-    path = folder / f"scratch-{digests.token_hex(8)}.tmp"
     with translated(f"a temporary file in {folder}"):
-        fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        fd = _nameless(folder)
         try:
-            os.unlink(path)
             # not a hole: where the disk is full, the first write to a page of one would end the process
             os.posix_fallocate(fd, 0, size)
             return mmap.mmap(fd, size)

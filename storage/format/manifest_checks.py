@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..columns.model import ITEM_OF, TEXT_KINDS, Kind
 from .direction import Direction
 from .invariants import Compared, expect, hold
-from .section_owners import columns_of, columns_of_delta, patches_of, sections
+from .section_owners import columns_of, columns_of_delta, count_of, patches_of, sections
 
 if TYPE_CHECKING:
     from .manifest import ColumnRecord, Manifest, PartRecord, TypeRecord
@@ -74,7 +74,7 @@ def _id_spaces(manifest: Manifest) -> None:
     counts = dict.fromkeys(spaces, 0)
     for group in manifest.groups:
         expect(group.id_space in spaces, "an id space is missing")
-        counts[group.id_space] += _count(group.ranges)
+        counts[group.id_space] += count_of(group.ranges)
         expect(group.ids.kind == spaces[group.id_space].kind, "ids are of two kinds")
     for name, space in spaces.items():
         expect(space.kind in ("int64", "string"), "ids are of another kind")
@@ -196,7 +196,7 @@ def _needs_of_base(manifest: Manifest) -> Iterator[tuple[int, int]]:
     """The file of each thing, and bytes that it needs there at least."""
     packed = manifest.packed
     for group in manifest.groups:
-        count = _count(group.ranges)
+        count = count_of(group.ranges)
         for column in (group.ids, *group.columns.values()):
             yield group.file, _column(column, count, packed=packed)
     for space in manifest.spaces:
@@ -234,10 +234,6 @@ def _column(record: ColumnRecord, count: int, *, packed: bool = False) -> int:
 def _packed(count: int) -> int:
     """The least bytes of packed numbers: 128 of them have two."""
     return count // 64
-
-
-def _count(ranges: Sequence[tuple[int, int]]) -> int:
-    return sum(stop - start for start, stop in ranges)
 
 
 MANIFEST: tuple[Compared[Manifest], ...] = (

@@ -15,6 +15,11 @@ PART_SECTIONS = 5  # of each segment of a part
 SPACE_SECTIONS = 2  # of an index of ids: keys, vids
 
 
+def count_of(ranges: Iterable[tuple[int, int]]) -> int:
+    """The vids of some ranges."""
+    return sum(stop - start for start, stop in ranges)
+
+
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
     if manifest.journal or manifest.packed:
@@ -87,7 +92,7 @@ def patches_of(delta: DeltaRecord) -> Iterator[PatchRecord]:
 def columns_of_delta(delta: DeltaRecord) -> Iterator[tuple[ColumnRecord, int]]:
     """All columns of a delta, ids too, and the number of values."""
     for added in delta.added:
-        count = sum(stop - start for start, stop in added.ranges)
+        count = count_of(added.ranges)
         yield from ((column, count) for column in (added.ids, *added.columns.values()))
     for edges in delta.types:
         yield from ((column, edges.count) for column in edges.columns.values())
@@ -97,7 +102,7 @@ def columns_of_delta(delta: DeltaRecord) -> Iterator[tuple[ColumnRecord, int]]:
 def columns(manifest: Manifest) -> Iterator[tuple[int, ColumnRecord, int]]:
     """All columns, ids too: the number of the file, the record, and the number of values."""
     for group in manifest.groups:
-        count = sum(stop - start for start, stop in group.ranges)
+        count = count_of(group.ranges)
         for column in (group.ids, *group.columns.values()):
             yield group.file, column, count
     for edge_type in manifest.types:

@@ -78,7 +78,7 @@ class Inside:
         """The sections as a segment file has them, made on first use."""
         if not self._raw:
             out = io.BytesIO()
-            write_sections(out.write, self._sections, None)
+            write_sections(out.write, self._sections)
             self._raw = out.getvalue()
         return self._raw
 
@@ -90,9 +90,7 @@ def _start(at: int, size: int) -> int:
 
 
 def write_sections(
-    write: Callable[[Buffer], object],
-    sections: Sequence[Section],
-    on_bytes: Callable[[int], None] | None,
+    write: Callable[[Buffer], object], sections: Sequence[Section]
 ) -> tuple[int, str]:
     """Write a segment file of these sections; its length and checksum."""
     at = HEADER.size + ENTRY.size * len(sections)
@@ -110,8 +108,6 @@ def write_sections(
     def emit(data: Buffer) -> None:
         hasher.update(data)
         write(data)
-        if on_bytes:
-            on_bytes(memoryview(data).nbytes)
 
     is_plain = all(section.code is Code.PLAIN for section in sections)
     version = 1 if is_plain else SEGMENT_FORMAT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 from gdb.base import digests, waiting
@@ -31,19 +31,11 @@ class SegmentWriter:
     ----------
     files : the folder.
     version : of the manifest that will commit the files; part of their names.
-    on_bytes : called with the number of bytes after each chunk written.
     packed : pack sections where that makes them smaller.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        version: int,
-        on_bytes: Callable[[int], None] | None = None,
-        *,
-        packed: bool = False,
-    ) -> None:
-        self._files, self._version, self._on_bytes = files, version, on_bytes
+    def __init__(self, files: Files, version: int, *, packed: bool = False) -> None:
+        self._files, self._version = files, version
         self._packed = packed
         self._pending: list[Section] = []
         self._bytes = 0
@@ -113,7 +105,7 @@ class SegmentWriter:
         self.created.append(name)
         out = self._files.create(name)
         try:
-            length, digest_hex = write_sections(out.write, sections, self._on_bytes)
+            length, digest_hex = write_sections(out.write, sections)
             out.fsync()  # protects the segment's bytes: the manifest must never point at less
         finally:
             out.close()

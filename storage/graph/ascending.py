@@ -44,3 +44,13 @@ def last_places(keys: U32 | U64) -> tuple[U64, I64]:
         return keys.astype(np.uint64), np.arange(len(keys), dtype=np.int64)
     ascending, first = np.unique(keys[::-1].astype(np.uint64), return_index=True)
     return ascending, (len(keys) - 1 - first).astype(np.int64)
+
+
+def expanded(low: I64, high: I64) -> tuple[I64, I64]:
+    """The integers of half-open ranges, behind the number of the range, i64[n] each."""
+    if len(low) == 1:
+        first, end = int(low[0]), int(high[0])
+        return np.zeros(end - first, np.int64), np.arange(first, end, dtype=np.int64)
+    counts = high - low
+    at = np.arange(len(counts)).repeat(counts)
+    return at, np.arange(len(at)) + (low - counts.cumsum() + counts).repeat(counts)

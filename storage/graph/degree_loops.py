@@ -18,7 +18,8 @@ from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 
 from ..columns.model import I64, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, filed, placed
-from .row_loops import Lists, at_of
+from .adjacency import Adjacency
+from .row_loops import at_of
 
 _RUN = 16  # neighbours that are put in order one by one
 _PART = 1 << 20  # neighbours that one thread puts in order before it takes more
@@ -167,7 +168,7 @@ _degree, _rank, _order, _renumber = together(
 )
 
 
-def add_degrees(view: Lists, degrees: I64) -> None:
+def add_degrees(view: Adjacency, degrees: I64) -> None:
     """Add the length of each row of a view to the number of its vid, i64[vids]."""
     arrays = at_of(view.first), at_of(view.length), len(view.first), at_of(view.offsets)
     _degree(*arrays, at_of(degrees))
@@ -184,7 +185,7 @@ def ranks(degrees: I64) -> tuple[U32, U32, bool]:
     return filed(vid, GRAPH, room), filed(rank, GRAPH, room), falls == 1
 
 
-def renumber_rows(view: Lists, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:
+def renumber_rows(view: Adjacency, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:
     """The rows of a view with vid[r] called r, its inverse being `rank`: vids u32[rows], offsets i64[rows + 1],
     neighbours u32[m], ascending in each row. On all cores. longest : the length of the longest row."""
     count, room = len(view.offsets) - 1, usage.room()

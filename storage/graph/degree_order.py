@@ -19,6 +19,7 @@ from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
 
 from ..format.direction import Direction
+from . import intervals
 from .adjacency import I64, U32, Adjacency
 
 
@@ -39,21 +40,26 @@ class Numbered(Protocol):
 
     @property
     def edge_types(self) -> Sequence[NamedType]:
-        """The types of edges."""
+        """The edge types, in the order of their edge ids."""
+        ...
 
     @property
     def vertex_count(self) -> int:
-        """Vids are below it."""
+        """Number of vids, removed vertices included: vids are 0 to vertex_count - 1."""
+        ...
 
     @property
     def edge_count(self) -> int:
-        """Edge ids are below it."""
+        """Number of edge ids, over all types."""
+        ...
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
-        """The neighbours of each vertex by edges of these types (none: of all) in a direction."""
+        """The neighbours of each vertex by edges of these types (() = all) in a direction."""
+        ...
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
-        """The edge of each neighbour of that adjacency, i64."""
+        """Edge id of every position of that adjacency, i64[m]."""
+        ...
 
 
 class RankedGraph:
@@ -114,18 +120,10 @@ def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     return Adjacency(
         old.types,
         old.direction,
-        *intervals(vids),
+        *intervals.of_vids(vids).arrays,
         offsets,
         neighbours,
         old.simple,
         old.loops,
         old.max_degree,
     )
-
-
-def intervals(vids: U32) -> tuple[U32, U32, U32]:
-    """First vid, length and first row of each run of vids that follow one another."""
-    breaks = np.flatnonzero(np.diff(vids.astype(np.int64)) != 1) + 1
-    row = np.concatenate([[0], breaks])[: len(vids)].astype(np.uint32)
-    length = np.diff(np.concatenate([row, [len(vids)]])).astype(np.uint32)
-    return vids[row], length, row

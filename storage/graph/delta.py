@@ -14,6 +14,7 @@ the base among those of its type, by (source, target), of an undirected type by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,12 +30,14 @@ from ..format.manifest import (
     Manifest,
     PatchRecord,
 )
+from ..format.section_owners import count_of
 from ..format.sections import Section, SectionKind
 from ..format.segment import compare, damaged
 from ..format.segments import Segments
 from . import property_columns, section_checks
 from .pcsr import U64
 
+Sized = TypeVar("Sized", I64, U32, U64)
 Ranges = tuple[tuple[int, int], ...]
 
 
@@ -273,48 +276,36 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         return NOTHING
     file, where = segments[record.file], segments.files.where
 
-    def same(found: int, declared: int) -> None:
-        if found != declared:
+    def sized(found: Sized, declared: int) -> Sized:
+        if len(found) != declared:
             how = "holds another delta than the manifest says"
             raise damaged(where, file.name, how, DELTA_LENGTHS.name)
+        return found
+
+    def columns(of: Mapping[str, ColumnRecord], count: int) -> dict[str, Column]:
+        return {key: property_columns.read(one, file, count, where) for key, one in of.items()}
 
     def patches(of: Mapping[str, PatchRecord]) -> dict[str, Patch]:
         made: dict[str, Patch] = {}
         for key, one in of.items():
-            rows = file.i64(one.rows, SectionKind.PATCHED_ROWS)
-            same(len(rows), one.count)
+            rows = sized(file.i64(one.rows, SectionKind.PATCHED_ROWS), one.count)
             made[key] = Patch(rows, property_columns.read(one.column, file, one.count, where))
         return made
 
-    dead = file.u32(record.dead, SectionKind.DEAD_VIDS)
-    same(len(dead), record.dead_count)
+    dead = sized(file.u32(record.dead, SectionKind.DEAD_VIDS), record.dead_count)
     added = []
     for one in record.added:
-        count = sum(stop - start for start, stop in one.ranges)
-        columns = {
-            key: property_columns.read(column, file, count, where)
-            for key, column in one.columns.items()
-        }
+        count = count_of(one.ranges)
+        values = columns(one.columns, count)
         own = property_columns.read(one.ids, file, count, where)
-        added.append(NewVertices(one.labels, one.id_space, one.ranges, own, columns))
+        added.append(NewVertices(one.labels, one.id_space, one.ranges, own, values))
     types: dict[str, TypeDelta] = {}
     for edges in record.types:
-        keys = file.u64(edges.keys, SectionKind.ADDED_KEYS)
-        removed = file.i64(edges.removed, SectionKind.REMOVED_RANKS)
-        same(len(keys), edges.count)
-        same(len(removed), edges.removed_count)
-        columns = {
-            key: property_columns.read(column, file, edges.count, where)
-            for key, column in edges.columns.items()
-        }
+        keys = sized(file.u64(edges.keys, SectionKind.ADDED_KEYS), edges.count)
+        removed = sized(file.i64(edges.removed, SectionKind.REMOVED_RANKS), edges.removed_count)
         types[edges.name] = TypeDelta(
-            edges.name,
-            edges.directed,
-            keys,
-            columns,
-            removed,
-            patches(edges.patches),
-            np.arange(len(keys), dtype=np.int64),
+            *(edges.name, edges.directed, keys, columns(edges.columns, edges.count)),
+            *(removed, patches(edges.patches), np.arange(len(keys), dtype=np.int64)),
         )
     groups = {number: patches(of) for number, of in record.patches.items()}
     delta = Delta(record.vertices, dead, tuple(added), groups, types)

@@ -18,6 +18,7 @@ from gdb.records import dataclass
 
 from ..columns.model import I64, U32
 from ..format.direction import Direction
+from .ascending import expanded
 from .delta import TypeDelta
 from .pcsr import U64, Part, keys_of
 
@@ -113,14 +114,14 @@ class EdgeOrder:
             sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
         keys = keys_of(sources, targets)
         part = self._part(self._forward)
-        at, ranks = _expanded(*_spans(part, keys))
+        at, ranks = expanded(*_spans(part, keys))
         if not self._changes.directed:
             ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
         alive = self.alive(ranks)
         if not len(self._changes.keys):
             return at[alive], ranks[alive]
         low, high = (self._changes.keys.searchsorted(keys, side) for side in ("left", "right"))
-        of_added, added = _expanded(low, high)
+        of_added, added = expanded(low, high)
         return (
             np.concatenate([at[alive], of_added]),
             np.concatenate([ranks[alive], self._count + added]),
@@ -138,7 +139,7 @@ class EdgeOrder:
         view = part.adjacency((), side)
         rows = view.rows_of(vids)
         known = (rows >= 0).nonzero()[0]
-        of, places = _expanded(part.offsets[rows[known]], part.offsets[rows[known] + 1])
+        of, places = expanded(part.offsets[rows[known]], part.offsets[rows[known] + 1])
         at, others = known[of], part.neighbours[places]
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)
@@ -246,13 +247,3 @@ def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
         behind = open_ & ((there < targets) if side == "left" else (there <= targets))
         low, high = np.where(behind, middle + 1, low), np.where(open_ & ~behind, middle, high)
     return low
-
-
-def _expanded(low: I64, high: I64) -> tuple[I64, I64]:
-    """The integers of half-open ranges, behind the number of the range, i64[n] each."""
-    if len(low) == 1:
-        first, end = int(low[0]), int(high[0])
-        return np.zeros(end - first, np.int64), np.arange(first, end, dtype=np.int64)
-    counts = high - low
-    at = np.arange(len(counts)).repeat(counts)
-    return at, np.arange(len(at)) + (low - counts.cumsum() + counts).repeat(counts)

@@ -112,12 +112,7 @@ def _part(column: Column | None, begin: int, count: int, kind: Kind) -> Column:
 
 
 def _merged(
-    base: EdgePiece,
-    changes: TypeDelta,
-    kinds: Mapping[str, Kind],
-    rank: int,
-    begin: int,
-    end: int,
+    base: EdgePiece, changes: TypeDelta, kinds: Mapping[str, Kind], rank: int, begin: int, end: int
 ) -> EdgePiece:
     """Edges of the base from a rank on, without those that were removed and with new values, and with some added."""
     count = len(base.keys)

@@ -17,6 +17,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
 from ..columns.model import I64, U8, U32, Column, from_strings
+from .ascending import expanded
 from .pcsr import stable_order
 
 U64 = npt.NDArray[np.uint64]
@@ -147,10 +148,8 @@ def find_strings(
         return found
     hashes = hash_strings(column.values.astype(np.uint8, copy=False), column.offsets)
     low = np.searchsorted(index.keys, hashes, side="left")
-    counts = np.searchsorted(index.keys, hashes, side="right") - low
-    rows = np.repeat(np.arange(len(wanted)), counts)
-    starts = np.cumsum(counts) - counts
-    candidates = index.vids[np.arange(rows.shape[0]) - starts[rows] + low[rows]]
+    rows, places = expanded(low, np.searchsorted(index.keys, hashes, side="right"))
+    candidates = index.vids[places]
     for number, vid, text in zip(
         rows.tolist(), candidates.tolist(), ids_of(candidates), strict=True
     ):

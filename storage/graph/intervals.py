@@ -28,6 +28,11 @@ class Intervals:
         return int(self.first.shape[0])
 
     @property
+    def arrays(self) -> tuple[U32, U32, U32]:
+        """First vid, length and first row of each interval."""
+        return self.first, self.length, self.row
+
+    @property
     def rows(self) -> int:
         """Number of vertices indexed."""
         return int(self.length.sum(dtype=np.int64))

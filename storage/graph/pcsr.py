@@ -59,9 +59,7 @@ class Part:
         return Adjacency(
             types,
             direction,
-            self.intervals.first,
-            self.intervals.length,
-            self.intervals.row,
+            *self.intervals.arrays,
             self.offsets,
             self.neighbours,
             self.simple,

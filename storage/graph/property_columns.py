@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.records import replace
-
 from ..columns.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Kind, Values
 from ..format.invariants import COLUMN_LENGTHS, VALIDITY
 from ..format.manifest import ColumnRecord
-from ..format.sections import Section, SectionKind
+from ..format.sections import Data, Section, SectionKind, Streamed
 from ..format.segment import SegmentFile, compare, damaged
 from . import section_checks
 
@@ -20,21 +18,33 @@ PACKED_KINDS: frozenset[Kind] = frozenset({"int64", "bool", "date", "datetime", 
 
 def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]]:
     """The sections of a column, and its record when the first of them has the number `first`."""
-    item = ITEM_OF.get(column.kind)
-    values: Values = column.values.astype(DTYPES[item or column.kind], copy=False)
-    sections = [Section(SectionKind.VALUES, values, counted=column.kind in PACKED_KINDS)]
-    record = ColumnRecord(column.kind, first, -1, -1)
-    if column.offsets is not None:
-        record = replace(record, offsets=first + len(sections))
-        kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
-        sections.append(Section(kind, column.offsets, counted=True))
-    if column.inner is not None:  # right behind those of the lists
-        sections.append(Section(SectionKind.STRING_OFFSETS, column.inner))
-    if column.valid is not None and not column.valid.all():
-        record = replace(record, valid=first + len(sections))
-        bits = np.packbits(column.valid, bitorder="little")
+    values: Values = column.values.astype(DTYPES[ITEM_OF.get(column.kind, column.kind)], copy=False)
+    valid = None if column.valid is None or column.valid.all() else column.valid
+    bits = None if valid is None else np.packbits(valid, bitorder="little")
+    return sections_in_order(column.kind, first, values, column.offsets, column.inner, bits)
+
+
+def sections_in_order(
+    kind: Kind,
+    first: int,
+    values: Data | Streamed,
+    offsets: Data | Streamed | None,
+    inner: Data | Streamed | None,
+    bits: Data | Streamed | None,
+) -> tuple[ColumnRecord, list[Section]]:
+    """As `sections_of`, for the arrays of a column; bits : of its validity, None where nothing is null."""
+    sections = [Section(SectionKind.VALUES, values, counted=kind in PACKED_KINDS)]
+    of_offsets = of_bits = -1
+    if offsets is not None:
+        of_offsets = first + len(sections)
+        own = SectionKind.LIST_OFFSETS if kind in ITEM_OF else SectionKind.STRING_OFFSETS
+        sections.append(Section(own, offsets, counted=True))
+    if inner is not None:  # right behind those of the lists
+        sections.append(Section(SectionKind.STRING_OFFSETS, inner))
+    if bits is not None:
+        of_bits = first + len(sections)
         sections.append(Section(SectionKind.VALIDITY, bits))
-    return record, sections
+    return ColumnRecord(kind, first, of_offsets, of_bits), sections
 
 
 def move_record(record: ColumnRecord, by: int) -> ColumnRecord:

@@ -6,8 +6,6 @@ temporary file (`gdb.storage.disk.arrays.placed`). No edges are sorted.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,37 +16,9 @@ from gdb.records import dataclass
 
 from ..columns.model import I64, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
+from .adjacency import Adjacency
 
 _LOW = 0xFFFFFFFF
-
-
-class Lists(Protocol):
-    """Rows of neighbours behind an interval index, as `gdb.storage.graph.adjacency.Adjacency`."""
-
-    @property
-    def first(self) -> U32:
-        """u32[k], first vid of each interval, ascending."""
-        ...
-
-    @property
-    def length(self) -> U32:
-        """u32[k], vertices in each interval."""
-        ...
-
-    @property
-    def row(self) -> U32:
-        """u32[k], row of each interval's first vid."""
-        ...
-
-    @property
-    def offsets(self) -> I64:
-        """i64[rows + 1], position of each row's first neighbour."""
-        ...
-
-    @property
-    def neighbours(self) -> U32:
-        """u32[m], ascending per row."""
-        ...
 
 
 # ---- two views as one --------------------------------------------------------------------------------
@@ -238,12 +208,12 @@ def _symmetric_loop(
 _unite, _backward, _symmetric = together(_unite_loop, _backward_loop, _symmetric_loop)
 
 
-def index_of(view: Lists) -> tuple[int, int, int]:
+def index_of(view: Adjacency) -> tuple[int, int, int]:
     """The addresses of a view's interval index without its rows, and the number of intervals."""
     return at_of(view.first), at_of(view.length), len(view.first)
 
 
-def _arrays(view: Lists) -> tuple[int, int]:
+def _arrays(view: Adjacency) -> tuple[int, int]:
     return at_of(view.offsets), at_of(view.neighbours)
 
 
@@ -270,7 +240,7 @@ class United:
 
 
 def unite_rows(
-    a: Lists, b: Lists, *, without_loops: bool, eids: tuple[I64, I64] | None = None
+    a: Adjacency, b: Adjacency, *, without_loops: bool, eids: tuple[I64, I64] | None = None
 ) -> United:
     """The rows of two views as one, equal neighbours as often as both have them. without_loops : neighbours in `b` that
     are their row's own vid are left out. eids : of the positions of both, i64[m] each. O(rows + edges)."""
@@ -297,7 +267,7 @@ def unite_rows(
     return United(vids[:found].copy(), offsets, near[:end], repeats, loops, longest, known)
 
 
-def backward_eids(backward: Lists, forward: U32, base: int) -> I64 | None:
+def backward_eids(backward: Adjacency, forward: U32, base: int) -> I64 | None:
     """The edge id of each position of a backward view, i64[m], by the neighbours of the forward view, whose ids follow
     one another from `base` on; None where the two do not belong together. O(rows + edges)."""
     if len(backward.neighbours) != len(forward):
@@ -307,7 +277,7 @@ def backward_eids(backward: Lists, forward: U32, base: int) -> I64 | None:
     return found if _backward(*index_of(backward), at_of(backward.offsets), *rest) == 1 else None
 
 
-def symmetric_eids(view: Lists, base: int, edges: int) -> I64 | None:
+def symmetric_eids(view: Adjacency, base: int, edges: int) -> I64 | None:
     """The edge id of each position of a symmetric view, i64[m]: ids from `base` on in the order of the positions whose
     neighbour is not below the row's vid, and the same at the other end. None where it is not symmetric, or has another
     number of edges. O(rows + edges)."""
@@ -316,7 +286,7 @@ def symmetric_eids(view: Lists, base: int, edges: int) -> I64 | None:
     return found if _symmetric(*index_of(view), *_arrays(view), *rest) == edges else None
 
 
-def _for_eids(view: Lists) -> tuple[I64, I64]:
+def _for_eids(view: Adjacency) -> tuple[I64, I64]:
     """Room for the ids of all positions, and for a number of each vid."""
     vids = int(view.first[-1]) + int(view.length[-1]) if len(view.first) else 0
     found = placed(len(view.neighbours), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)

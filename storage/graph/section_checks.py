@@ -18,6 +18,7 @@ from gdb.base import usage
 from ..columns import temporal
 from ..columns.model import I64, ITEM_OF, U32, Column, Kind
 from ..format.invariants import Compared, expect
+from ..format.section_owners import count_of
 
 if TYPE_CHECKING:
     from ..format.manifest import ColumnRecord, Manifest
@@ -129,7 +130,7 @@ def _dead(subject: DeltaIn) -> None:
 def _patched_rows(subject: DeltaIn) -> None:
     delta, manifest = subject
     for number, patches in delta.patches.items():
-        count = _length(manifest.groups[number].ranges)
+        count = count_of(manifest.groups[number].ranges)
         there = all(_distinct(patch.rows, count) for patch in patches.values())
         expect(there, "changes vertices that are not there")
 
@@ -211,7 +212,7 @@ def _kinds(delta: Delta, manifest: Manifest) -> dict[tuple[object, str], set[Kin
 def _all_in(ranges: Sequence[tuple[int, int]], vids: U32) -> bool:
     """Whether all of the ranges are among vids, u32[n] ascending, distinct."""
     inside = sum(int(np.diff(np.searchsorted(vids, pair))[0]) for pair in ranges)
-    return inside == sum(stop - start for start, stop in ranges)
+    return inside == count_of(ranges)
 
 
 def _distinct(numbers: I64, below: int) -> bool:
@@ -311,7 +312,3 @@ def _is_text(column: Column) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _length(ranges: Sequence[tuple[int, int]]) -> int:
-    return sum(stop - start for start, stop in ranges)

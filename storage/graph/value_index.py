@@ -19,6 +19,7 @@ from gdb.base import usage, waiting
 from gdb.records import dataclass
 
 from ..columns.model import I64, U32, Column, Kind, from_strings
+from .ascending import expanded
 from .ids import hash_strings
 from .pcsr import stable_order
 
@@ -308,10 +309,8 @@ def _compared_texts(column: Column, texts: Texts) -> Found:
 def _searched(index: Index, keys: Keys) -> Found:
     """Places of keys, and rows of the index that have them."""
     low = np.searchsorted(index.keys, keys, "left")
-    counts = np.searchsorted(index.keys, keys, "right") - low
-    at = np.repeat(np.arange(len(keys)), counts)
-    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return at, index.rows[np.repeat(low, counts) + within].astype(np.int64)
+    at, places = expanded(low, np.searchsorted(index.keys, keys, "right"))
+    return at, index.rows[places].astype(np.int64)
 
 
 def _scanned(values: Keys, keys: Keys) -> Found:
@@ -327,7 +326,5 @@ def _scanned(values: Keys, keys: Keys) -> Found:
     rows = np.flatnonzero(counts)
     if counts.max(initial=0) <= 1:
         return order[low[rows]], rows
-    counts = counts[rows]
-    every = np.repeat(rows, counts)
-    within = np.arange(len(every)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return order[np.repeat(low[rows], counts) + within], every
+    at, places = expanded(low[rows], low[rows] + counts[rows])
+    return order[places], rows[at]

@@ -15,7 +15,7 @@ from ..disk.duckdb_engine import Engine
 from ..disk.scratch_folder import ScratchFolder
 from ..graph.snapshot import Snapshot
 from ..write.build import write_spools
-from ..write.edge_runs import PIECE, Room
+from ..write.edge_runs import Room
 from ..write.snapshot_tables import read_edges, read_vertices, repeats_of
 from ..write.store import Store
 from . import compressed, parquet
@@ -28,14 +28,7 @@ from .kuzu_parquet import Mending
 from .load_options import LoadOptions
 from .meter import LoadProgress, Meter, Progress
 from .read import read
-from .report import (
-    FileReport,
-    LoadReport,
-    Rejected,
-    Rejects,
-    loud,
-    written_rejects,
-)
+from .report import FileReport, LoadReport, Rejected, Rejects, loud, written_rejects
 
 __all__ = [
     "AnySource",
@@ -162,7 +155,7 @@ def _load(
 def _keep(snapshot: Snapshot, assembly: Assembly) -> None:
     """Read the store's contents into the assembly. The snapshot is not held afterwards: its files may go."""
     vertices, rows = read_vertices(snapshot)
-    assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
+    assembly.keep(vertices, read_edges(snapshot, rows), repeats_of(snapshot))
 
 
 def _turn(each: Input) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Compression = Literal["none", "gzip", "zstd"]
+_Inner: TypeAlias = "_Gzip | _Zstandard | io.BufferedReader"
 RATIO = 200
 """A file may unpack to so many times what was read of it: texts of graphs do so to 3 to 17 times theirs."""
 MOST_UNPACKED = 16 << 20
 """Bytes that it may unpack to even so, where the caller does not say."""
 _CHUNK = 1 << 22
 _DEFLATE = 1032  # times its size that gzip can unpack to at most
-_BUFFER = {"gzip": 1 << 16, "zstd": _CHUNK}
+_BUFFER = {"none": 1 << 16, "gzip": 1 << 16, "zstd": _CHUNK}
 _READ_AHEAD = 1 << 17  # bytes that Python's gzip may have read and not yet unpacked
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 1 << 17  # bytes that a block of Zstandard unpacks to at most
@@ -58,25 +59,28 @@ def compression_of(start: bytes) -> Compression:
 
 
 def unpack(raw: BinaryIO, path: Path, most: int | None = None) -> BinaryIO:
-    """The bytes of a file that is open at its begin; of Zstandard, every line ends with LF.
+    """The bytes of a file that is open at its begin; of Zstandard, every line ends with LF. Reading raises ImportFailed
+    where the file cannot be read, ends early or is not what it says.
 
-    most : reading raises ImportFailed once more came out than so many bytes and `RATIO` times what was read of the
+    most : reading also raises ImportFailed once more came out than so many bytes and `RATIO` times what was read of the
     file; None where that was compared before.
     """
     kind = compression_of(raw.read(4))
     raw.seek(0)
-    if kind == "none":
-        return raw
+    packed: _Inner = cast(io.BufferedReader, raw)
     if kind == "zstd":
         raw.close()
-    packed = _Gzip(raw) if kind == "gzip" else _Zstandard(path)
+        packed = _Zstandard(path)
+    elif kind == "gzip":
+        packed = _Gzip(raw)
     return cast(BinaryIO, io.BufferedReader(_Unpacked(packed, path, most), _BUFFER[kind]))
 
 
 def bytes_read(stream: BinaryIO) -> int:
     """Bytes of the file itself that were read for what a stream of `unpack` has given so far."""
-    below: object = getattr(stream, "raw", stream)
-    return below.packed() if isinstance(below, _Unpacked) else stream.tell()
+    below: object = getattr(stream, "raw", None)
+    assert isinstance(below, _Unpacked)
+    return below.packed()
 
 
 def damaged(path: Path, error: Exception | str) -> ImportFailed:
@@ -127,16 +131,13 @@ def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = Fals
             return
         found = 0
         with unpack(raw, path, most) as stream:
-            try:
-                while data := stream.read(_CHUNK):
-                    tick()
-                    found += len(data)
-                    if found + (size - raw.tell() + _READ_AHEAD) * _DEFLATE <= allowed:
-                        return
-                    if not whole and found > MOST_UNPACKED + _CHUNK:
-                        return
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(path, error) from None
+            while data := stream.read(_CHUNK):
+                tick()
+                found += len(data)
+                if found + (size - raw.tell() + _READ_AHEAD) * _DEFLATE <= allowed:
+                    return
+                if not whole and found > MOST_UNPACKED + _CHUNK:
+                    return
 
 
 def _unpacks_at_most(raw: BinaryIO, path: Path, allowed: int) -> int:
@@ -192,9 +193,9 @@ def _window(said: int) -> int:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a compressed file unpacks to, as long as it may."""
+    """What a file unpacks to, as long as it may; one that is not compressed as it is."""
 
-    def __init__(self, inner: _Gzip | _Zstandard, path: Path, most: int | None) -> None:
+    def __init__(self, inner: _Inner, path: Path, most: int | None) -> None:
         self._inner, self._path, self._most = inner, path, most
         self._size, self._found = path.stat().st_size, 0
 
@@ -202,11 +203,14 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, into: WriteableBuffer) -> int:
-        count = self._inner.readinto(into)
+        try:
+            count = self._inner.readinto(into)
+        except (EOFError, OSError, zlib.error) as error:
+            raise damaged(self._path, error) from None
         self._found += count
         if self._most is not None:
             # how much of a Zstandard file was read is known only about
-            read = self.packed() if isinstance(self._inner, _Gzip) else self._size
+            read = self._size if isinstance(self._inner, _Zstandard) else self.packed()
             allowed = allowance(min(read, self._size), self._most)
             if self._found > allowed:
                 raise refusal(self._path, allowed)
@@ -214,7 +218,8 @@ class _Unpacked(io.RawIOBase):
 
     def packed(self) -> int:
         """Bytes of the file that were read."""
-        return self._inner.packed()
+        inner = self._inner
+        return inner.tell() if isinstance(inner, io.BufferedReader) else inner.packed()
 
     def close(self) -> None:
         if not self.closed:

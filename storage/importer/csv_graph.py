@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,25 +17,18 @@ from ..disk.duckdb_engine import Engine
 from .assemble import Assembly, NewEdges
 from .detect import head, is_parquet
 from .frames import Frame, FrameTable, frame_layout
-from .header import (
-    Field,
-    assume_roles,
-    ends_by_label,
-    named_twice,
-    names_of,
-    repeated_name,
-)
+from .header import Field, assume_roles, ends_by_label, named_twice, names_of, repeated_name
 from .integer_table import IntegerTable, read_integers
 from .layout import Layout, layout_of
 from .load_options import LoadOptions, load_options
 from .meter import Meter
 from .parquet import ParquetTable, parquet_layout
-from .places import Places
 from .properties import Source
 from .report import FileReport
-from .spaces import DUPLICATE, Ids, Space
+from .spaces import DUPLICATE, Ids, Space, some_ids
 from .tables import Table, TableInput
 
+T = TypeVar("T")
 DEFAULT_TYPE = "EDGE"
 
 
@@ -187,7 +181,7 @@ def add_nodes(sheet: Sheet) -> list[str]:
             made = VertexTable(names, space, ids, columns)
             if rows is not None:
                 taken = {k: filed(c.take(rows)) for k, c in columns.items()}
-                made = VertexTable(names, space, _some(ids, rows), taken)
+                made = VertexTable(names, space, some_ids(ids, rows), taken)
             found.append((made, _source(table, records, rows)))
         if found:
             assembly.add_vertices(found, sheet.report)
@@ -196,16 +190,12 @@ def add_nodes(sheet: Sheet) -> list[str]:
 
 def _source(table: Table, records: Callable[[], I64], rows: I64 | None) -> Source:
     """The places of some rows of a table, None for all; records : of all."""
-    places = table.places
 
     def number(row: int) -> int:
         return int(records()[row if rows is None else rows[row]])
 
-    def place(numbers: list[int]) -> list[tuple[int, str]]:
-        found = places.of_rows(set(numbers))
-        return [found[k] for k in numbers]
-
-    return Source(table.report.file, number, place, exported=table.layout.written is not None)
+    exported = table.layout.written is not None
+    return Source(table.report.file, number, table.places.listed, exported=exported)
 
 
 def _finish(table: Table, warnings: list[str]) -> None:
@@ -242,7 +232,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         for k in few
     ]
     table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)
-    return _some(ids, np.delete(np.arange(len(ids)), again))
+    return some_ids(ids, np.delete(np.arange(len(ids)), again))
 
 
 def _kind_of_ids(table: Table, at: int, space: str, assembly: Assembly) -> Kind:
@@ -277,20 +267,26 @@ def _labels(table: Table, naming: Naming) -> list[tuple[tuple[str, ...], I64 | N
     if naming.labels is not None:
         return [(naming.labels, None)]
     fixed = set(names_of(naming.label))
-    at = next((i for i, f in enumerate(table.layout.fields) if f.role == "LABEL"), None)
+
+    def names(text: str) -> tuple[str, ...]:
+        return tuple(sorted(fixed | {x.strip() for x in text.split(";") if x.strip()}))
+
+    return _rows_by(table, "LABEL", names)
+
+
+def _rows_by(table: Table, role: str, meaning: Callable[[str], T]) -> list[tuple[T, I64 | None]]:
+    """What the texts of the column of a role mean, each once, with the rows that have it, ascending; all rows mean what
+    "" does where there is no such column."""
+    at = next((i for i, f in enumerate(table.layout.fields) if f.role == role), None)
     if at is None:
-        return [(tuple(sorted(fixed)), None)]
+        return [(meaning(""), None)]
     texts, codes = table.groups(at)
-    sets = [tuple(sorted(fixed | {x.strip() for x in t.split(";") if x.strip()})) for t in texts]
-    distinct = list(dict.fromkeys(sets))
-    number = np.array([distinct.index(names) for names in sets], np.int64)[codes]
-    return list(zip(distinct, _rows_by(number, len(distinct)), strict=True))
-
-
-def _rows_by(codes: I64, count: int) -> list[I64]:
-    """For each code below `count` the rows that have it, ascending."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+    meanings = list(map(meaning, texts))
+    distinct = list(dict.fromkeys(meanings))
+    number = np.array([distinct.index(one) for one in meanings], np.int64)[codes]
+    counts = np.bincount(number, minlength=len(distinct))
+    rows = np.split(np.argsort(number, kind="stable"), np.cumsum(counts)[:-1])
+    return list(zip(distinct, rows, strict=True))
 
 
 def add_edges(sheet: Sheet) -> list[str]:
@@ -312,11 +308,6 @@ def add_edges(sheet: Sheet) -> list[str]:
         )
         kinds = _kinds_of_ends(table, (start, end), spaces, assembly)
         properties = _kinds_of_properties(table)
-
-        def place(rows: list[int], places: Places = table.places) -> list[tuple[int, str]]:
-            found = places.of_rows(set(rows))
-            return [found[row] for row in rows]
-
         _finish(table, warnings)
         for _ in table.parts():
             some = NewEdges(
@@ -327,12 +318,12 @@ def add_edges(sheet: Sheet) -> list[str]:
                 spaces,
                 {fields[i].name: table.column(i, kind) for i, kind in properties.items()},
                 table.records(),
-                place,
+                table.places.listed,
                 sheet.report,
                 at=(start + 1, end + 1),
                 labels=naming.ends if naming.labelled else None,
             )
-            for name, rows in _types(table, naming.type):
+            for name, rows in _rows_by(table, "TYPE", lambda text: text or sheet.type):
                 assembly.add_edges(replace(_rows(some, rows), type=name))
     return warnings
 
@@ -347,28 +338,13 @@ def _kinds_of_ends(
     return first, second
 
 
-def _types(table: Table, name: str | None) -> list[tuple[str, I64 | None]]:
-    at = next((i for i, f in enumerate(table.layout.fields) if f.role == "TYPE"), None)
-    if at is None:
-        return [(name or DEFAULT_TYPE, None)]
-    texts, codes = table.groups(at)
-    names = [text or name or DEFAULT_TYPE for text in texts]
-    distinct = list(dict.fromkeys(names))
-    number = np.array([distinct.index(x) for x in names], np.int64)[codes]
-    return list(zip(distinct, _rows_by(number, len(distinct)), strict=True))
-
-
-def _some(ids: Ids, rows: I64) -> Ids:
-    return [ids[r] for r in rows.tolist()] if isinstance(ids, list) else ids[rows]
-
-
 def _rows(edges: NewEdges, rows: I64 | None) -> NewEdges:
     if rows is None:
         return edges
     return replace(
         edges,
-        sources=_some(edges.sources, rows),
-        targets=_some(edges.targets, rows),
+        sources=some_ids(edges.sources, rows),
+        targets=some_ids(edges.targets, rows),
         columns={k: c.take(rows) for k, c in edges.columns.items()},
         rows=edges.rows[rows],
     )

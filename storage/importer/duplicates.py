@@ -13,7 +13,7 @@ from ..columns.model import I64, Bools, Column, VertexTable
 from .load_options import OnDuplicate
 from .properties import Source
 from .report import FileReport
-from .spaces import Ids, Space, firsts, join_ids
+from .spaces import Ids, Space, firsts, join_ids, some_ids
 
 Found = tuple[VertexTable, Source]
 
@@ -74,16 +74,9 @@ def _taken(table: VertexTable, source: Source, rows: I64) -> Found:
     """Some rows of a table, and their places."""
     if len(rows) == len(table):
         return table, source
-    ids: Ids = (
-        [table.ids[row] for row in rows.tolist()]
-        if isinstance(table.ids, list)
-        else table.ids[rows]
-    )
     columns = {key: column.take(rows) for key, column in table.columns.items()}
-    return (
-        VertexTable(table.labels, table.id_space, ids, columns),
-        source.taken(rows),
-    )
+    taken = VertexTable(table.labels, table.id_space, some_ids(table.ids, rows), columns)
+    return taken, source.taken(rows)
 
 
 def update_table(table: VertexTable, rows: I64, values: VertexTable) -> VertexTable:

@@ -23,14 +23,7 @@ from .layout import Layout
 from .networkx_graph import NetworkxGraph, is_graph
 from .parquet import parquet_kinds
 from .parted import PartedFile, expand_patterns, group_parts, parts_of
-from .records import (
-    LazyRows,
-    LazyTable,
-    Records,
-    RecordTable,
-    is_records,
-    table_of,
-)
+from .records import LazyRows, LazyTable, Records, RecordTable, is_records, table_of
 
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream | Records | LazyRows

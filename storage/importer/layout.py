@@ -10,11 +10,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
 from .detect import delimiter_of, other_kind
-from .header import (
-    Field,
-    looks_like_header,
-    parse_header,
-)
+from .header import Field, looks_like_header, parse_header
 
 
 @dataclass(frozen=True, slots=True)

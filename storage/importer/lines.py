@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from .compressed import bytes_read, damaged
+from .compressed import bytes_read
 from .detect import open_input
 from .number_lines import BOM, LONGEST, too_long
 
@@ -24,13 +23,7 @@ def lines_of(path: Path, most: int | None) -> Iterator[tuple[int, bytes, float]]
     size = max(path.stat().st_size, 1)
     with open_input(path, most) as stream:
         number = 0
-        while True:
-            try:
-                raw = stream.readline(LONGEST)
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(path, error) from None
-            if not raw:
-                return
+        while raw := stream.readline(LONGEST):
             number += 1
             if len(raw) >= LONGEST and not raw.endswith(b"\n"):
                 raise too_long(path, number)

@@ -8,7 +8,6 @@ are `general` or `symmetric`.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +19,6 @@ from gdb.records import dataclass
 
 from ..columns.model import I64, Column
 from . import number_lines
-from .compressed import damaged
 from .detect import MATRIX_MARKET, open_input
 from .number_lines import BOM, Lines, integer_fault, read_numbers, shown_line
 from .report import Fault, FileReport, Rejects
@@ -145,7 +143,7 @@ def places_of(path: Path, rows: list[int], refused: set[int]) -> list[tuple[int,
 
 def _header(stream: BinaryIO, path: Path) -> _Header:
     """Read the lines above the entries."""
-    number, banner = 1, _line(stream, path).removeprefix(BOM)
+    number, banner = 1, stream.readline(_LONGEST).removeprefix(BOM)
 
     def wrong(reason: str, cure: str, text: bytes) -> ImportFailed:
         return ImportFailed(reason, cure, file=str(path), line=number, text=shown_line(text))
@@ -165,7 +163,7 @@ def _header(stream: BinaryIO, path: Path) -> _Header:
             reason = f"its {what} is {word!r}; only {' and '.join(known)} can be imported"
             raise wrong(reason, _CONVERT, banner)
     while True:
-        number, raw = number + 1, _line(stream, path)
+        number, raw = number + 1, stream.readline(_LONGEST)
         if raw and (not raw.strip() or raw.lstrip().startswith(b"%")):
             continue
         sizes = raw.split()
@@ -177,10 +175,3 @@ def _header(stream: BinaryIO, path: Path) -> _Header:
         if symmetry == "symmetric" and rows != columns:
             raise wrong("is symmetric and not square", "Correct its size line.", raw)
         return _Header(field, symmetry == "symmetric", rows, columns, entries, number + 1)
-
-
-def _line(stream: BinaryIO, path: Path) -> bytes:
-    try:
-        return stream.readline(_LONGEST)
-    except (EOFError, OSError, zlib.error) as error:
-        raise damaged(path, error) from None

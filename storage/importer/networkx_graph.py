@@ -17,7 +17,7 @@ from gdb.records import dataclass, field
 
 from ..columns import temporal
 from ..columns.model import Column, Item, PropertyValue, VertexTable
-from ..columns.python_columns import Misfit, column_of, shown
+from ..columns.python_columns import columns_of, keys_of
 from .report import FileReport
 from .spaces import Ids
 
@@ -75,19 +75,11 @@ class AttributeTable:
 
     def columns(self, file: str) -> dict[str, Column]:
         """A column for each attribute that one of them has."""
-        found: dict[str, Column] = {}
-        for key in sorted({key for values in self.values for key in values}):
-            cells = [values.get(key) for values in self.values]
-            try:
-                found[key] = column_of(cells)
-            except Misfit as error:
-                value = shown(cells[error.row])
-                raise ImportFailed(
-                    f"{self.names[error.row]}: attribute {key!r} is {value}, which {error.why}",
-                    error.cure,
-                    file=file,
-                ) from None
-        return found
+
+        def wrong(row: int, reason: str, cure: str) -> ImportFailed:
+            return ImportFailed(f"{self.names[row]}: attribute {reason}", cure, file=file)
+
+        return columns_of(self.values, keys_of(self.values), wrong)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
-from .compressed import bytes_read, damaged
+from .compressed import bytes_read
 from .report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 23
@@ -77,10 +76,7 @@ def number_blocks(
     """
     rest, begun = b"", False
     while True:
-        try:
-            data = stream.read(CHUNK)
-        except (EOFError, OSError, zlib.error) as error:
-            raise damaged(path, error) from None
+        data = stream.read(CHUNK)
         if not begun and line == 1:
             data = data.removeprefix(BOM)
         block = rest + data

@@ -73,6 +73,11 @@ class Places:
                 found[row] = place
         return found
 
+    def listed(self, rows: list[int]) -> list[RecordPlace]:
+        """As `of_rows`, in the order of the rows."""
+        found = self.of_rows(set(rows))
+        return [found[row] for row in rows]
+
     def _records(self) -> Iterator[tuple[int, RecordPlace, bool]]:
         """The reader's number, the place, and whether the line is blank, of every record."""
         number = self.skipped

@@ -30,11 +30,7 @@ Later = Callable[[], None]
 
 
 def read(
-    each: Input,
-    assembly: Assembly,
-    report: LoadReport,
-    meter: Meter,
-    engine: Engine,
+    each: Input, assembly: Assembly, report: LoadReport, meter: Meter, engine: Engine
 ) -> Later | None:
     """One input into the assembly; what is left to do once all nodes of the import are there, or None.
 

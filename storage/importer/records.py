@@ -9,8 +9,8 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
-from ..columns.model import Column, PropertyValue
-from ..columns.python_columns import Misfit, column_of, shown
+from ..columns.model import Column
+from ..columns.python_columns import columns_of
 from ..columns.slices import struct_of
 
 Records = Sequence[Mapping[str, Any]]
@@ -90,14 +90,8 @@ def _table(rows: Records) -> RecordTable:
     for key in keys:
         if not isinstance(key, str):
             raise ImportFailed(f"{key!r} is a key of a dict, and no text", "Name columns by texts.")
-    return RecordTable(
-        {key: _column(key, [row.get(key) for row in rows]) for key in keys}, len(rows)
-    )
 
+    def wrong(row: int, reason: str, cure: str) -> ImportFailed:
+        return ImportFailed(f"row {row + 1}: {reason}", cure)
 
-def _column(key: str, values: Sequence[PropertyValue]) -> Column:
-    try:
-        return column_of(values)
-    except Misfit as error:
-        reason = f"row {error.row + 1}: {key!r} is {shown(values[error.row])}, which {error.why}"
-        raise ImportFailed(reason, error.cure) from None
+    return RecordTable(columns_of(rows, keys, wrong), len(rows))

@@ -8,6 +8,7 @@ from gdb.base import waiting
 from gdb.errors import ImportFailed
 
 from ..columns.model import I64, U32, Bools
+from ..graph.ascending import distinct
 from ..graph.edge_loops import NONE, find_rows
 from .report import FileReport
 
@@ -122,12 +123,6 @@ class Space:
         return distinct(ids[self.find(ids, report) < 0])
 
 
-def distinct(values: I64) -> I64:
-    """The values that differ, ascending, i64[k]; np.unique hashes integers, ten times slower."""
-    ordered = np.sort(values)
-    return ordered[_begins(ordered)]
-
-
 def firsts(values: I64) -> I64:
     """The first place of each distinct value, i64[k], in ascending order of the values."""
     order = np.argsort(values)  # not stable, so each run takes the least of its places
@@ -142,6 +137,11 @@ def _begins(ordered: I64) -> Bools:
     return begins
 
 
+def some_ids(ids: Ids, rows: I64) -> Ids:
+    """The ids of some rows, i64[k]."""
+    return [ids[row] for row in rows.tolist()] if isinstance(ids, list) else ids[rows]
+
+
 def join_ids(a: Ids, b: Ids) -> Ids:
     """The ids of `a`, then those of `b`: i64[n] where both are integers, else a list of strings."""
     if isinstance(a, list) and isinstance(b, list):
@@ -154,7 +154,5 @@ def join_ids(a: Ids, b: Ids) -> Ids:
 def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFailed:
     where = f" in id space {space!r}" if space else ""
     return ImportFailed(
-        f"node id {value!r} occurs twice{where}",
-        DUPLICATE,
-        file=report.file if report else "",
+        f"node id {value!r} occurs twice{where}", DUPLICATE, file=report.file if report else ""
     )

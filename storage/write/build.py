@@ -1,6 +1,6 @@
 """Tables to store: renumber, build the parts, write segments, commit.
 
-`write_graph` makes the given graph the content of the store, all or nothing. Edges are not held as a whole: see
+`write_spools` makes a graph the content of the store, all or nothing. Edges are not held as a whole: see
 `gdb.storage.write.edge_runs`.
 """
 
@@ -16,22 +16,16 @@ from gdb.base import forks
 from gdb.errors import ImportFailed
 from gdb.records import replace
 
-from ..columns.model import I64, U32, Column, EdgeTable, GraphTables, VertexTable
+from ..columns.model import I64, U32, Column, EdgeTable, VertexTable
 from ..format.direction import Direction
-from ..format.manifest import (
-    ColumnRecord,
-    GroupRecord,
-    Manifest,
-    SpaceRecord,
-    TypeRecord,
-)
+from ..format.manifest import ColumnRecord, GroupRecord, Manifest, SpaceRecord, TypeRecord
 from ..format.manifest_head import next_version
 from ..format.sections import Section, SectionKind
 from ..format.segment_writer import SegmentWriter
 from ..graph import ids, pcsr, property_columns
 from ..graph.snapshot import Snapshot
 from .column_spool import ColumnSpool
-from .edge_runs import PIECE, Room, RunPiece
+from .edge_runs import Room, RunPiece
 from .edge_spool import Sorts, Spool, missing, shares_of
 from .renumber import Numbering, genmap
 from .snapshot_tables import read_edges, read_vertices
@@ -42,46 +36,6 @@ U64 = pcsr.U64
 MOST_VERTICES = (1 << 32) - 2  # a vid is u32, and its end must be one too
 
 
-def write_graph(
-    store: Store,
-    tables: GraphTables,
-    *,
-    progress: Progress | None = None,
-    segment_edges: int = pcsr.SEGMENT_EDGES,
-    budget: int | None = None,
-    packed: bool | None = None,
-) -> Snapshot:
-    """Replace the content of the store by `tables`, in one commit.
-
-    Parameters
-    ----------
-    progress : called with the name of the step and the part of it done, 0 to 1. What it raises
-        aborts the write and leaves the store as it was.
-    segment_edges : most neighbours in one segment.
-    budget : see `gdb.storage.write.edge_runs.Room`; for the edges beside the tables.
-    packed : in packed sections, now and when it is written anew; None as the store is.
-
-    Raises
-    ------
-    ImportFailed : the tables contradict themselves (an id twice, an edge without its end, ...).
-    ReadOnlyError, StoreLocked, ClosedError, StorePermissionError, StoreError : the store cannot be
-        written.
-    """
-    spools = dict[str, Spool]()
-    room = Room(store.files, budget)
-    for table in tables.edges:
-        spool_table(spools, table, room)
-    return write_spools(
-        store,
-        tables.vertices,
-        spools,
-        progress=progress,
-        segment_edges=segment_edges,
-        packed=packed,
-        room=room,
-    )
-
-
 def rewrite(
     store: Store,
     snapshot: Snapshot,
@@ -89,13 +43,16 @@ def rewrite(
     budget: int | None = None,
     packed: bool | None = None,
 ) -> Snapshot:
-    """Write what a snapshot holds, in one commit; for other arguments and errors see `write_graph`."""
+    """Write what a snapshot holds, in one commit; for other arguments and errors see `write_spools`.
+
+    budget : see `gdb.storage.write.edge_runs.Room`.
+    """
     with store.writer():
         snapshot.look()
         room = Room(store.files, budget, folder=store.path)
         vertices, rows = read_vertices(snapshot)
         spools = dict[str, Spool]()
-        for table in read_edges(snapshot, rows, PIECE):
+        for table in read_edges(snapshot, rows):
             if progress is not None:
                 progress("reading", 0.0)
             spool_table(spools, table, room)
@@ -131,11 +88,23 @@ def write_spools(
     packed: bool | None = None,
     room: Room | None = None,
 ) -> Snapshot:
-    """As `write_graph`, for edges that are spooled already, by type; they are used up.
+    """Replace the content of the store by some vertices and by edges that are spooled, by type; these are used up.
 
+    Parameters
+    ----------
+    progress : called with the name of the step and the part of it done, 0 to 1. What it raises
+        aborts the write and leaves the store as it was.
+    segment_edges : most neighbours in one segment.
+    packed : in packed sections, now and when it is written anew; None as the store is.
     written : called before the commit with the number of edges of each type that join the same two vertices as another
     one, not counting the first. What it raises aborts the write.
     room : of the columns of vertices; None for enough.
+
+    Raises
+    ------
+    ImportFailed : the tables contradict themselves (an id twice, an edge without its end, ...).
+    ReadOnlyError, StoreLocked, ClosedError, StorePermissionError, StoreError : the store cannot be
+        written.
 
     Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes
     for each vertex, beside the tables, and for the edges what their room says; with room for all of them that is about

@@ -10,8 +10,8 @@ from gdb.records import dataclass
 
 from ..columns.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, U8, Bools, Column, Kind
 from ..format.manifest import ColumnRecord
-from ..format.sections import Data, Section, SectionKind, Streamed
-from ..graph.property_columns import PACKED_KINDS
+from ..format.sections import Data, Section, Streamed
+from ..graph.property_columns import sections_in_order
 from .edge_runs import Pieces, Room, RunPiece
 
 _NO_KEYS = np.zeros(0, np.uint64)
@@ -67,23 +67,15 @@ class _Growing:
     def sections(self, first: int) -> tuple[ColumnRecord, list[Section]]:
         """As `gdb.storage.graph.property_columns.sections_of`."""
         item = ITEM_OF.get(self.kind)
-        dtype: np.dtype[np.generic] = np.dtype(DTYPES[item or self.kind])
-        values = Streamed(dtype, self.values, self._values)
-        sections = [Section(SectionKind.VALUES, values, counted=self.kind in PACKED_KINDS)]
-        offsets = valid = -1
+        values = Streamed(np.dtype(DTYPES[item or self.kind]), self.values, self._values)
+        offsets = inner = bits = None
         if item or self.kind in TEXT_KINDS:
-            offsets = first + len(sections)
-            kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
-            data = Streamed(_I64, self.rows + 1, lambda: self._offsets(lambda c: c.offsets))
-            sections.append(Section(kind, data, counted=True))
+            offsets = Streamed(_I64, self.rows + 1, lambda: self._offsets(lambda c: c.offsets))
         if item == "string":
-            data = Streamed(_I64, self.items + 1, lambda: self._offsets(lambda c: c.inner))
-            sections.append(Section(SectionKind.STRING_OFFSETS, data))
+            inner = Streamed(_I64, self.items + 1, lambda: self._offsets(lambda c: c.inner))
         if self.nulls:
-            valid = first + len(sections)
-            data = Streamed(np.dtype(np.uint8), -(-self.rows // 8), self._bits)
-            sections.append(Section(SectionKind.VALIDITY, data))
-        return ColumnRecord(self.kind, first, offsets, valid), sections
+            bits = Streamed(np.dtype(np.uint8), -(-self.rows // 8), self._bits)
+        return sections_in_order(self.kind, first, values, offsets, inner, bits)
 
     def _each(self) -> Iterator[Column]:
         for piece in self.pieces:

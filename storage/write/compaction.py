@@ -35,7 +35,7 @@ class Compactor:
     Where that is stopped or has no room the changes are committed as a delta all the same. The next commits do not try
     again before the delta has doubled: each of them would wait as long.
 
-    budget : memory that it may take, bytes, see `write_graph`; None for no limit.
+    budget : memory that it may take, bytes, see `gdb.storage.write.build.rewrite`; None for no limit.
     """
 
     def __init__(self, budget: int | None = None) -> None:
@@ -89,8 +89,8 @@ def compact(
     packed: bool | None = None,
 ) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed. budget, packed : see `write_graph`; a store that has no changes and is as
-    `packed` says stays as it is."""
+    as it was. Readers are not disturbed. budget, packed : see `rewrite`; a store that has no changes and
+    is as `packed` says stays as it is."""
     with store.writer(lambda: progress and progress("waiting", 0.0)):
         manifest = store.snapshot().manifest
         if manifest.delta is None and packed in (None, manifest.packed):

@@ -137,15 +137,9 @@ class Room:
         if column.nbytes <= self._columns:
             self._columns -= column.nbytes
             return column
-        values, offsets, valid, inner = (a if a is None else self._put(a) for a in column.arrays)
+        arrays = [a if a is None else self._put(a) for a in column.arrays]
         self.cool()
-        return Column(
-            column.kind,
-            cast(Values, values),
-            cast(I64 | None, offsets),
-            cast(Bools | None, valid),
-            cast(I64 | None, inner),
-        )
+        return _column(column.kind, arrays)
 
     def _put(self, array: Array) -> Array:
         whole = np.ascontiguousarray(array)
@@ -257,16 +251,10 @@ class Pieces:
         piece = self._found[k]
         if isinstance(piece, RunPiece):
             return piece
-        columns = dict[str, Column]()
-        for key, (kind, places) in piece.columns.items():
-            values, offsets, valid, inner = (p if p is None else self._read(p) for p in places)
-            columns[key] = Column(
-                kind,
-                cast(Values, values),
-                cast(I64 | None, offsets),
-                cast(Bools | None, valid),
-                cast(I64 | None, inner),
-            )
+        columns = {
+            key: _column(kind, [p if p is None else self._read(p) for p in places])
+            for key, (kind, places) in piece.columns.items()
+        }
         return RunPiece(cast(U64, self._read(piece.keys)), columns)
 
     def _read(self, place: _Place) -> Array:
@@ -275,6 +263,13 @@ class Pieces:
         assert self._scratch is not None
         self._scratch.read(at, cast(U8, found.view(np.uint8)))
         return found
+
+
+def _column(kind: Kind, arrays: Sequence[Array | None]) -> Column:
+    """The inverse of `Column.arrays`."""
+    values, offsets, valid, inner = arrays
+    numbers = cast(I64 | None, offsets), cast(Bools | None, valid), cast(I64 | None, inner)
+    return Column(kind, cast(Values, values), *numbers)
 
 
 def _stored(piece: RunPiece, scratch: Scratch) -> _Stored:

@@ -6,19 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..columns.model import U32, Column, EdgeTable, GraphTables, VertexTable
+from ..columns.model import U32, Column, EdgeTable, VertexTable
 from ..graph.snapshot import Snapshot
 from .edge_runs import PIECE
 from .edge_spool import HIGH, LOW
-
-
-def read_tables(snapshot: Snapshot) -> GraphTables:
-    """The whole graph as tables: one vertex table for each group, one edge table for each type.
-
-    Arrays may be maps of the store's files. Undirected edges have their smaller vid as source.
-    """
-    vertices, rows = read_vertices(snapshot)
-    return GraphTables(vertices, tuple(read_edges(snapshot, rows, None)))
 
 
 def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
@@ -38,41 +29,17 @@ def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
     return tuple(vertices), row_of_vid
 
 
-def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterator[EdgeTable]:
-    """The edges of one type after the other, in the order of their ids, about so many in a table (None: all); a type
-    without edges has one table."""
+def read_edges(snapshot: Snapshot, row_of_vid: U32) -> Iterator[EdgeTable]:
+    """The edges of one type after the other, in the order of their ids, about `PIECE` in a table; a type without edges
+    has one table."""
     for edge_type in snapshot.edge_types:
-        found = (
-            EdgeTable(
-                edge_type.name,
-                edge_type.directed,
-                row_of_vid[(piece.keys >> HIGH).view(np.int64)],
-                row_of_vid[(piece.keys & LOW).view(np.int64)],
-                piece.columns,
-            )
-            for piece in snapshot.edge_pieces(edge_type.name, most or PIECE)
-        )
-        nothing = np.zeros(0, np.uint32)
-        none = {key: Column.nulls(kind, 0) for key, kind in edge_type.keys.items()}
-        empty = EdgeTable(edge_type.name, edge_type.directed, nothing, nothing, none)
-        if most is None:
-            yield _joined([empty, *found])
-        elif edge_type.edge_count:
-            yield from found
-        else:
-            yield empty
-
-
-def _joined(tables: list[EdgeTable]) -> EdgeTable:
-    """Tables of one type and its properties as one."""
-    first = tables[0]
-    return EdgeTable(
-        first.type,
-        first.directed,
-        np.concatenate([table.sources for table in tables]),
-        np.concatenate([table.targets for table in tables]),
-        {key: Column.concat([table.columns[key] for table in tables]) for key in first.columns},
-    )
+        named = edge_type.name, edge_type.directed
+        for piece in snapshot.edge_pieces(edge_type.name, PIECE):
+            ends = (piece.keys >> HIGH).view(np.int64), (piece.keys & LOW).view(np.int64)
+            yield EdgeTable(*named, row_of_vid[ends[0]], row_of_vid[ends[1]], piece.columns)
+        if not edge_type.edge_count:
+            none = {key: Column.nulls(kind, 0) for key, kind in edge_type.keys.items()}
+            yield EdgeTable(*named, row_of_vid[:0], row_of_vid[:0], none)
 
 
 def repeats_of(snapshot: Snapshot) -> dict[str, int]:

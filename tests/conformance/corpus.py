@@ -9,11 +9,7 @@ from gdb import Database
 from gdb.base.values.kinds import Value
 from gdb.base.values.temporal_make import make_duration
 from gdb.base.values.temporal_python import from_python
-from gdb.base.values.temporal_text import (
-    parse_datetime,
-    parse_local_time,
-    parse_time,
-)
+from gdb.base.values.temporal_text import parse_datetime, parse_local_time, parse_time
 
 LARGE = 1 << 53
 

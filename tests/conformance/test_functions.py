@@ -47,10 +47,10 @@ def compared(one: Function) -> bool:
 @pytest.mark.parametrize("name", sorted(n for n, one in FUNCTIONS.items() if compared(one)))
 def test_functions(runner: Runner, name: str) -> None:
     one = FUNCTIONS[name]
-    if one.least <= 1:
+    if one.signature.least <= 1:
         for kind in corpus.KINDS:
             runner.check(Subject(f"{one.name}(n.x)", (kind,), {}))
-    if one.most is None or one.most >= 2:
+    if one.signature.most is None or one.signature.most >= 2:
         second = one.signature.parameters[min(1, len(one.signature.parameters) - 1)]
         others = {label for kind in second.takes for label in _LABELS.get(kind, ("Any",))} | {"Int"}
         first = {
@@ -58,11 +58,11 @@ def test_functions(runner: Runner, name: str) -> None:
             for kind in one.signature.parameters[0].takes
             for label in _LABELS.get(kind, ("Any",))
         }
-        for kind in sorted(first) if one.least <= 2 else ():
+        for kind in sorted(first) if one.signature.least <= 2 else ():
             for other in sorted(others):
                 text = f"{one.name}(n.x, m.x)"
                 runner.check(Subject(text, (kind, other), {}), everywhere=kind == other)
-    if one.most is not None and one.most >= 3:
+    if one.signature.most is not None and one.signature.most >= 3:
         third = one.signature.parameters[2]
         for given in (value for kind in third.takes for value in _THIRD[kind]):
             for kind in sorted(first):

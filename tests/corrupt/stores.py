@@ -17,13 +17,13 @@ import numpy as np
 
 import gdb
 from gdb.api.transaction import Transaction
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.write import commit
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 PEOPLE, PLACES, EDGES, SEGMENT_EDGES = 24, 16, 600, 300
 

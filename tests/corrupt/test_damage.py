@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from gdb.errors import CorruptStore, NotAStore
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import segment, segment_writer
 from gdb.storage.format.direction import Direction
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 MANIFEST = "MANIFEST"
 

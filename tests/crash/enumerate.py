@@ -21,14 +21,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from tests.crash.explore import Failure, Tally, explore
-from tests.crash.workloads import (
-    WORKLOADS,
-    Tape,
-    Workload,
-    record,
-    record_killed,
-    record_recovery,
-)
+from tests.crash.workloads import WORKLOADS, Tape, Workload, record, record_killed, record_recovery
 
 _SHOWN = 5
 _RUN_IMAGES = 100  # of a short run; there are many

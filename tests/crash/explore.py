@@ -17,7 +17,6 @@ from tempfile import mkdtemp
 from gdb.errors import NotAStore
 from gdb.storage.disk import file_names
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.crash.disk import Acknowledged, Disk, Image, Operation, Order, Synced, Written
 from tests.crash.recorder import no_waiting, restore
@@ -33,6 +32,7 @@ from tests.crash.workloads import (
     content_of,
     files_of,
 )
+from tests.support.graph_tables import write_graph
 
 BOTH = (Order.PREFIX, Order.SUBSET)
 _FURTHER = content_of(FURTHER)

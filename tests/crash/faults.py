@@ -28,9 +28,9 @@ from pathlib import Path
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
 from gdb.storage.disk import file_names
 from gdb.storage.format import segment_writer
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.crash import writer
+from tests.support.graph_tables import write_graph
 
 CALLS = ("open", "write", "pwrite", "fsync", "fdatasync", "rename", "unlink", "flock", "mkdir")
 SYSTEM_CALLS = {

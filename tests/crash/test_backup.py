@@ -19,9 +19,9 @@ from gdb.storage.disk.steps import Steps
 from gdb.storage.format import manifest
 from gdb.storage.format.manifest import Manifest
 from gdb.storage.format.segment import FileRecord
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.crash.writer import generation, generation_of
+from tests.support.graph_tables import write_graph
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

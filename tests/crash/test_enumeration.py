@@ -20,15 +20,7 @@ from gdb.storage.format import manifest
 from gdb.storage.format.manifest import Manifest
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.store import Store
-from tests.crash.disk import (
-    SECTOR,
-    Acknowledged,
-    Created,
-    Order,
-    Removed,
-    Renamed,
-    Written,
-)
+from tests.crash.disk import SECTOR, Acknowledged, Created, Order, Removed, Renamed, Written
 from tests.crash.explore import BOTH, Failure, explore, sites
 from tests.crash.recorder import keep_all
 from tests.crash.workloads import (

@@ -20,9 +20,9 @@ from gdb.errors import StoreError
 from gdb.storage.disk import file_names
 from gdb.storage.disk.files import MANIFEST, Files, PosixFiles
 from gdb.storage.format import manifest
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.crash.writer import SEGMENT_EDGES, generation, generation_of
+from tests.support.graph_tables import write_graph
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

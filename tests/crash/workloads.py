@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage.columns.model import U32, Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import U32, Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.backup import backup
 from gdb.storage.copies.exporter import export
@@ -24,15 +24,14 @@ from gdb.storage.format import journal, segment_writer
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit as committing
 from gdb.storage.write import edge_runs
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit as commit_changes
 from gdb.storage.write.compaction import compact
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.crash.disk import SECTOR, Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.oracles.dict_graph import Key, Naive
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 from tests.support.loading import load
 
 # folders in the root; that of the store is made with its parent

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 VERTICES, EDGES, SEGMENT_EDGES = 2_000, 20_000, 4_000
 

@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 import gdb
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 HERE = Path(__file__).resolve().parent
 PACKED_SEGMENT_EDGES = 3200

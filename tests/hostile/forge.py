@@ -17,13 +17,13 @@ from unittest.mock import patch
 import numpy as np
 
 import gdb
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.write import commit
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed, stores
 from tests.corrupt.broken import rebuilt
 from tests.corrupt.sealed import ENTRY, HEAD, HEADER, Json, Path_
+from tests.support.graph_tables import GraphTables, write_graph
 
 SECTOR, SEAL = 512, 16
 PACKED_DELTA, LARGE = "a packed base and a delta", "a large packed base"

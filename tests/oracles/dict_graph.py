@@ -21,7 +21,6 @@ from gdb.storage.columns.model import (
     KINDS,
     Column,
     EdgeTable,
-    GraphTables,
     Item,
     Kind,
     PropertyValue,
@@ -31,6 +30,7 @@ from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import LONGEST
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.snapshot import Snapshot
+from tests.support.graph_tables import GraphTables
 
 Key = tuple[str, int | str]  # id space, user id
 Properties = tuple[tuple[str, PropertyValue | tuple[Item, ...]], ...]

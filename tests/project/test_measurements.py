@@ -17,13 +17,7 @@ import gdb
 from benchmarks.answers import arrow_rows
 from benchmarks.inputs import patterns
 from benchmarks.inputs import published as published_figures
-from benchmarks.matching import (
-    ablation,
-    floors,
-    large_patterns,
-    query_graphs,
-    unlabelled_patterns,
-)
+from benchmarks.matching import ablation, floors, large_patterns, query_graphs, unlabelled_patterns
 from benchmarks.peers import data, floor, kernels, workload
 from benchmarks.process import cold_start
 from benchmarks.report.table import Over, Wrong

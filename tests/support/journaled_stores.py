@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.manifest_head import length_in
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.oracles.dict_graph import Naive
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 
 SECTOR = 512
 NAMES = ["a", "b", "c", "d", "e"]

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.columns.model import GraphTables, VertexTable
+from gdb.storage.columns.model import VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
+from tests.support.graph_tables import GraphTables
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -207,7 +207,7 @@ class _Parser:
         if name == "toString":
             return str(given[0])
         function = FUNCTIONS[name.lower()]
-        assert function.least <= len(given) <= function.most
+        assert function.signature.least <= len(given) <= function.signature.most
         return function.apply(*given)
 
     def _until(self, end: str) -> list[Value]:

@@ -10,9 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database
-from gdb.storage.columns.model import GraphTables
-from gdb.storage.write.build import write_graph
-from gdb.storage.write.snapshot_tables import read_tables
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 
 PEOPLE = """:ID(Person),name,age:int,:LABEL
 1,Ada,36,Person

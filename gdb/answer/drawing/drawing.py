@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gdb.answer.drawing.page import page_of
 from gdb.answer.drawing.scene import Scene, scene_of
 from gdb.answer.drawing.svg import svg_of
+from gdb.answer.summary import counted
 from gdb.errors import ArgumentProblem, GdbError, LimitExceeded
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Drawing:
 
     def __repr__(self) -> str:
         counts = (len(self.scene.circles), "node"), (len(self.scene.arrows), "relationship")
-        what = " and ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in counts)
+        what = " and ".join(counted(count, name) for count, name in counts)
         return f"<gdb.Drawing of {what}>"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gdb.base.allowance import here, paced
 from gdb.base.values import times
+from gdb.base.values.arguments import number
 from gdb.base.values.arithmetic import in_range
 from gdb.base.values.comparison import Key, group_key, sort_key
 from gdb.base.values.naming import refusal
@@ -240,7 +241,7 @@ class Deviation:
     def add(self, *values: Value) -> None:
         """Add a number. ValueProblem for a value of another kind."""
         if values[0] is not None:
-            self._numbers.append(_number(self._name, values[0]))
+            self._numbers.append(number(self._name, values[0], "numbers"))
 
     def result(self) -> Value:
         """The square root of the sum of squared distances from the mean, over n - 1 or n."""
@@ -266,10 +267,10 @@ class Percentile:
         if self._percentile is None:  # the first row's
             self._percentile = self._percentile_of(percentile)
         if value is not None:
-            self._numbers.append(_number(self._name, value))
+            self._numbers.append(number(self._name, value, "numbers"))
 
     def _percentile_of(self, value: Value) -> float:
-        percentile = _number(self._name, value)
+        percentile = number(self._name, value, "numbers")
         if 0 <= percentile <= 1:
             return percentile
         raise ValueProblem(
@@ -287,9 +288,3 @@ class Percentile:
         low, high = numbers[math.floor(at)], numbers[math.ceil(at)]
         part = at - math.floor(at)
         return float(low) if part == 0 else low + (high - low) * part
-
-
-def _number(name: str, value: Value) -> int | float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    raise refusal(f"{name}()", "numbers", value)

@@ -25,12 +25,19 @@ def integer(name: str, value: Value) -> int:
     raise refusal(f"{name}()", "an integer", value)
 
 
+def number(name: str, value: Value, takes: str = "a number") -> int | float:
+    """The argument of a function, which must be a number. takes : as the message says it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise refusal(f"{name}()", takes, value)
+
+
 def natural(name: str, value: Value) -> int:
     """The argument of a function, which must be an integer from 0."""
-    number = integer(name, value)
-    if number < 0:
-        raise ValueProblem("argument", f"{name}() takes an integer from 0, not {number}.")
-    return number
+    found = integer(name, value)
+    if found < 0:
+        raise ValueProblem("argument", f"{name}() takes an integer from 0, not {found}.")
+    return found
 
 
 def items(name: str, value: Value) -> list[Value]:

@@ -84,9 +84,7 @@ def labels(value: Value) -> Value:
 
 def type_of(value: Value) -> Value:
     """type() of a relationship."""
-    if isinstance(value, RelationshipValue):
-        return value.type  # part of its identity, so a deleted one has it too
-    raise refusal("type()", "a relationship", value)
+    return relationship("type", value).type  # part of its identity: a deleted one has it too
 
 
 def relationship(name: str, value: Value) -> RelationshipValue:

@@ -11,18 +11,7 @@ from gdb.base.values.problems import ValueProblem
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
-_SHOWN = {
-    "BOOLEAN": "a boolean",
-    "INTEGER": "an integer",
-    "FLOAT": "a float",
-    "STRING": "a string",
-    "LIST": "a list",
-    "MAP": "a map",
-    "NODE": "a node",
-    "RELATIONSHIP": "a relationship",
-    "PATH": "a path",
-    "NULL": "null",
-}
+_SHOWN = {"INTEGER": "an integer", "NULL": "null"}
 
 
 def kind(value: Value) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import here
+from gdb.base.values import arguments
 from gdb.base.values.arguments import integer, string
 from gdb.base.values.arithmetic import in_range
 from gdb.base.values.naming import refusal
@@ -17,17 +18,11 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
 
-def _number(name: str, value: Value) -> int | float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    raise refusal(f"{name}()", "a number", value)
-
-
 def of_float(name: str, compute: Callable[[float], float]) -> Callable[[Value], Value]:
     """A function from float to float, as one from a number to a float."""
 
     def apply(value: Value) -> Value:
-        number = float(_number(name, value))
+        number = float(arguments.number(name, value))
         try:
             return compute(number)
         except OverflowError:
@@ -40,19 +35,19 @@ def of_float(name: str, compute: Callable[[float], float]) -> Callable[[Value], 
 
 def absolute(value: Value) -> Value:
     """abs() of a number, of its own type. Raises ValueProblem for -2^63."""
-    number = abs(_number("abs", value))
+    number = abs(arguments.number("abs", value))
     return in_range(number) if isinstance(number, int) else number
 
 
 def sign(value: Value) -> Value:
     """sign(): -1, 0 or 1."""
-    number = _number("sign", value)
+    number = arguments.number("sign", value)
     return (number > 0) - (number < 0)
 
 
 def is_nan(value: Value) -> Value:
     """isNaN() of a number."""
-    return math.isnan(_number("isNaN", value))
+    return math.isnan(arguments.number("isNaN", value))
 
 
 def whole(round_: Callable[[float], int]) -> Callable[[float], float]:
@@ -95,7 +90,7 @@ _DIGITS = 400  # more than any float has on either side of the point
 
 def rounded(value: Value, precision: Value = 0, mode: Value = None) -> Value:
     """round(): to so many digits after the point, a tie upwards where no mode is named."""
-    number = float(_number("round", value))
+    number = float(arguments.number("round", value))
     digits = integer("round", precision)
     if not math.isfinite(number) or digits > _DIGITS:
         return number
@@ -120,7 +115,7 @@ def _mode(mode: Value) -> str:
 
 def atan2(y: Value, x: Value) -> Value:
     """atan2(): the angle of a point (x, y), in radians."""
-    return math.atan2(_number("atan2", y), _number("atan2", x))
+    return math.atan2(arguments.number("atan2", y), arguments.number("atan2", x))
 
 
 # ---- range ---------------------------------------------------------------------------------------

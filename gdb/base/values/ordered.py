@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Ordered:
-    """Equal and ordered by `key()`, among values of the same type only."""
+    """Equal and ordered by `key()`, among values of the same type only; > and >= are < and <= of the other value."""
 
     __slots__ = ()
 
@@ -28,14 +28,4 @@ class Ordered:
     def __le__(self, other: object) -> bool:
         if isinstance(other, Ordered) and type(other) is type(self):
             return self.key() <= other.key()
-        return NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        if isinstance(other, Ordered) and type(other) is type(self):
-            return self.key() > other.key()
-        return NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        if isinstance(other, Ordered) and type(other) is type(self):
-            return self.key() >= other.key()
         return NotImplemented

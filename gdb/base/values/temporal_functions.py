@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.values.duration import Duration
 from gdb.base.values.problems import ValueProblem
-from gdb.base.values.temporal import (
-    Date,
-    DateTime,
-    Instant,
-    LocalDateTime,
-    LocalTime,
-    Temporal,
-    Time,
-)
+from gdb.base.values.temporal import DateTime, Instant, Temporal
 from gdb.base.values.temporal_clock import real_instant, statement_instant, transaction_instant
 from gdb.base.values.temporal_make import UTC, TemporalType, describe_type, make, present
 from gdb.base.values.temporal_truncate import truncate
@@ -74,10 +66,7 @@ def distance(measure: Callable[[Instant, Instant], Duration]) -> Callable[..., T
 
 def from_epoch(*arguments: Value) -> Temporal:
     """datetime.fromepoch(seconds, nanoseconds): an instant in UTC, by whole seconds since 1970."""
-    seconds, nanoseconds = (
-        _integer(arguments[0]),
-        _integer(arguments[1]) if len(arguments) > 1 else 0,
-    )
+    seconds, nanoseconds = map(_integer, (*arguments, 0)[:2])
     return DateTime.of_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
 
 
@@ -87,7 +76,7 @@ def from_epoch_millis(*arguments: Value) -> Temporal:
 
 
 def _instant(value: Value) -> Instant:
-    if isinstance(value, Date | LocalTime | Time | LocalDateTime | DateTime):
+    if isinstance(value, Instant):
         return value
     raise ValueProblem(
         "argument", f"This is {describe_type(value)}.", "It must be a date, a time, or both."

@@ -14,6 +14,7 @@ from gdb.base.values.temporal import (
     Instant,
     LocalDateTime,
     LocalTime,
+    Temporal,
     Time,
 )
 from gdb.base.values.temporal_clock import statement_instant
@@ -113,7 +114,7 @@ def make(kind: TemporalType, value: Value) -> Instant:
             return kind.parse(value)
         case dict():
             return of_map(kind, value)
-        case Date() | LocalTime() | Time() | LocalDateTime() | DateTime():
+        case _ if isinstance(value, Instant):
             return convert_temporal(kind, value)
         case _:
             raise ValueProblem(
@@ -261,7 +262,7 @@ def _base(entries: Mapping[str, Value], sources: Mapping[str, Value]) -> Tempora
 
 
 def _source(name: str, value: Value) -> TemporalParts:
-    if isinstance(value, Date | LocalTime | Time | LocalDateTime | DateTime):
+    if isinstance(value, Instant):
         parts = parts_of(value)
         missing = {"date": parts.day is None, "time": parts.time is None}
         if not missing.get(name, parts.day is None or parts.time is None):
@@ -307,7 +308,7 @@ def describe_type(value: Value) -> str:
             return "a list"
         case dict():
             return "a map"
-        case Date() | LocalTime() | Time() | LocalDateTime() | DateTime() | Duration():
+        case _ if isinstance(value, Temporal):
             return f"a {TYPE_NAMES[type(value)]}"
         case _:
             return "an element of a graph"

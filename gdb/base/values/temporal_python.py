@@ -9,7 +9,7 @@ from gdb.base.values.days import day_of, year_month_day
 from gdb.base.values.duration import DAY, SECOND, Duration
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import ValueProblem
-from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
 from gdb.base.values.zones import DAY_SECONDS, for_python, offsets_of_local
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def from_python(value: object) -> Value:
             return _from_time(value)
         case python.timedelta():
             return Duration(0, 0, 0, value // _MICROSECOND * 1_000)
-        case Date() | LocalTime() | Time() | LocalDateTime() | DateTime() | Duration():
-            return value
         case NodeValue() | RelationshipValue() | PathValue():
+            return value
+        case _ if isinstance(value, Temporal):
             return value
         case _:
             raise ValueProblem(

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gdb.base.values import temporal_make
 from gdb.base.values.days import FIRST_YEAR, day_of, day_of_week, week_of, year_month_day
 from gdb.base.values.duration import DAY, SECOND
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import TYPE_NAMES, Instant
-from gdb.base.values.temporal_make import (
-    TemporalParts,
-    TemporalType,
-    assemble_temporal,
-    counts_in,
-    parts_of,
-    zone_in,
-)
+from gdb.base.values.temporal_make import TemporalParts, TemporalType, parts_of
 from gdb.records import replace
 
 if TYPE_CHECKING:
@@ -53,12 +47,16 @@ def truncate(
         raise ValueProblem(
             "argument", f"A {TYPE_NAMES[type(value)]} cannot be truncated to a {kind.name}."
         )
-    base, counts, zone = _begin(unit, parts), counts_in(kind, changes), zone_in(changes)
+    base, counts, zone = (
+        _begin(unit, parts),
+        temporal_make.counts_in(kind, changes),
+        temporal_make.zone_in(changes),
+    )
     if zone is not None and not kind.has_zone:
         raise ValueProblem("argument", f"A {kind.name} has no timezone.")
     if zone is not None:
         base = replace(base, zone=zone, offset=None)
-    return assemble_temporal(kind, _beside(unit, counts, base.time or 0), base)
+    return temporal_make.assemble_temporal(kind, _beside(unit, counts, base.time or 0), base)
 
 
 def _units(kind: TemporalType) -> tuple[str, ...]:

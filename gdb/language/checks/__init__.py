@@ -6,7 +6,4 @@ place of the text: the names, and whether an aggregate may be there. `schema_war
 more, beside a snapshot, for warnings.
 """
 
-from gdb.language.checks.query_checks import Scopes as Scopes
 from gdb.language.checks.query_checks import check as check
-from gdb.language.checks.query_checks import columns as columns
-from gdb.language.checks.query_checks import scopes as scopes

@@ -5,76 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions import static_kinds
 from gdb.functions.function import AggregateFunction, Function
 from gdb.functions.library import AGGREGATES, FUNCTIONS, names, varies
-from gdb.functions.static_kinds import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    LIST,
-    MAP,
-    NODE,
-    NULL,
-    RELATIONSHIP,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-    common,
-    list_of,
-)
+from gdb.functions.static_kinds import Kind, Known, common, list_of
+from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
-from gdb.language.checks import pattern_checks
+from gdb.language.checks import operand_checks, pattern_checks
 from gdb.language.checks.frame import Aggregates, Frame
-from gdb.language.checks.operand_checks import (
-    arithmetic,
-    boolean,
-    check_labelled,
-    check_listed,
-    index,
-    negative,
-    warn_of_null,
-    with_keys,
-)
 from gdb.language.dialects import instead_of
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.pattern_syntax import values
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern, values
 from gdb.language.quantified_patterns import group_names
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Case,
-    Comparison,
-    Connected,
-    Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    MapProjection,
-    Negative,
-    NodePattern,
-    Not,
-    Parameter,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Property,
-    Quantified,
-    Reduce,
-    RelationshipPattern,
-    Slice,
-    StringTest,
-    Subquery,
-    Variable,
-    children,
-    walk,
-)
+from gdb.language.syntax import Expression, children, walk
 from gdb.language.value_types import IsNormalized, IsTyped
 
 
@@ -88,70 +32,79 @@ def known(expression: Expression, frame: Frame) -> Known:
     SyntaxProblem : an aggregate or a pattern where none is allowed.
     """
     match expression:
-        case Literal():
+        case syntax.Literal():
             return _OF_LITERAL[type(expression.value)]
-        case Parameter():
+        case syntax.Parameter():
             frame.parameter(expression)
-            return VALUE
-        case Variable(name=name, place=place):
+            return static_kinds.VALUE
+        case syntax.Variable(name=name, place=place):
             return frame.need(name, place)
-        case Connected() | Not():
+        case (
+            syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
+        ):
+            if isinstance(expression, syntax.Comparison):
+                operand_checks.warn_of_null(expression, frame)
+            result = static_kinds.BOOLEAN
+        case syntax.Connected() | syntax.Not():
             return condition(expression, frame)
-        case Property(subject=subject):
-            with_keys(known(subject, frame), expression, frame)
-            return VALUE
-        case MapProjection(subject=subject, entries=entries):
-            with_keys(known(subject, frame), expression, frame)
+        case syntax.Property(subject=subject):
+            operand_checks.with_keys(known(subject, frame), expression, frame)
+            return static_kinds.VALUE
+        case syntax.MapProjection(subject=subject, entries=entries):
+            operand_checks.with_keys(known(subject, frame), expression, frame)
             for _, value in entries:
                 known(value, frame)
-            return MAP
-        case ListLiteral(items=items):
-            literals = {type(item.value) for item in items if isinstance(item, Literal)}
-            others = [item for item in items if not isinstance(item, Literal)]
+            return static_kinds.MAP
+        case syntax.ListLiteral(items=items):
+            literals = {type(item.value) for item in items if isinstance(item, syntax.Literal)}
+            others = [item for item in items if not isinstance(item, syntax.Literal)]
             several = [known(item, frame) for item in others]
             return list_of(common([*(_OF_LITERAL[kind] for kind in literals), *several]))
-        case Call():
+        case syntax.Call():
             return _call(expression, frame)
-        case Arithmetic(first=first, rest=rest):
+        case syntax.Arithmetic(first=first, rest=rest):
             so_far = known(first, frame)
             for operator, operand in rest:
                 right = known(operand, frame)
-                so_far = arithmetic(operator, so_far, right, operand.place, expression, frame)
+                so_far = operand_checks.arithmetic(
+                    operator, so_far, right, operand.place, expression, frame
+                )
             return so_far
-        case Negative(operand=operand):
-            return negative(known(operand, frame), operand, frame)
-        case In(item=item, list=of):
+        case syntax.Negative(operand=operand):
+            return operand_checks.negative(known(operand, frame), operand, frame)
+        case syntax.In(item=item, list=of):
             known(item, frame)
-            check_listed(known(of, frame), of, frame)
-            return BOOLEAN
-        case Index() | Slice():
+            operand_checks.check_listed(known(of, frame), of, frame)
+            return static_kinds.BOOLEAN
+        case syntax.Index() | syntax.Slice():
             return _element(expression, frame)
-        case HasLabels(subject=subject):
-            check_labelled(known(subject, frame), subject, frame)
-            return BOOLEAN
+        case syntax.HasLabels(subject=subject):
+            operand_checks.check_labelled(known(subject, frame), subject, frame)
+            return static_kinds.BOOLEAN
         case HasNamed(subject=subject, names=names):
-            check_labelled(known(subject, frame), subject, frame)
+            operand_checks.check_labelled(known(subject, frame), subject, frame)
             check_names(names, frame)
-            return BOOLEAN
-        case Case():
+            return static_kinds.BOOLEAN
+        case syntax.Case():
             return _case(expression, frame)
-        case PatternTest(pattern=pattern, place=place):
+        case syntax.PatternTest(pattern=pattern, place=place):
             if not frame.query.text[place.start : place.end].lower().startswith("exists"):
                 raise _pattern_as_value(expression, frame)
             _test(pattern, frame)
-            return BOOLEAN
-        case Subquery():
+            return static_kinds.BOOLEAN
+        case syntax.Subquery():
             return frame.query.subquery(expression, frame)
-        case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
+        case (
+            syntax.ListComprehension()
+            | syntax.Quantified()
+            | syntax.Reduce()
+            | syntax.PatternComprehension()
+        ):
             return _with_variable(expression, frame)
-        case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
-            if isinstance(expression, Comparison):
-                warn_of_null(expression, frame)
-            result = BOOLEAN
-        case MapLiteral():
-            result = MAP
+        case syntax.MapLiteral():
+            result = static_kinds.MAP
         case _:
-            result = VALUE
+            result = static_kinds.VALUE
     for part in children(expression):
         known(part, frame)
     return result
@@ -160,16 +113,16 @@ def known(expression: Expression, frame: Frame) -> Known:
 def condition(expression: Expression, frame: Frame) -> Known:
     """Check an expression that must be true or false; a pattern is allowed here."""
     match expression:
-        case PatternTest(pattern=pattern):
+        case syntax.PatternTest(pattern=pattern):
             _test(pattern, frame)
-        case Connected(operands=operands):
+        case syntax.Connected(operands=operands):
             for operand in operands:
                 condition(operand, frame)
-        case Not(operand=operand):
+        case syntax.Not(operand=operand):
             condition(operand, frame)
         case _:
-            boolean(known(expression, frame), expression, frame)
-    return BOOLEAN
+            operand_checks.boolean(known(expression, frame), expression, frame)
+    return static_kinds.BOOLEAN
 
 
 def check_patterns(paths: Sequence[PathPattern], frame: Frame) -> None:
@@ -188,21 +141,23 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     if isinstance(part, RelationshipPattern) and part.repeated is not None:
         frame = frame.inner()  # in it its variables are single
         for name, is_node in group_names(part):
-            frame.names[name.text] = NODE if is_node else RELATIONSHIP
+            frame.names[name.text] = static_kinds.NODE if is_node else static_kinds.RELATIONSHIP
         check_patterns([part.repeated], frame)
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
-        frame = frame.inner({part.variable.text: RELATIONSHIP})  # it holds for each of them
+        frame = frame.inner(
+            {part.variable.text: static_kinds.RELATIONSHIP}
+        )  # it holds for each of them
     condition(part.where, frame)
 
 
 _OF_LITERAL: dict[type, Known] = {
-    bool: BOOLEAN,
-    int: INTEGER,
-    float: FLOAT,
-    str: STRING,
-    type(None): NULL,
+    bool: static_kinds.BOOLEAN,
+    int: static_kinds.INTEGER,
+    float: static_kinds.FLOAT,
+    str: static_kinds.STRING,
+    type(None): static_kinds.NULL,
 }
 
 
@@ -215,7 +170,7 @@ def check_names(names: Expression, frame: Frame) -> None:
         raise frame.misfit(names.place, message)
 
 
-def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
+def _pattern_as_value(expression: syntax.PatternTest, frame: Frame) -> SyntaxProblem:
     return frame.problem(
         SyntaxProblem,
         expression.place,
@@ -231,7 +186,7 @@ def _test(pattern: PathPattern, frame: Frame) -> None:
     check_patterns([pattern], inner)
 
 
-def _call(expression: Call, frame: Frame) -> Known:
+def _call(expression: syntax.Call, frame: Frame) -> Known:
     if not is_aggregate(expression):
         called(expression, frame)
         arguments = [known(argument, frame) for argument in expression.arguments]
@@ -250,24 +205,24 @@ def _call(expression: Call, frame: Frame) -> Known:
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
     for part in walk(argument):
-        if isinstance(part, Call) and varies(part.function.text.lower()):
+        if isinstance(part, syntax.Call) and varies(part.function.text.lower()):
             name = FUNCTIONS[part.function.text.lower()].name
             message = f"{name}() gives another value for each row, so no aggregate takes it."
             cure = "Compute it in a WITH before."
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
 
 
-def _element(expression: Index | Slice, frame: Frame) -> Known:
+def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:
     subject = known(expression.subject, frame)
-    if isinstance(expression, Index):
-        return index(subject, known(expression.index, frame), expression, frame)
+    if isinstance(expression, syntax.Index):
+        return operand_checks.index(subject, known(expression.index, frame), expression, frame)
     for bound in (expression.start, expression.stop):
         if bound is not None:
             known(bound, frame)
-    return subject if subject.kind is Kind.LIST else LIST
+    return subject if subject.kind is Kind.LIST else static_kinds.LIST
 
 
-def _case(expression: Case, frame: Frame) -> Known:
+def _case(expression: syntax.Case, frame: Frame) -> Known:
     results: list[Known] = []
     if expression.subject is not None:
         known(expression.subject, frame)
@@ -283,45 +238,48 @@ def _case(expression: Case, frame: Frame) -> Known:
 
 
 def _with_variable(
-    expression: ListComprehension | Quantified | Reduce | PatternComprehension,
+    expression: syntax.ListComprehension
+    | syntax.Quantified
+    | syntax.Reduce
+    | syntax.PatternComprehension,
     frame: Frame,
 ) -> Known:
     """Expressions that bring a variable of their own, which hides one of the same name."""
     match expression:
-        case PatternComprehension(pattern=pattern, where=where, result=result):
+        case syntax.PatternComprehension(pattern=pattern, where=where, result=result):
             inner = frame.inner()
             pattern_checks.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:
                 condition(where, inner)
             return list_of(known(result, inner))
-        case ListComprehension(variable=variable, where=where, result=wanted):
+        case syntax.ListComprehension(variable=variable, where=where, result=wanted):
             item = _items(expression.list, frame)
             inner = frame.inner({variable.text: item})
             if where is not None:
                 condition(where, inner)
             return list_of(item if wanted is None else known(wanted, inner))
-        case Quantified(variable=variable, where=test):
+        case syntax.Quantified(variable=variable, where=test):
             inner = frame.inner({variable.text: _items(expression.list, frame)})
             condition(test, inner)
-            return BOOLEAN
-        case Reduce(total=total, initial=initial, variable=variable, result=result):
+            return static_kinds.BOOLEAN
+        case syntax.Reduce(total=total, initial=initial, variable=variable, result=result):
             known(initial, frame)
             item = _items(expression.list, frame)
-            known(result, frame.inner({total.text: VALUE, variable.text: item}))
-            return VALUE
+            known(result, frame.inner({total.text: static_kinds.VALUE, variable.text: item}))
+            return static_kinds.VALUE
 
 
 def _items(of: Expression, frame: Frame) -> Known:
     several = known(of, frame)
-    check_listed(several, of, frame)
+    operand_checks.check_listed(several, of, frame)
     return several.items
 
 
 # ---- calls ---------------------------------------------------------------------------------------
 
 
-def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
+def called(expression: syntax.Call, frame: Frame) -> Function | AggregateFunction:
     """What is called.
 
     Raises
@@ -337,7 +295,7 @@ def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
 
 
-def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Known:
+def check_call(expression: syntax.Call, arguments: Sequence[Known], frame: Frame) -> Known:
     """Check a call whose arguments were checked, and return what is known of its value.
 
     Raises
@@ -355,7 +313,7 @@ def check_call(expression: Call, arguments: Sequence[Known], frame: Frame) -> Kn
     return row.signature.result
 
 
-def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
+def refuse_aggregate(expression: syntax.Call, frame: Frame, nested: bool) -> SyntaxProblem:
     """The error of an aggregate where none is allowed. nested : it is inside another one."""
     if nested:
         message = "an aggregate is nested in another."
@@ -366,7 +324,7 @@ def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProb
     return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
 
 
-def _check_star(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
+def _check_star(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
     name = row.name
     if expression.star and name != "count":
         message = f"{name}() takes no *."
@@ -377,7 +335,7 @@ def _check_star(expression: Call, row: Function | AggregateFunction, frame: Fram
     raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
 
 
-def _check_number(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
+def _check_number(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
     number, least, most = len(expression.arguments), row.signature.least, row.signature.most
     if number >= least and (most is None or number <= most):
         return

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from gdb.errors import TypeProblem
-from gdb.functions.static_kinds import (
-    ELEMENTS,
-    FLOAT,
-    INTEGER,
-    LIST,
-    NUMBERS,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-)
+from gdb.functions import static_kinds
+from gdb.functions.static_kinds import ELEMENTS, NUMBERS, Kind, Known
+from gdb.language import syntax
 from gdb.language.checks.frame import Frame
-from gdb.language.syntax import (
-    Arithmetic,
-    ArithmeticOperator,
-    Comparator,
-    Comparison,
-    Expression,
-    Index,
-    Literal,
-    MapProjection,
-    Place,
-    Property,
-)
+from gdb.language.syntax import ArithmeticOperator, Comparator, Expression, Place
 
 _TIMES = (Kind.TEMPORAL, Kind.DURATION)
 _WITH_KEYS = (*ELEMENTS, Kind.MAP, *_TIMES)
@@ -44,10 +25,10 @@ def boolean(known: Known, expression: Expression, frame: Frame) -> None:
         )
 
 
-def warn_of_null(expression: Comparison, frame: Frame) -> None:
+def warn_of_null(expression: syntax.Comparison, frame: Frame) -> None:
     """Of `a.x = null`, which no value makes true."""
     sides = (expression.left, expression.right)
-    if any(isinstance(side, Literal) and side.value is None for side in sides):
+    if any(isinstance(side, syntax.Literal) and side.value is None for side in sides):
         negated = "NOT " * (expression.operator is Comparator.UNEQUAL)
         frame.warn(
             expression.place,
@@ -65,7 +46,9 @@ def check_labelled(known: Known, subject: Expression, frame: Frame) -> None:
     frame.expect(known, ELEMENTS, subject.place, "only nodes have labels")
 
 
-def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) -> None:
+def with_keys(
+    known: Known, expression: syntax.Property | syntax.MapProjection, frame: Frame
+) -> None:
     """Refuse the properties of what has none."""
     if known.may_be(_WITH_KEYS):
         return
@@ -86,7 +69,7 @@ def negative(known: Known, operand: Expression, frame: Frame) -> Known:
     return known
 
 
-def index(subject: Known, by: Known, expression: Index, frame: Frame) -> Known:
+def index(subject: Known, by: Known, expression: syntax.Index, frame: Frame) -> Known:
     """Check subject[by], and return what is known of it."""
     place = expression.index.place
     if not subject.may_be((Kind.LIST, Kind.MAP, *ELEMENTS)):
@@ -106,7 +89,7 @@ def arithmetic(
     left: Known,
     right: Known,
     place: Place,
-    expression: Arithmetic,
+    expression: syntax.Arithmetic,
     frame: Frame,
 ) -> Known:
     """Check one step of a chain, and return what is known of it. `place` is that of the right operand."""
@@ -118,18 +101,22 @@ def arithmetic(
                 message = f"{operator} is of numbers, and this is {known}."
                 raise frame.misfit(at, message, _converted(known))
     if left.kind in _OPEN or right.kind in _OPEN:
-        return LIST if operator == "+" and Kind.LIST in (left.kind, right.kind) else VALUE
+        return (
+            static_kinds.LIST
+            if operator == "+" and Kind.LIST in (left.kind, right.kind)
+            else static_kinds.VALUE
+        )
     if left.kind in NUMBERS and right.kind in NUMBERS:
         whole = left.kind is right.kind is Kind.INTEGER and operator != "^"
-        return INTEGER if whole else FLOAT
+        return static_kinds.INTEGER if whole else static_kinds.FLOAT
     if operator == "+":
         _check_sum(left, right, expression, place, frame)
         return _sum(left, right)
-    return VALUE
+    return static_kinds.VALUE
 
 
 def _check_sum(
-    left: Known, right: Known, expression: Arithmetic, place: Place, frame: Frame
+    left: Known, right: Known, expression: syntax.Arithmetic, place: Place, frame: Frame
 ) -> None:
     """Refuse a sum of known kinds that no value of them has; a list takes anything, a string any single value."""
     if Kind.LIST in (left.kind, right.kind):
@@ -142,7 +129,7 @@ def _check_sum(
 
 
 def _concatenated(
-    left: Known, right: Known, place: Place, expression: Arithmetic, frame: Frame
+    left: Known, right: Known, place: Place, expression: syntax.Arithmetic, frame: Frame
 ) -> Known:
     """Check a || b, and return what is known of it: two strings, or two lists."""
     for known, at in ((left, expression.first.place), (right, place)):
@@ -151,11 +138,11 @@ def _concatenated(
             cure = "Write OR." if known.kind is Kind.BOOLEAN else cure
             raise frame.misfit(at, f"|| joins strings or lists, and this is {known}.", cure)
     if left.kind in _OPEN or right.kind in _OPEN:
-        return VALUE
+        return static_kinds.VALUE
     if left.kind is not right.kind:
         message = f"|| joins two strings or two lists, and here are {left} and {right}."
         raise frame.misfit(place, message, "Write + to put an item before or behind a list.")
-    return left if left == right else LIST
+    return left if left == right else static_kinds.LIST
 
 
 def _converted(known: Known) -> str:
@@ -175,5 +162,5 @@ def _converted(known: Known) -> str:
 
 def _sum(left: Known, right: Known) -> Known:
     if Kind.LIST in (left.kind, right.kind):
-        return LIST
-    return STRING if Kind.STRING in (left.kind, right.kind) else VALUE
+        return static_kinds.LIST
+    return static_kinds.STRING if Kind.STRING in (left.kind, right.kind) else static_kinds.VALUE

@@ -10,13 +10,7 @@ from gdb.functions.static_kinds import NODE, PATH, RELATIONSHIP, Kind, Known, li
 from gdb.language.checks.frame import Frame
 from gdb.language.hidden_names import is_hidden
 from gdb.language.quantified_patterns import group_names
-from gdb.language.syntax import (
-    Name,
-    NodePattern,
-    Parameter,
-    PathPattern,
-    RelationshipPattern,
-)
+from gdb.language.syntax import Name, NodePattern, Parameter, PathPattern, RelationshipPattern
 
 RELATIONSHIPS = list_of(RELATIONSHIP)
 

@@ -12,31 +12,13 @@ from typing import TYPE_CHECKING
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
 from gdb.functions.static_kinds import ELEMENTS, INTEGER, VALUE, Kind, Known
 from gdb.imports import deferred
+from gdb.language import syntax
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.checks.expression_checks import condition, known, refuse_aggregate
 from gdb.language.checks.frame import Aggregates, Frame
 from gdb.language.clauses import Return, ReturnItem, With
 from gdb.language.hidden_names import is_hidden
-from gdb.language.syntax import (
-    Arithmetic,
-    Comparison,
-    Connected,
-    Expression,
-    In,
-    Literal,
-    Negative,
-    Not,
-    PatternComprehension,
-    PatternTest,
-    Place,
-    Property,
-    StringTest,
-    Subquery,
-    Variable,
-    brings,
-    children,
-    walk,
-)
+from gdb.language.syntax import Expression, Place, brings, children, walk
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -44,8 +26,16 @@ if TYPE_CHECKING:
 else:
     temporal_components = deferred("gdb.base.values.temporal_components")
 
-_OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
-_OPERATORS = (Arithmetic, Comparison, Connected, In, Negative, Not, StringTest)
+_OF_GRAPH = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
+_OPERATORS = (
+    syntax.Arithmetic,
+    syntax.Comparison,
+    syntax.Connected,
+    syntax.In,
+    syntax.Negative,
+    syntax.Not,
+    syntax.StringTest,
+)
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -81,7 +71,7 @@ def _refuse_shadow(item: ReturnItem, frame: Frame) -> None:
     alias, around = item.alias, frame.around
     if alias is None or around is None or alias.text in frame.names:
         return
-    same = isinstance(item.expression, Variable) and item.expression.name == alias.text
+    same = isinstance(item.expression, syntax.Variable) and item.expression.name == alias.text
     if around.find(alias.text) is not None and not same:
         raise frame.taken(alias)
 
@@ -90,7 +80,7 @@ def _projected(clause: Return, frame: Frame) -> Projected:
     columns: dict[str, Known] = {}
     if clause.everything:
         columns = {name: of for name, of in frame.names.items() if not is_hidden(name)}
-    variables = [Variable(name, clause.place) for name in columns]
+    variables = [syntax.Variable(name, clause.place) for name in columns]
     here = frame.with_aggregates(Aggregates.HERE)
     for item in clause.items:
         value = known(item.expression, here)
@@ -138,7 +128,7 @@ def _check_shadowed(
     TypeProblem : the column has no properties.
     """
     for part in walk(expression):
-        if not isinstance(part, Property) or not isinstance(part.subject, Variable):
+        if not isinstance(part, syntax.Property) or not isinstance(part.subject, syntax.Variable):
             continue
         name, place = part.subject.name, part.subject.place
         before, column = frame.names.get(name), projected.columns.get(name)
@@ -147,7 +137,8 @@ def _check_shadowed(
         message = f"'{name}' is here the column of that name, and no longer {before}."
         cure = f"Name the column otherwise, as in AS {name}_{part.key.text}."
         stored = (
-            isinstance(items.get(name), Property) and part.key.text not in temporal_components.PARTS
+            isinstance(items.get(name), syntax.Property)
+            and part.key.text not in temporal_components.PARTS
         )
         if stored or not column.may_be((*ELEMENTS, Kind.MAP, Kind.TEMPORAL, Kind.DURATION)):
             raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message, cure)
@@ -163,7 +154,7 @@ def _count(word: str, count: Expression, frame: Frame) -> None:
     value = known(count, frame)
     if not value.may_be((INTEGER.kind,)) or value.kind is Kind.NULL:
         raise frame.misfit(count.place, f"{word} takes a number of rows, and this is {value}.")
-    if isinstance(count, Negative) and isinstance(count.operand, Literal):
+    if isinstance(count, syntax.Negative) and isinstance(count.operand, syntax.Literal):
         message = f"{word} takes a number from 0."
         raise frame.problem(SyntaxProblem, count.place, "NegativeIntegerArgument", message)
 
@@ -251,12 +242,12 @@ def _beside(
 ) -> None:
     if is_aggregate(expression) or expression in plain:
         return
-    if isinstance(expression, Variable):
+    if isinstance(expression, syntax.Variable):
         if expression.name not in local and expression.name in frame.names:
             raise _ambiguous(expression.name, expression.place, frame)
         return
     if isinstance(expression, _OF_GRAPH):
-        names = local.union(key.name for key in plain if isinstance(key, Variable))
+        names = local.union(key.name for key in plain if isinstance(key, syntax.Variable))
         for name in sorted(_outer_names(expression, names, frame)):
             raise _ambiguous(name, expression.place, frame)
         return
@@ -269,7 +260,7 @@ def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> s
     query = replace(frame.query, warnings=[])  # the first check has reported them
     names, looked = dict.fromkeys(more, VALUE), set[str]()
     seen = Frame(query, {**frame.names, **names}, frame.around, looked)
-    if isinstance(expression, PatternTest):
+    if isinstance(expression, syntax.PatternTest):
         condition(expression, seen)
     else:
         known(expression, seen)
@@ -291,11 +282,11 @@ class _Behind:
     def check(self, expression: Expression, local: frozenset[str]) -> None:
         if expression in self.items:
             return
-        if isinstance(expression, Variable):
+        if isinstance(expression, syntax.Variable):
             self._variable(expression, local)
         elif is_aggregate(expression):
             for part in walk(expression):
-                if isinstance(part, Variable) and not self._visible(part.name, local):
+                if isinstance(part, syntax.Variable) and not self._visible(part.name, local):
                     raise self._undefined(part.name, part.place)
             raise refuse_aggregate(expression, self.frame, nested=False)
         elif isinstance(expression, _OF_GRAPH):
@@ -307,7 +298,7 @@ class _Behind:
         for part in children(expression):
             self.check(part, local | brings(expression))
 
-    def _variable(self, variable: Variable, local: frozenset[str]) -> None:
+    def _variable(self, variable: syntax.Variable, local: frozenset[str]) -> None:
         if self._visible(variable.name, local):
             return
         if any(variable in walk(key) for key in self.projected.keys - self.items):

@@ -13,70 +13,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem
-from gdb.functions.static_kinds import (
-    BOOLEAN,
-    INTEGER,
-    MAP,
-    NODE,
-    RELATIONSHIP,
-    STRING,
-    VALUE,
-    Kind,
-    Known,
-    list_of,
-)
+from gdb.functions import static_kinds
+from gdb.functions.static_kinds import Kind, Known, list_of
 from gdb.imports import deferred
+from gdb.language import clauses
 from gdb.language.checks.expression_checks import check_patterns, condition, known
 from gdb.language.checks.frame import Frame, QueryFacts
 from gdb.language.checks.pattern_checks import bind
-from gdb.language.checks.projection_checks import (
-    check_return,
-    one_column,
-    passed_on,
-    same_columns,
-)
-from gdb.language.clauses import (
-    WRITING,
-    BulkCreate,
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Create,
-    Delete,
-    Finish,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Remove,
-    Return,
-    Set,
-    Unwind,
-    With,
-    imports_names,
-)
+from gdb.language.checks.projection_checks import check_return, one_column, passed_on, same_columns
+from gdb.language.clauses import WRITING, Clause, Query, imports_names
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Parameter, Subquery
-from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.language.checks import write_checks
     from gdb.language.procedure_signatures import Procedure, ProcedureSignature
 else:
     write_checks = deferred("gdb.language.checks.write_checks")
-
-
-@dataclass(frozen=True, slots=True)
-class Scopes:
-    """What each clause of a query sees.
-
-    before : of each side of UNION, for each of its clauses the variables before it, in the order in which they came,
-        and what is known of them. columns : of the result; where the sides of UNION differ in order, of the first.
-    """
-
-    before: tuple[tuple[Mapping[str, Known], ...], ...]
-    columns: tuple[str, ...]
 
 
 def check(
@@ -98,79 +51,42 @@ def check(
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
-    return _read(query, parameters, procedures=procedures, pulse=pulse)[0]
-
-
-def columns(query: Query) -> tuple[str, ...]:
-    """The columns of the result, * written out; none where the query ends without RETURN. Raises as `check`."""
-    return _read(query, None)[1]
-
-
-def scopes(query: Query) -> Scopes:
-    """The variables that each clause sees. Raises as `check`."""
-    before: list[list[Mapping[str, Known]]] = []
-    names = _read(query, None, before)[1]
-    return Scopes(tuple(tuple(part) for part in before), names)
-
-
-def _read(
-    query: Query,
-    parameters: Collection[str] | None,
-    record: list[list[Mapping[str, Known]]] | None = None,
-    procedures: Mapping[str, Procedure] | None = None,
-    pulse: Callable[[], object] | None = None,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The warnings and the columns of a query."""
     facts = QueryFacts(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(facts, {})
     try:
-        found = _sides(query, outside, lambda _: outside.after({}), record)
+        _sides(query, outside, lambda _: outside.after({}))
     except RecursionError:
         cure = "Leave out parentheses, or split it."
         raise LimitExceeded("the query is nested too deeply.", cure) from None
-    return tuple(facts.warnings), tuple(found)
+    return tuple(facts.warnings)
 
 
 # ---- queries -------------------------------------------------------------------------------------
 
 
-def _sides(
-    query: Query,
-    frame: Frame,
-    start: Callable[[Clause], Frame],
-    record: list[list[Mapping[str, Known]]] | None = None,
-) -> dict[str, Known]:
+def _sides(query: Query, frame: Frame, start: Callable[[Clause], Frame]) -> dict[str, Known]:
     """Check all sides of a UNION; the columns. start : the frame in front of a side that begins with this clause."""
     first: dict[str, Known] | None = None
-    for clauses in query.parts:
-        seen: list[Mapping[str, Known]] | None = None if record is None else []
-        found = _clauses(clauses, start(clauses[0]), seen)
-        if record is not None and seen is not None:
-            record.append(seen)
+    for side in query.parts:
+        found = _clauses(side, start(side[0]))
         if first is not None:
-            same_columns(first, found, clauses[-1].place, frame)
+            same_columns(first, found, side[-1].place, frame)
         first = found if first is None else first
     return first or {}
 
 
-def _clauses(
-    clauses: tuple[Clause, ...],
-    frame: Frame,
-    record: list[Mapping[str, Known]] | None,
-) -> dict[str, Known]:
+def _clauses(side: tuple[Clause, ...], frame: Frame) -> dict[str, Known]:
     """Check one side; its columns."""
-    for clause in clauses:
+    for clause in side:
         if frame.query.pulse is not None:
             frame.query.pulse()
-        if record is not None:
-            record.append(frame.visible())
-        if isinstance(clause, Return):
+        if isinstance(clause, clauses.Return):
             return check_return(clause, frame)
-        if isinstance(clause, CallProcedure) and clause is frame.query.alone:
+        if isinstance(clause, clauses.CallProcedure) and clause is frame.query.alone:
             return _procedure(clause, frame)
         frame = _clause(clause, frame)
-    end = clauses[-1]
-    if isinstance(end, CallProcedure) and _gives_rows(end, frame):
+    end = side[-1]
+    if isinstance(end, clauses.CallProcedure) and _gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
 
@@ -185,50 +101,50 @@ def _misplaced(clause: Clause, frame: Frame, message: str, cure: str) -> SyntaxP
 def _clause(clause: Clause, frame: Frame) -> Frame:
     """Check one clause; the frame behind it."""
     match clause:
-        case Match(patterns=patterns, where=where):
+        case clauses.Match(patterns=patterns, where=where):
             bind(patterns, frame)
             check_patterns(patterns, frame)
             if where is not None:
                 condition(where, frame)
-        case Unwind(list=of, variable=variable):
+        case clauses.Unwind(list=of, variable=variable):
             frame.bring(variable, known(of, frame).items)
-        case With():
+        case clauses.With():
             return passed_on(clause, frame)
-        case CallSubquery():
+        case clauses.CallSubquery():
             _call(clause, frame)
-        case CallProcedure():
+        case clauses.CallProcedure():
             _procedure(clause, frame)
-        case LoadCsv(source=source, variable=variable, headers=headers):
+        case clauses.LoadCsv(source=source, variable=variable, headers=headers):
             frame.expect(known(source, frame), (Kind.STRING,), source.place, "FROM takes a string")
-            frame.bring(variable, MAP if headers else list_of(STRING))
-        case Create(patterns=patterns):
+            frame.bring(variable, static_kinds.MAP if headers else list_of(static_kinds.STRING))
+        case clauses.Create(patterns=patterns):
             write_checks.create(patterns, frame)
-        case BulkCreate():  # its patterns were checked when they were read
-            frame.names.update(dict.fromkeys(clause.nodes, NODE))
-            frame.names.update(dict.fromkeys(clause.relationships, RELATIONSHIP))
-        case Merge():
+        case clauses.BulkCreate():  # its patterns were checked when they were read
+            frame.names.update(dict.fromkeys(clause.nodes, static_kinds.NODE))
+            frame.names.update(dict.fromkeys(clause.relationships, static_kinds.RELATIONSHIP))
+        case clauses.Merge():
             write_checks.merge(clause, frame)
-        case Set():
+        case clauses.Set():
             write_checks.set_(clause, frame)
-        case Remove():
+        case clauses.Remove():
             write_checks.remove(clause, frame)
-        case Delete():
+        case clauses.Delete():
             write_checks.delete(clause, frame)
-        case Foreach():
+        case clauses.Foreach():
             _foreach(clause, frame)
-        case Return():
+        case clauses.Return():
             check_return(clause, frame)
     return frame
 
 
-def _foreach(clause: Foreach, frame: Frame) -> None:
+def _foreach(clause: clauses.Foreach, frame: Frame) -> None:
     inner, items = frame.inner(), known(clause.list, frame).items
     inner.bring(clause.variable, items)
     for part in clause.clauses:
         inner = _clause(part, inner)
 
 
-def _call(clause: CallSubquery, frame: Frame) -> None:
+def _call(clause: clauses.CallSubquery, frame: Frame) -> None:
     """Check CALL { }, and add its columns to the frame."""
     found = _imported(clause, frame)
     for name in found:
@@ -240,7 +156,7 @@ def _call(clause: CallSubquery, frame: Frame) -> None:
     frame.names.update(found)
 
 
-def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
+def _imported(clause: clauses.CallSubquery, frame: Frame) -> dict[str, Known]:
     query, imports = clause.query, clause.imports
     if imports is None:  # the older form: the first WITH of each side says what it takes
         return _sides(query, frame, partial(_importing, frame))
@@ -261,24 +177,24 @@ def _subquery(subquery: Subquery, frame: Frame) -> Known:
     found = _sides(subquery.query, frame, lambda _: frame.inner())
     if subquery.kind == "COLLECT":
         return list_of(one_column(found, subquery.place, frame))
-    return BOOLEAN if subquery.kind == "EXISTS" else INTEGER
+    return static_kinds.BOOLEAN if subquery.kind == "EXISTS" else static_kinds.INTEGER
 
 
 def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
-    for clauses in query.parts:
-        for clause in clauses:
-            if isinstance(clause, Finish):
+    for side in query.parts:
+        for clause in side:
+            if isinstance(clause, clauses.Finish):
                 raise _misplaced(clause, frame, f"FINISH ends no {kind} {{ }}.", "Write RETURN.")
             if isinstance(clause, WRITING):
                 raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
-            if isinstance(clause, CallSubquery):
+            if isinstance(clause, clauses.CallSubquery):
                 _refuse_writing(clause.query, frame, kind)
 
 
 # ---- procedures ----------------------------------------------------------------------------------
 
 
-def _procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
+def _procedure(clause: clauses.CallProcedure, frame: Frame) -> dict[str, Known]:
     """Check a CALL, and add what it brings to the frame; that.
 
     Raises
@@ -302,13 +218,13 @@ def _procedure(clause: CallProcedure, frame: Frame) -> dict[str, Known]:
     return brought
 
 
-def _gives_rows(clause: CallProcedure, frame: Frame) -> bool:
+def _gives_rows(clause: clauses.CallProcedure, frame: Frame) -> bool:
     """Whether the procedure gives anything, as far as is known."""
     found = (frame.query.procedures or {}).get(clause.name.text)
     return found is not None and bool(found.signature.outputs)
 
 
-def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
+def _unknown(clause: clauses.CallProcedure, frame: Frame) -> NameProblem:
     name = clause.name.text
     cure = did_you_mean(name, frame.query.procedures or ())
     return frame.problem(
@@ -321,7 +237,7 @@ def _unknown(clause: CallProcedure, frame: Frame) -> NameProblem:
 
 
 def _check_arguments(
-    clause: CallProcedure, signature: ProcedureSignature, kinds: list[Known], frame: Frame
+    clause: clauses.CallProcedure, signature: ProcedureSignature, kinds: list[Known], frame: Frame
 ) -> None:
     fields = signature.arguments
     if clause.arguments is None:
@@ -352,7 +268,7 @@ def _check_arguments(
 
 
 def _brought(
-    clause: CallProcedure, signature: ProcedureSignature | None, frame: Frame
+    clause: clauses.CallProcedure, signature: ProcedureSignature | None, frame: Frame
 ) -> dict[str, Known]:
     outputs = {} if signature is None else {f.name: f.type.known for f in signature.outputs}
     found: dict[str, Known] = {}
@@ -383,5 +299,5 @@ def _brought(
             raise frame.problem(NameProblem, item.place, "UndefinedVariable", message, cure)
         if alias.text in found or frame.find(alias.text) is not None:
             raise frame.taken(alias)
-        found[alias.text] = outputs.get(item.text, VALUE)
+        found[alias.text] = outputs.get(item.text, static_kinds.VALUE)
     return found

@@ -11,55 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.functions.types import OF_STORE, Type, TypeName, alike, type_of
-from gdb.language.clauses import (
-    CallProcedure,
-    CallSubquery,
-    Clause,
-    Create,
-    Foreach,
-    LoadCsv,
-    Match,
-    Merge,
-    Query,
-    Return,
-    Set,
-    SetAll,
-    SetLabels,
-    SetProperty,
-    Unwind,
-    With,
-)
+from gdb.language import clauses, syntax
+from gdb.language.clauses import Clause, Query
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.report import located_message
 from gdb.language.scope import has_labels
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import (
-    Call,
-    Comparator,
-    Comparison,
-    Expression,
-    HasLabels,
-    In,
-    LabelTerms,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    Name,
-    Negative,
-    NodePattern,
-    Parameter,
-    PathPattern,
-    PatternComprehension,
-    PatternTest,
-    Place,
-    Property,
-    Quantified,
-    Reduce,
-    RelationshipPattern,
-    StringTest,
-    Subquery,
-    Variable,
-    children,
-)
+from gdb.language.syntax import Comparator, Expression, LabelTerms, Name, Place, children
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -122,23 +80,23 @@ class _SchemaReader:
 
     # ---- what the query makes --------------------------------------------------------------------
 
-    def made_by(self, clauses: Iterable[Clause]) -> None:
-        for clause in clauses:
+    def made_by(self, side: Iterable[Clause]) -> None:
+        for clause in side:
             match clause:
-                case Create(patterns=patterns):
+                case clauses.Create(patterns=patterns):
                     for pattern in patterns:
                         self._made_by_pattern(pattern)
-                case Merge(pattern=pattern, on_create=first, on_match=second):
+                case clauses.Merge(pattern=pattern, on_create=first, on_match=second):
                     self._made_by_pattern(pattern)
                     self._made_by_items((*first, *second))
-                case Set(items=items):
+                case clauses.Set(items=items):
                     self._made_by_items(items)
-                case Foreach(clauses=inner):
+                case clauses.Foreach(clauses=inner):
                     self.made_by(inner)
-                case CallSubquery(query=inner_query):
-                    for side in inner_query.parts:
-                        self.made_by(side)
-                case CallProcedure():
+                case clauses.CallSubquery(query=inner_query):
+                    for part in inner_query.parts:
+                        self.made_by(part)
+                case clauses.CallProcedure():
                     self.made.anything = True
                 case _:
                     pass
@@ -158,59 +116,59 @@ class _SchemaReader:
     def _made_by_items(self, items: Iterable[object]) -> None:
         for item in items:
             match item:
-                case SetProperty(target=Property(key=key)):
+                case clauses.SetProperty(target=syntax.Property(key=key)):
                     self.made.keys.add(key.text)
-                case SetLabels(labels=labels):
+                case clauses.SetLabels(labels=labels):
                     self.made.labels.update(name.text for name in labels)
-                case SetProperty() | SetAll():
+                case clauses.SetProperty() | clauses.SetAll():
                     self.made.anything = True
                 case _:
                     pass
 
     # ---- clauses ---------------------------------------------------------------------------------
 
-    def side(self, clauses: Iterable[Clause], names: _Names) -> None:
+    def side(self, side: Iterable[Clause], names: _Names) -> None:
         """Read one side of UNION. names : what is known before it; changed as it goes on."""
-        for clause in clauses:
+        for clause in side:
             self._clause(clause, names)
 
     def _clause(self, clause: Clause, names: _Names) -> None:
         match clause:
-            case Match(patterns=patterns, where=where):
+            case clauses.Match(patterns=patterns, where=where):
                 for pattern in patterns:
                     self._learn(pattern, names)
                 for pattern in patterns:
                     self._pattern(pattern, names)
                 self._read(where, names)
-            case Create(patterns=patterns):
+            case clauses.Create(patterns=patterns):
                 for pattern in patterns:
                     self._created(pattern, names)
                     self._forget(pattern, names)
-            case Merge(pattern=pattern):
+            case clauses.Merge(pattern=pattern):
                 self._forget(pattern, names)
-            case With(projection=projection, where=where):
+            case clauses.With(projection=projection, where=where):
                 self._projected(projection, names)
                 self._read(where, names)
-            case Return():
+            case clauses.Return():
                 self._projected(clause, names)
-            case Unwind(list=of, variable=variable):
+            case clauses.Unwind(list=of, variable=variable):
                 self._read(of, names)
                 names.pop(variable.text, None)
-            case LoadCsv(variable=variable):
+            case clauses.LoadCsv(variable=variable):
                 names.pop(variable.text, None)
-            case CallSubquery(query=query):
+            case clauses.CallSubquery(query=query):
                 for part in query.parts:
                     self.side(part, dict(names))
             case _:
                 pass
 
-    def _projected(self, projection: Return, names: _Names) -> None:
+    def _projected(self, projection: clauses.Return, names: _Names) -> None:
         for item in projection.items:
             self._read(item.expression, names)
         passed = dict(names) if projection.everything else {}
         for item in projection.items:
             passed.pop(item.name, None)
-            if isinstance(item.expression, Variable) and item.expression.name in names:
+            if isinstance(item.expression, syntax.Variable) and item.expression.name in names:
                 passed[item.name] = names[item.expression.name]
         seen = {**names, **passed}
         for item in projection.items:  # a column hides what had its name
@@ -274,9 +232,9 @@ class _SchemaReader:
         for key, value in part.properties:
             self._key(shown, known, key)
             self._compared(
-                Comparison(
+                syntax.Comparison(
                     Comparator.EQUAL,
-                    Property(value, key, key.place),
+                    syntax.Property(value, key, key.place),
                     value,
                     key.place.to(value.place),
                 ),
@@ -312,34 +270,36 @@ class _SchemaReader:
         while waiting:
             part, seen = waiting.pop()
             match part:
-                case Property(subject=Variable(name=name), key=key) if name in seen:
+                case syntax.Property(subject=syntax.Variable(name=name), key=key) if name in seen:
                     self._key(_shown(seen[name], name), seen[name], key)
-                case Comparison(left=left, right=right):
+                case syntax.Comparison(left=left, right=right):
                     self._compared(part, self._kind(left, seen), self._kind(right, seen))
-                case StringTest(left=left, operator=operator):
+                case syntax.StringTest(left=left, operator=operator):
                     self._tested(part.place, left, self._kind(left, seen), operator)
-                case In(item=item, list=ListLiteral(items=items)) if items:
+                case syntax.In(item=item, list=syntax.ListLiteral(items=items)) if items:
                     self._listed(part.place, item, items, seen)
-                case HasLabels(subject=Variable(name=name), labels=labels) if name in seen:
+                case syntax.HasLabels(subject=syntax.Variable(name=name), labels=labels) if (
+                    name in seen
+                ):
                     if seen[name].node:
                         self._labels(labels)
                     else:
                         self._types([one for term in labels for one in term])
                 case (
-                    ListComprehension(variable=variable)
-                    | Quantified(variable=variable)
-                    | Reduce(variable=variable)
+                    syntax.ListComprehension(variable=variable)
+                    | syntax.Quantified(variable=variable)
+                    | syntax.Reduce(variable=variable)
                 ):
                     seen = {k: v for k, v in seen.items() if k != variable.text}
-                case PatternTest(pattern=pattern):
+                case syntax.PatternTest(pattern=pattern):
                     inner = dict(seen)
                     self._learn(pattern, inner)
                     self._pattern(pattern, inner)
-                case PatternComprehension(pattern=pattern):
+                case syntax.PatternComprehension(pattern=pattern):
                     seen = dict(seen)
                     self._learn(pattern, seen)
                     self._pattern(pattern, seen)
-                case Subquery(query=query):
+                case syntax.Subquery(query=query):
                     for side in query.parts:
                         self.side(side, dict(seen))
                 case _:
@@ -347,7 +307,7 @@ class _SchemaReader:
             waiting.extend((child, seen) for child in reversed(children(part)))
 
     def _compared(
-        self, part: Comparison, left: Type | None, right: Type | None, name: str = ""
+        self, part: syntax.Comparison, left: Type | None, right: Type | None, name: str = ""
     ) -> None:
         if left is None or right is None or TypeName.NULL in (left.kind, right.kind):
             return
@@ -384,25 +344,25 @@ class _SchemaReader:
             return
         from gdb.language.unlike_types import unlike  # here: only a warning needs it
 
-        first = Comparison(Comparator.EQUAL, item, items[0], place)
+        first = syntax.Comparison(Comparator.EQUAL, item, items[0], place)
         self.warn(place, unlike(first, kind, others[0], self.text))
 
     def _kind(self, expression: Expression, names: _Names) -> Type | None:
         """The type of a value, where it is known for every row."""
         match expression:
-            case Literal(value=value):
+            case syntax.Literal(value=value):
                 return type_of(value)
-            case Parameter(name=name) if name in self.parameters:
+            case syntax.Parameter(name=name) if name in self.parameters:
                 argument = self.parameters[name]
                 known = argument is None or isinstance(argument, (bool, int, float, str))
                 return type_of(argument) if known else None
-            case Negative(operand=Literal(value=value)):
+            case syntax.Negative(operand=syntax.Literal(value=value)):
                 return type_of(value)
-            case Property(subject=Variable(name=name), key=key) if name in names:
+            case syntax.Property(subject=syntax.Variable(name=name), key=key) if name in names:
                 return self._kind_of_key(names[name], key.text)
-            case Call(function=Name(text=function), arguments=(Variable(name=name),)) if (
-                name in names
-            ):
+            case syntax.Call(
+                function=Name(text=function), arguments=(syntax.Variable(name=name),)
+            ) if name in names:
                 return self._kind_of_id(names[name]) if function.lower() == "id" else None
             case _:
                 return None

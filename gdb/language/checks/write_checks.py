@@ -6,22 +6,13 @@ from collections.abc import Iterable
 
 from gdb.errors import SyntaxProblem
 from gdb.functions.static_kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind
+from gdb.language import syntax
 from gdb.language.checks.expression_checks import check_names, check_values, known
 from gdb.language.checks.frame import Frame
 from gdb.language.checks.pattern_checks import refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.syntax import (
-    Expression,
-    HasLabels,
-    Index,
-    NodePattern,
-    PathMode,
-    PathPattern,
-    Property,
-    RelationshipPattern,
-    Variable,
-)
+from gdb.language.syntax import Expression, NodePattern, PathMode, PathPattern, RelationshipPattern
 from gdb.storage.format.direction import Direction
 
 _NEVER_DELETED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN, Kind.MAP)
@@ -169,7 +160,7 @@ def set_(clause: Set, frame: Frame) -> None:
 def remove(clause: Remove, frame: Frame) -> None:
     """Check REMOVE: labels of nodes, properties of nodes and relationships. Raises as `set_items`."""
     for item in clause.items:
-        if isinstance(item, (HasLabels, HasNamed)):
+        if isinstance(item, (syntax.HasLabels, HasNamed)):
             _labelled(item.subject, frame)
             if isinstance(item, HasNamed):
                 check_names(item.names, frame)
@@ -186,7 +177,7 @@ def delete(clause: Delete, frame: Frame) -> None:
     TypeProblem : a value that is never an element."""
     for target in clause.targets:
         value = known(target, frame)
-        if isinstance(target, HasLabels):
+        if isinstance(target, syntax.HasLabels):
             message = "DELETE takes a node or relationship, not its label or type."
             cure = "To take a label away write REMOVE."
             raise frame.problem(SyntaxProblem, target.place, "InvalidDelete", message, cure)
@@ -198,8 +189,8 @@ def delete(clause: Delete, frame: Frame) -> None:
             )
 
 
-def _target(target: Property | Index, frame: Frame) -> None:
-    if isinstance(target, Index):
+def _target(target: syntax.Property | syntax.Index, frame: Frame) -> None:
+    if isinstance(target, syntax.Index):
         known(target.index, frame)
     _element(target.subject, frame)
 
@@ -209,6 +200,6 @@ def _element(subject: Expression, frame: Frame) -> None:
     frame.expect(known(subject, frame), ELEMENTS, subject.place, rule)
 
 
-def _labelled(subject: Expression | Variable, frame: Frame) -> None:
+def _labelled(subject: Expression | syntax.Variable, frame: Frame) -> None:
     rule = "only nodes have labels to change"
     frame.expect(known(subject, frame), (Kind.NODE,), subject.place, rule)

@@ -38,13 +38,7 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
-from gdb.physical.columns.column_projection import (
-    compile_aggregate,
-    compile_limit,
-    compile_project,
-    compile_sort,
-    distinct,
-)
+from gdb.physical.columns import column_projection
 from gdb.physical.columns.expression_translation import ChainTranslator, integers_of
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settle_embeddings
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, select_columns
@@ -154,11 +148,11 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             case Unwind():
                 relation = _unwound(builder, relation, operator)
             case Project():
-                relation = compile_project(builder, relation, operator, demand)
+                relation = column_projection.compile_project(builder, relation, operator, demand)
             case Aggregate():
-                relation = compile_aggregate(builder, relation, operator, demand)
+                relation = column_projection.compile_aggregate(builder, relation, operator, demand)
             case Distinct():
-                relation = distinct(builder, relation, operator)
+                relation = column_projection.distinct(builder, relation, operator)
             case Filter():
                 from gdb.physical.columns.pattern_columns import PatternColumns
 
@@ -168,10 +162,10 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
                 limit = after if isinstance(after, Limit) else None
                 behind = operators[place + 1 + (limit is not None) :]
                 last = all(isinstance(one, (Project, Filter)) for one in behind)
-                relation = compile_sort(builder, relation, operator, limit, last)
+                relation = column_projection.compile_sort(builder, relation, operator, limit, last)
             case Limit():
                 if operator is not limit:
-                    relation = compile_limit(builder, relation, operator)
+                    relation = column_projection.compile_limit(builder, relation, operator)
             case Apply():
                 relation = _applied(builder, relation, operator)
             case _:

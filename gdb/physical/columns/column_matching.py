@@ -29,12 +29,7 @@ from gdb.language.mentioned_names import asks
 from gdb.language.name_resolution import properties
 from gdb.language.scope import ScopeEdge as ScopeEdge
 from gdb.language.scope import ScopeVertex as ScopeVertex
-from gdb.language.syntax import (
-    ElementReference,
-    HasLabels,
-    Name,
-    Variable,
-)
+from gdb.language.syntax import ElementReference, HasLabels, Name, Variable
 from gdb.logical.demand import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns

@@ -10,18 +10,9 @@ from gdb.base.values.problems import ValueProblem
 from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
 from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
 from gdb.imports import deferred
+from gdb.language import syntax
 from gdb.language.refusals import untranslatable_part
-from gdb.language.syntax import (
-    Call,
-    ElementReference,
-    Expression,
-    Literal,
-    Parameter,
-    Place,
-    Variable,
-    rebuilt,
-    walk,
-)
+from gdb.language.syntax import Expression, Place, rebuilt, walk
 from gdb.language.translator import Translator
 from gdb.physical.columns.looked_columns import RelationColumns
 from gdb.physical.columns.relation import Builder
@@ -37,14 +28,14 @@ MOST_GROWING = 8
 
 def integers_of(values: Expression, parameters: Mapping[str, object]) -> range | None:
     """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
-    if not isinstance(values, Call) or values.function.text.lower() != "range":
+    if not isinstance(values, syntax.Call) or values.function.text.lower() != "range":
         return None
     integers: list[int] = []
     for argument in values.arguments:
         value: object = None
-        if isinstance(argument, Literal):
+        if isinstance(argument, syntax.Literal):
             value = argument.value
-        elif isinstance(argument, Parameter):
+        elif isinstance(argument, syntax.Parameter):
             value = parameters.get(argument.name)
         if not isinstance(value, int) or isinstance(value, bool):
             return None
@@ -93,7 +84,7 @@ class ChainTranslator(Translator):
     def _prepared(self, expression: Expression) -> Expression:
         """The expression with elements for names. What no columns have is refused before its names are looked for."""
         for part in walk(expression):
-            if isinstance(part, Call) and part.function.text.lower() == "replace":
+            if isinstance(part, syntax.Call) and part.function.text.lower() == "replace":
                 self._grows(part.place, 3)
             span = integers_of(part, self.scope.parameters)
             if span is not None and len(span) > LONGEST_LIST:
@@ -104,10 +95,10 @@ class ChainTranslator(Translator):
                 raise self.builder.refuse(part.place, found)
         return rebuilt(expression, self._resolved)
 
-    def _measure(self, part: Expression) -> Variable | None:
+    def _measure(self, part: Expression) -> syntax.Variable | None:
         """The name whose column is the value of length(path) or size(relationships)."""
         match part:
-            case Call(function=function, arguments=(Variable() as of,)):
+            case syntax.Call(function=function, arguments=(syntax.Variable() as of,)):
                 held = self.names.get(of.name)
                 if held is not None and held.measured == function.text.lower():
                     return of
@@ -117,7 +108,7 @@ class ChainTranslator(Translator):
         measure = self._measure(part)
         if measure is not None:
             return measure
-        if not isinstance(part, Variable):
+        if not isinstance(part, syntax.Variable):
             return None
         held = self.names.get(part.name)
         if held is not None and held.measured:
@@ -126,11 +117,11 @@ class ChainTranslator(Translator):
             raise self.builder.refuse(part.place, f"{what}, but for its {held.measured}, is")
         if held is None or held.element is None:
             return part
-        return ElementReference(held.element.kind, held.element.index, part.place)
+        return syntax.ElementReference(held.element.kind, held.element.index, part.place)
 
     # ---- aggregates ------------------------------------------------------------------------------
 
-    def weighs(self, expression: Call) -> bool:
+    def weighs(self, expression: syntax.Call) -> bool:
         """Whether an aggregate takes rows that represent several (`aggregated`, weight)."""
         name = expression.function.text.lower()
         if expression.star or expression.distinct or name in ("count", "min", "max"):
@@ -140,12 +131,14 @@ class ChainTranslator(Translator):
         argument = self.typed(expression.arguments[0])
         return argument.is_null or argument.kind is TypeName.INTEGER
 
-    def aggregated(self, expression: Call, order: str | None, weight: str | None = None) -> Typed:
+    def aggregated(
+        self, expression: syntax.Call, order: str | None, weight: str | None = None
+    ) -> Typed:
         """SQL of an aggregate. order : the column by which collect() is to gather. weight : that with the number of
         rows each represents, where the aggregate takes that (`weighs`)."""
         name = expression.function.text.lower()
         prepared = self._prepared(expression)
-        assert isinstance(prepared, Call)
+        assert isinstance(prepared, syntax.Call)
         if weight is not None and not expression.distinct and name in ("count", "sum"):
             argument = None if expression.star else self.translate(prepared.arguments[0])
             return _weighted(name, argument, weight)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.base.sql import call, column_of, equal, exp, joined, left_joined
+from gdb.base.sql import call, column_of, equal, exp, joined, left_joined, value_of
 from gdb.executor.relational.relational_tail import ColumnRef
+from gdb.functions.sql_pieces import null_where
 from gdb.functions.types import BOOLEAN, NODE, NULL, RELATIONSHIP, STRING, Type, Typed, TypeName
 from gdb.language.element_columns import STORE_KIND, What
 from gdb.language.scope import has_labels
@@ -94,12 +95,10 @@ class RelationColumns:
             held = self.scope.snapshot.groups
             if len({has_labels(held[group].labels, labels) for group in groups}) == 1:
                 answer = has_labels(held[groups[0]].labels, labels)
-                if self.held[element].gathered:  # and never null
-                    return Typed(exp.true() if answer else exp.false(), BOOLEAN)
-                there = exp.Is(this=self.element(element).sql, expression=exp.Null())
-                sure = exp.true() if answer else exp.false()
-                branch = exp.If(this=there, true=exp.Null())
-                return Typed(exp.Case(ifs=[branch], default=sure), BOOLEAN)
+                sure = value_of(answer)
+                if not self.held[element].gathered:  # else it is never null
+                    sure = null_where([self.element(element).sql], sure)
+                return Typed(sure, BOOLEAN)
         terms = [[self._has(element, name.text) for name in term] for term in labels]
         return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
 

@@ -15,13 +15,7 @@ from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible
-from gdb.physical.rows.pattern import (
-    Component,
-    Condition,
-    Pattern,
-    RowEdge,
-    pattern_of_match,
-)
+from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, pattern_of_match
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -117,10 +111,7 @@ class Paths:
         self.places: dict[str, tuple[str, str]] = {}
 
     def parts(
-        self,
-        relation: Relation,
-        before: Sequence[Part],
-        stored: Mapping[str, Sequence[ColumnRef]],
+        self, relation: Relation, before: Sequence[Part], stored: Mapping[str, Sequence[ColumnRef]]
     ) -> list[Part]:
         """The tables. before : those of components. stored : what is taken from the store for new vertices."""
         for name in self.pattern.vertices:

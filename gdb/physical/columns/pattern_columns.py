@@ -24,20 +24,11 @@ from gdb.base.sql import (
     value_of,
 )
 from gdb.functions.types import BOOLEAN, INTEGER
+from gdb.language import syntax
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
 from gdb.language.mentioned_names import asks, of_pattern, of_query
-from gdb.language.syntax import (
-    Expression,
-    ListComprehension,
-    PatternComprehension,
-    PatternTest,
-    Quantified,
-    Reduce,
-    Subquery,
-    Variable,
-    rebuilt,
-)
+from gdb.language.syntax import Expression, rebuilt
 from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.columns.expression_translation import ChainTranslator
@@ -78,10 +69,10 @@ class PatternColumns:
 
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
-            case PatternTest(pattern=pattern):
+            case syntax.PatternTest(pattern=pattern):
                 match_ = Match(None, (pattern,), None, place=part.place)
                 return self._counted(part, (match_,), "EXISTS", of_pattern(pattern))
-            case Subquery(kind=kind, query=query) if kind != "COLLECT":
+            case syntax.Subquery(kind=kind, query=query) if kind != "COLLECT":
                 clauses = query.parts[0]
                 if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
                     clauses = clauses[:-1]
@@ -90,9 +81,9 @@ class PatternColumns:
                 if len(query.parts) > 1 or len(matches) < len(clauses) or not matches:
                     raise self.builder.refuse(part.place, f"{kind} {{ }} of this kind is")
                 return self._counted(part, matches, kind, of_query(query))
-            case PatternComprehension() | Subquery():
+            case syntax.PatternComprehension() | syntax.Subquery():
                 raise self.builder.refuse(part.place, "a list of what a pattern matches is")
-            case ListComprehension() | Quantified() | Reduce():
+            case syntax.ListComprehension() | syntax.Quantified() | syntax.Reduce():
                 raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
         return None
 
@@ -117,7 +108,7 @@ class PatternColumns:
         held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
         names = {**relation.names, name: held}
         self.relation = replace(relation, source=sql, names=names, hidden=hidden)
-        return Variable(name, part.place)
+        return syntax.Variable(name, part.place)
 
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
@@ -175,9 +166,7 @@ class PatternColumns:
         relation = self.relation
         columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
         numbered = replace(
-            relation,
-            source=select_columns(columns, relation.from_),
-            hidden=(*relation.hidden, row),
+            relation, source=select_columns(columns, relation.from_), hidden=(*relation.hidden, row)
         )
         numbered = builder.as_table(numbered)
         inner = numbered.only(mentioned).unweighted()

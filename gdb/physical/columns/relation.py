@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
@@ -186,8 +185,7 @@ class Builder:
 
     def used(self, sql: str) -> dict[str, Value]:
         """The parameters that a text mentions."""
-        names = sorted(set(re.findall(r"\$(p\d+)", sql)))
-        return {name: self.parameters.values[name] for name in names}
+        return self.parameters.used(sql)
 
     def as_table(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""

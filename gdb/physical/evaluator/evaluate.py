@@ -20,38 +20,9 @@ from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
 from gdb.errors import InternalError, QueryError
 from gdb.functions.library import FUNCTIONS
+from gdb.language import syntax
 from gdb.language.dynamic_labels import HasNamed
-from gdb.language.syntax import (
-    Arithmetic,
-    Call,
-    Case,
-    Comparator,
-    Comparison,
-    Connected,
-    Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
-    ListComprehension,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    MapProjection,
-    Negative,
-    Not,
-    Parameter,
-    PatternComprehension,
-    PatternTest,
-    Place,
-    Property,
-    Quantified,
-    Reduce,
-    Slice,
-    StringTest,
-    Subquery,
-    Variable,
-)
+from gdb.language.syntax import Comparator, Expression, Place
 from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.physical.evaluator import access, logic, loops
 from gdb.physical.evaluator.calls import apply_operation, chain_operations, measure_results
@@ -60,7 +31,9 @@ from gdb.physical.evaluator.string_predicates import normal_form_test, tester
 from gdb.physical.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
-_PLAIN: frozenset[type] = frozenset({Literal, Parameter, Property, Variable})
+_PLAIN: frozenset[type] = frozenset(
+    {syntax.Literal, syntax.Parameter, syntax.Property, syntax.Variable}
+)
 """Expressions that are most often compiled, and are no tests."""
 
 
@@ -100,50 +73,50 @@ class Evaluator:
         if test is not None:
             return test
         match expression:
-            case Literal(value=value):
+            case syntax.Literal(value=value):
                 return lambda row: value
-            case Parameter(name=name):
+            case syntax.Parameter(name=name):
                 parameter = self._context.parameters[name]
                 return lambda row: parameter
-            case Variable(name=name):
+            case syntax.Variable(name=name):
                 return itemgetter(name)
-            case Property(subject=subject, key=key, place=place):
+            case syntax.Property(subject=subject, key=key, place=place):
                 return self._property(subject, key.text, place)
-            case Index(subject=subject, index=index, place=place):
+            case syntax.Index(subject=subject, index=index, place=place):
                 return self._applied(access.item_of, place, subject, index)
-            case Slice():
+            case syntax.Slice():
                 return self._slice(expression)
-            case Arithmetic():
+            case syntax.Arithmetic():
                 return self._arithmetic(expression)
-            case Negative():
+            case syntax.Negative():
                 return self._negative(expression)
-            case Call():
+            case syntax.Call():
                 return self._call(expression)
-            case ListLiteral(items=items):
+            case syntax.ListLiteral(items=items):
                 constants = self._constant(expression)
                 if constants is not None:
                     return lambda row: constants.copy()
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
-            case MapLiteral(entries=pairs):
+            case syntax.MapLiteral(entries=pairs):
                 entries = {key.text: self.compiled(value) for key, value in pairs}
                 return lambda row: {key: value(row) for key, value in entries.items()}
-            case MapProjection():
+            case syntax.MapProjection():
                 return self._projection(expression)
-            case Case():
+            case syntax.Case():
                 return self._case(expression)
-            case ListComprehension(variable=name, list=of, where=where, result=result):
+            case syntax.ListComprehension(variable=name, list=of, where=where, result=result):
                 test = self.condition(where) if where else None
                 each = self.compiled(result) if result else None
                 allowance = self._context.allowance
                 return loops.comprehension(name.text, self.items(of), test, each, allowance)
-            case Reduce(total=total, initial=initial, variable=name, list=of, result=result):
+            case syntax.Reduce(total=total, initial=initial, variable=name, list=of, result=result):
                 first, each = self.compiled(initial), self.compiled(result)
                 values, allowance = self.items(of), self._context.allowance
                 return loops.reduction(total.text, first, name.text, values, each, allowance)
-            case PatternComprehension():
+            case syntax.PatternComprehension():
                 return self._pattern_comprehension(expression)
-            case Subquery():
+            case syntax.Subquery():
                 return self._subquery(expression)
             case _:
                 raise InternalError(f"the evaluator cannot read {expression!r}.")
@@ -160,12 +133,12 @@ class Evaluator:
             return test
         context, place = self._context, expression.place
         match expression:
-            case Literal(value=value) if value is not None and not isinstance(value, bool):
+            case syntax.Literal(value=value) if value is not None and not isinstance(value, bool):
                 context.refuse(
                     place, f"this must be true or false, and it is {type_phrase(value)}."
                 )
-            case ListLiteral() | MapLiteral():
-                what = "a list" if isinstance(expression, ListLiteral) else "a map"
+            case syntax.ListLiteral() | syntax.MapLiteral():
+                what = "a list" if isinstance(expression, syntax.ListLiteral) else "a map"
                 context.refuse(place, f"this must be true or false, and it is {what}.")
         evaluate = self.compiled(expression)
 
@@ -186,7 +159,9 @@ class Evaluator:
         TypeProblem : when the row gives no list.
         """
         match values:
-            case Call(arguments=arguments, place=place) if values.function.text.lower() == "range":
+            case syntax.Call(arguments=arguments, place=place) if (
+                values.function.text.lower() == "range"
+            ):
                 return self._applied(integers, place, *arguments)
             case _:
                 return loops.items(self.compiled(values), self._context, values.place)
@@ -194,7 +169,7 @@ class Evaluator:
     def unwound(self, expression: Expression) -> Callable[[Row], Sequence[Value]]:
         """The function from a row to what UNWIND makes rows of: the items of a list, nothing of null, any other value
         itself."""
-        if isinstance(expression, Call) and expression.function.text.lower() == "range":
+        if isinstance(expression, syntax.Call) and expression.function.text.lower() == "range":
             integers_of = self.items(expression)
             return lambda row: integers_of(row) or ()
         value_of = self.compiled(expression)
@@ -210,19 +185,19 @@ class Evaluator:
     def _test(self, expression: Expression) -> Condition | None:
         """The function of an expression that gives nothing but true, false and null; None for any other."""
         match expression:
-            case Connected(connective=connective, operands=operands):
+            case syntax.Connected(connective=connective, operands=operands):
                 return logic.connect_conditions(
                     connective, [self.condition(one) for one in operands]
                 )
-            case Not(operand=operand):
+            case syntax.Not(operand=operand):
                 return logic.negate_condition(self.condition(operand))
-            case Comparison():
+            case syntax.Comparison():
                 return self._comparison(expression)
-            case StringTest(operator=operator, left=left, right=right, place=place):
+            case syntax.StringTest(operator=operator, left=left, right=right, place=place):
                 return self._applied(tester(operator), place, left, right)
-            case In():
+            case syntax.In():
                 return self._in(expression)
-            case IsNull(operand=operand, negated=negated):
+            case syntax.IsNull(operand=operand, negated=negated):
                 inner = self.compiled(operand)
                 if negated:
                     return lambda row: inner(row) is not None
@@ -232,21 +207,21 @@ class Evaluator:
                 return lambda row: is_of(inner(row), type_) is not negated
             case IsNormalized(operand=operand, form=form, negated=negated, place=place):
                 return self._applied(normal_form_test(form, negated), place, operand)
-            case HasLabels(subject=subject, labels=labels, place=place):
+            case syntax.HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
             case HasNamed(subject=subject, names=names, any=any_, place=place):
                 return self._applied(partial(access.has_named, any_=any_), place, subject, names)
-            case Quantified(quantifier=kind, variable=name, list=of, where=where):
+            case syntax.Quantified(quantifier=kind, variable=name, list=of, where=where):
                 test = self.condition(where)
                 allowance = self._context.allowance
                 return loops.quantifier(kind, name.text, self.items(of), test, allowance)
-            case PatternTest(pattern=pattern):
+            case syntax.PatternTest(pattern=pattern):
                 matches = self._subqueries().matches
                 return lambda row: any(True for _ in matches(pattern, None, row))
             case _:
                 return None
 
-    def _in(self, expression: In) -> Condition:
+    def _in(self, expression: syntax.In) -> Condition:
         """A list that no row changes is looked up in a set."""
         values = self._constant(expression.list)
         lookup = logic.membership(values) if values is not None else None
@@ -259,16 +234,18 @@ class Evaluator:
     def _constant(self, expression: Expression) -> list[Value] | None:
         """The list that the expression is in every row; None where it may differ, or is no list."""
         match expression:
-            case Parameter(name=name):
+            case syntax.Parameter(name=name):
                 value = self._context.parameters.get(name)
                 return value if isinstance(value, list) else None
-            case ListLiteral(items=items):
-                values: list[Value] = [one.value for one in items if isinstance(one, Literal)]
+            case syntax.ListLiteral(items=items):
+                values: list[Value] = [
+                    one.value for one in items if isinstance(one, syntax.Literal)
+                ]
                 return values if len(values) == len(items) else None
             case _:
                 return None
 
-    def _comparison(self, expression: Comparison) -> Condition:
+    def _comparison(self, expression: syntax.Comparison) -> Condition:
         left, right = self.compiled(expression.left), self.compiled(expression.right)
         match expression.operator:
             case Comparator.EQUAL:
@@ -310,22 +287,22 @@ class Evaluator:
 
         return evaluate
 
-    def _call(self, expression: Call) -> Compiled:
+    def _call(self, expression: syntax.Call) -> Compiled:
         function = FUNCTIONS[expression.function.text.lower()]
         if function.apply is coalesce:
             return loops.first_there([self.compiled(part) for part in expression.arguments])
         value_of = self._applied(function.apply, expression.place, *expression.arguments)
         return measure_results(value_of, f"{function.name}()", self._context.allowance)
 
-    def _slice(self, expression: Slice) -> Compiled:
+    def _slice(self, expression: syntax.Slice) -> Compiled:
         """A bound that is not written is the end of the list; null as a bound makes the slice null."""
-        start = expression.start or Literal(0, expression.place)
-        stop = expression.stop or Literal(arithmetic.HIGHEST, expression.place)
+        start = expression.start or syntax.Literal(0, expression.place)
+        stop = expression.stop or syntax.Literal(arithmetic.HIGHEST, expression.place)
         operands = (expression.subject, start, stop)
         value_of = self._applied(access.slice_of, expression.place, *operands)
         return measure_results(value_of, "[..]", self._context.allowance)
 
-    def _arithmetic(self, expression: Arithmetic) -> Compiled:
+    def _arithmetic(self, expression: syntax.Arithmetic) -> Compiled:
         """From left to right, in a loop; an error shows what is to the left of its operator too."""
         first = expression.first
         steps = [
@@ -334,14 +311,14 @@ class Evaluator:
         ]
         return chain_operations(self.compiled(first), steps, self._context)
 
-    def _negative(self, expression: Negative) -> Compiled:
+    def _negative(self, expression: syntax.Negative) -> Compiled:
         match expression.operand:
-            case Literal(value=int(number)) if number == -arithmetic.LOWEST:
+            case syntax.Literal(value=int(number)) if number == -arithmetic.LOWEST:
                 return lambda row: arithmetic.LOWEST  # whose positive does not fit
             case operand:
                 return self._applied(arithmetic.negate, expression.place, operand)
 
-    def _projection(self, expression: MapProjection) -> Compiled:
+    def _projection(self, expression: syntax.MapProjection) -> Compiled:
         pairs = [(key.text, self.compiled(value)) for key, value in expression.entries]
         subject = self.compiled(expression.subject)
         everything = self._applied(
@@ -359,7 +336,7 @@ class Evaluator:
 
         return evaluate
 
-    def _case(self, expression: Case) -> Compiled:
+    def _case(self, expression: syntax.Case) -> Compiled:
         default = self.compiled(expression.default) if expression.default else _null
         if expression.subject is None:
             branches = [(self.condition(a), self.compiled(b)) for a, b in expression.branches]
@@ -391,12 +368,12 @@ class Evaluator:
             raise InternalError("a pattern or subquery is used where the evaluator has no answer.")
         return found
 
-    def _pattern_comprehension(self, expression: PatternComprehension) -> Compiled:
+    def _pattern_comprehension(self, expression: syntax.PatternComprehension) -> Compiled:
         matches, pattern, where = self._subqueries().matches, expression.pattern, expression.where
         result = self.compiled(expression.result)
         return lambda row: [result(match) for match in matches(pattern, where, row)]
 
-    def _subquery(self, expression: Subquery) -> Compiled:
+    def _subquery(self, expression: syntax.Subquery) -> Compiled:
         rows, query = self._subqueries().rows, expression.query
         match expression.kind:
             case "EXISTS":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
-from typing import Literal as OneOf
 
 from gdb.base.allowance import paced
 from gdb.base.values.comparison import equal, group_key
 from gdb.base.values.naming import refusal
-from gdb.language.syntax import Connective
+from gdb.language.syntax import Connective, Quantifier
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -104,9 +103,7 @@ def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None
     return test
 
 
-def quantify_list(
-    quantifier: OneOf["all", "any", "none", "single"], answers: Iterable[bool | None]
-) -> bool | None:
+def quantify_list(quantifier: Quantifier, answers: Iterable[bool | None]) -> bool | None:
     """The result for the list from those for the single items; evaluates no more of them than it needs."""
     match quantifier:
         case "any":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
-from typing import Literal as OneOf
 
 from gdb.base.values.naming import type_phrase
 from gdb.base.values.sizes import Growing
@@ -17,7 +16,7 @@ from gdb.physical.evaluator.logic import quantify_list
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Row, Value
-    from gdb.language.syntax import Place
+    from gdb.language.syntax import Place, Quantifier
     from gdb.physical.evaluator.context import Compiled, Condition, Context
 
 ListOf: TypeAlias = "Callable[[Row], Sequence[Value] | None]"
@@ -67,7 +66,7 @@ def comprehension(
 
 
 def quantifier(
-    kind: OneOf["all", "any", "none", "single"],
+    kind: Quantifier,
     name: str,
     values: ListOf,
     where: Condition,
@@ -90,12 +89,7 @@ def quantifier(
 
 
 def reduction(
-    total: str,
-    initial: Compiled,
-    name: str,
-    values: ListOf,
-    result: Compiled,
-    allowance: Allowance,
+    total: str, initial: Compiled, name: str, values: ListOf, result: Compiled, allowance: Allowance
 ) -> Compiled:
     """reduce(total = initial, name IN values | result)"""
 

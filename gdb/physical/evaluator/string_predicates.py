@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
-from typing import Literal as OneOf
 
 from gdb.base.values.kinds import Value
 from gdb.imports import deferred
 from gdb.language.syntax import StringOperator
+from gdb.language.value_types import NormalForm
 
 if TYPE_CHECKING:
     import unicodedata
@@ -34,9 +34,7 @@ def tester(operator: StringOperator) -> Test:
             return _strings(lambda left, right: regex.compile_regex(right).fits(left))
 
 
-def normal_form_test(
-    form: OneOf["NFC", "NFD", "NFKC", "NFKD"], negated: bool
-) -> Callable[[Value], bool | None]:
+def normal_form_test(form: NormalForm, negated: bool) -> Callable[[Value], bool | None]:
     """What decides text IS [NOT] form NORMALIZED: null of what is no string."""
 
     def test(value: Value) -> bool | None:

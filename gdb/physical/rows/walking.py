@@ -15,15 +15,7 @@ from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
 from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
-from gdb.executor.walk import (
-    Conditions,
-    Differ,
-    Paths,
-    Question,
-    Taken,
-    steps,
-    together,
-)
+from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, steps, together
 from gdb.executor.work.scheduler import Budget
 from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem

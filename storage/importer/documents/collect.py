@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +13,16 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ...columns.model import I64, Column, VertexTable
-from ...columns.python_columns import Misfit, column_of, shown
+from ...columns.python_columns import columns_of, keys_of
 from ..assemble import Assembly, NewEdges
-from ..compressed import damaged
 from ..csv_graph import DEFAULT_TYPE, Naming
 from ..detect import open_input
 from ..header import names_of
 from ..meter import Meter
 from ..properties import Source, Spot
 from ..report import Fault, FileReport, LoadReport
-from ..spaces import DUPLICATE, Ids, Space
-from .elements import Edge, Id, Node, Pass, Values
+from ..spaces import DUPLICATE, Ids, Space, some_ids
+from .elements import INT64, Edge, Id, Node, Pass, Values, is_integer
 
 if TYPE_CHECKING:
     from . import Document
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 _SIGN = 16  # bytes, which no sign of an element exceeds
 _PIECE = 1 << 20  # bytes that are looked through at a time
 _SOME = 1 << 16  # elements that are held as objects of Python
-_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
-_INT64 = range(-(2**63), 2**63)
 _NO_NODE = 'Load its nodes, or pass missing_ends="create" to make nodes that are missing.'
 
 
@@ -117,13 +112,7 @@ class Collecting:
             return False
         kept, found = b"", False
         with open_input(self.path, self.assembly.options.max_unpacked) as stream:
-            while True:
-                try:
-                    data = stream.read(_PIECE)
-                except (EOFError, OSError, zlib.error) as error:
-                    raise damaged(self.path, error) from None
-                if not data:
-                    return found
+            while data := stream.read(_PIECE):
                 text = kept + data
                 first = None if found else edge.search(text)
                 found = found or first is not None
@@ -131,6 +120,7 @@ class Collecting:
                     return False
                 kept = text[-_SIGN:]
                 self.meter.check()
+        return found
 
     def edges(self) -> None:
         """Read the relationships, and take them in. Raises ImportFailed, as `nodes`."""
@@ -174,7 +164,7 @@ class Collecting:
 
     def _is_number(self, id: Id) -> bool:
         if isinstance(id, int):
-            return id in _INT64
+            return id in INT64
         return not self.document.typed and is_integer(id)
 
     def _store(self, rows_by_labels: dict[tuple[str, ...], _ElementRows]) -> None:
@@ -208,7 +198,7 @@ class Collecting:
                 assembly.rejects.add(self.file, int(lines[row]), name, fault)
             if len(again):
                 kept = np.delete(np.arange(len(ids)), again)
-                ids = [ids[k] for k in kept.tolist()] if isinstance(ids, list) else ids[kept]
+                ids = some_ids(ids, kept)
                 columns = {key: column.take(kept) for key, column in columns.items()}
                 lines = lines[kept]
         place = partial(_places, lines, lambda row: "")
@@ -267,32 +257,16 @@ class Collecting:
 
     def _columns(self, rows: _ElementRows, name: Callable[[int], str]) -> dict[str, Column]:
         """A column for each property that an element has."""
-        found: dict[str, Column] = {}
-        for key in _keys(rows.values):
-            cells = [values.get(key) for values in rows.values]
-            try:
-                found[key] = column_of(cells)
-            except Misfit as error:
-                raise ImportFailed(
-                    f"{name(error.row)}: {key!r} is {shown(cells[error.row])}, which {error.why}",
-                    error.cure,
-                    file=str(self.path),
-                    line=rows.lines[error.row],
-                ) from None
-        return found
 
+        def wrong(row: int, reason: str, cure: str) -> ImportFailed:
+            what, file = f"{name(row)}: {reason}", str(self.path)
+            return ImportFailed(what, cure, file=file, line=rows.lines[row])
 
-def is_integer(text: str) -> bool:
-    """Whether a text is an integer of 64 bits as Python writes it."""
-    return _DIGITS.fullmatch(text) is not None and int(text) in _INT64
+        return columns_of(rows.values, keys_of(rows.values), wrong)
 
 
 def _is_integral(id: Id) -> bool:
-    return id in _INT64 if isinstance(id, int) else is_integer(id)
-
-
-def _keys(values: Iterable[Values]) -> list[str]:
-    return sorted({key for each in values for key in each})
+    return id in INT64 if isinstance(id, int) else is_integer(id)
 
 
 def _node(rows: _ElementRows, row: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeAlias
@@ -15,6 +16,8 @@ from ..report import Fault
 
 Id: TypeAlias = int | str
 Values: TypeAlias = dict[str, PropertyValue]
+INT64 = range(-(2**63), 2**63)
+_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LONGEST = 1 << 24
 """Characters of one text, or of whatever else has to be held whole."""
 
@@ -82,3 +85,8 @@ class Pass:
     def fail(self, line: int, reason: str, cure: str, text: str = "") -> NoReturn:
         """End the import for what no line alone is wrong about."""
         raise ImportFailed(reason, cure, file=str(self.path), line=line, text=text)
+
+
+def is_integer(text: str) -> bool:
+    """Whether a text is an integer of 64 bits as Python writes it."""
+    return _DIGITS.fullmatch(text) is not None and int(text) in INT64

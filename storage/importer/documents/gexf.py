@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from gdb.records import dataclass, field
 
-from ...columns.model import PropertyValue
 from ..report import Fault
 from .elements import Edge, Element, Node, Pass, Values
-from .typed_texts import UnreadableText, labels_of, value_of
-from .xml_events import End, Open, Start, default_of, events
+from .typed_texts import UnreadableText, json_items, labels_of
+from .xml_events import Declared, End, Open, Start, default_of, events
 
 _TIMES = (
     "start",
@@ -34,15 +32,6 @@ _HOW: dict[str, _DIRECTED] = {
 """Of each type of edge whether it is directed, and whether there is one back."""
 
 
-@dataclass(slots=True)
-class _GexfAttribute:
-    """What an `<attribute>` declares."""
-
-    name: str
-    type: str
-    default: str | None = None
-
-
 def read(one: Pass) -> Iterator[Element]:
     """The nodes or edges of a file.
 
@@ -56,11 +45,9 @@ def read(one: Pass) -> Iterator[Element]:
 @dataclass(slots=True)
 class _GexfReader:
     one: Pass
-    keys: dict[str, dict[str, _GexfAttribute]] = field(
-        default_factory=lambda: {"node": {}, "edge": {}}
-    )
+    keys: dict[str, dict[str, Declared]] = field(default_factory=lambda: {"node": {}, "edge": {}})
     owner: str = "node"  # whose attributes are declared
-    last: _GexfAttribute | None = None
+    last: Declared | None = None
     how: str = "undirected"  # the type of an edge that names none
     open: list[Open] = field(default_factory=list)
 
@@ -87,9 +74,11 @@ class _GexfReader:
                 if attributes.get("mode") == "dynamic":
                     self.one.leave_out("times of values: of each the last value is kept")
             case "attribute":
-                self.last = _GexfAttribute(
+                type = attributes.get("type", "string")
+                self.last = Declared(
                     attributes.get("title") or attributes.get("id", ""),
-                    attributes.get("type", "string"),
+                    type.removeprefix("list"),
+                    _items if type.startswith("list") else None,
                 )
                 self.keys.setdefault(self.owner, {})[attributes.get("id", "")] = self.last
             case "node" | "edge":
@@ -149,45 +138,20 @@ class _GexfReader:
 
     def _values(self, element: Open) -> Values:
         kind, attributes = element.start.name, element.start.attributes
-        keys = self.keys[kind]
-        found: Values = {
-            key.name: _value(key, key.default) for key in keys.values() if key.default is not None
-        }
-        for name, text, line in element.data:
-            if name not in keys:
-                raise UnreadableText(
-                    f"names the attribute {name!r} (line {line}), which is not declared",
-                    "Declare it: <attribute>.",
-                )
-            found[keys[name].name] = _value(keys[name], text)
+        found = element.values(self.keys[kind], "attribute")
         if "label" in attributes:
             found.setdefault("label", attributes["label"])
         if "weight" in attributes and kind == "edge":
-            found["weight"] = _value(_GexfAttribute("weight", "double"), attributes["weight"])
+            found["weight"] = Declared("weight", "double").value(attributes["weight"])
         if any(name in attributes for name in _TIMES):
             self.one.leave_out("times of nodes and edges")
         return found
 
 
-def _value(key: _GexfAttribute, text: str) -> PropertyValue:
-    several = key.type.startswith("list")
-    try:
-        if not several:
-            return value_of(text, key.type)
-        items = [value_of(item, key.type.removeprefix("list")) for item in _items(text)]
-        return [item for item in items if item is not None]
-    except UnreadableText as error:
-        raise UnreadableText(f"has {error.reason} as {key.name!r}", error.cure) from None
-
-
 def _items(text: str) -> list[str]:
     """The items of a list: `[1, 2]`, or texts with `|`, `;` or commas between."""
-    try:
-        found = json.loads(text)
-        if isinstance(found, list):
-            return [item if isinstance(item, str) else json.dumps(item) for item in found]
-    except (ValueError, RecursionError):
-        pass
+    if (found := json_items(text)) is not None:
+        return found
     plain = text.strip().removeprefix("[").removesuffix("]")
     delimiter = next((one for one in "|;," if one in plain), ",")
     return [item.strip().strip("\"'") for item in plain.split(delimiter) if item.strip()]

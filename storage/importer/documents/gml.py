@@ -13,7 +13,7 @@ from gdb.records import dataclass, field
 from ...columns.model import Item
 from ..lines import lines_of
 from ..report import Fault
-from .elements import LONGEST, Edge, Element, Node, Pass, Values
+from .elements import INT64, LONGEST, Edge, Element, Node, Pass, Values
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<open>\[)|(?P<close>\])|(?P<key>[A-Za-z_][\w]*)"
@@ -22,7 +22,6 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]+);")
-_INT64 = range(-(2**63), 2**63)
 _MEND = "Mend the file, or write it anew with the program that it is from."
 _LIST = "_networkx_list_start"  # networkx writes it first in a list of one
 _NUMBERS = {"NAN": float("nan"), "+INF": float("inf"), "INF": float("inf"), "-INF": float("-inf")}
@@ -214,7 +213,7 @@ def _tokens(one: Pass) -> Iterator[tuple[str, str, int]]:
             kind, at = str(found.lastgroup), found.end()
             if kind == "text":
                 text, begun, length = [], number, 0
-            elif kind == "integer" and (len(found[kind]) > 20 or int(found[kind]) not in _INT64):
+            elif kind == "integer" and (len(found[kind]) > 20 or int(found[kind]) not in INT64):
                 one.fail(number, f"the integer {found[kind][:40]} does not fit 64 bits", _MEND)
             else:
                 yield kind, found[kind], number

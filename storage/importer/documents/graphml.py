@@ -6,7 +6,6 @@ http://graphml.graphdrawing.org/.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from gdb.records import dataclass, field
@@ -14,23 +13,19 @@ from gdb.records import dataclass, field
 from ...columns.model import PropertyValue
 from ..report import Fault
 from .elements import Edge, Element, Node, Pass, Values
-from .typed_texts import UnreadableText, labels_of, value_of
-from .xml_events import End, Open, Start, default_of, events
+from .typed_texts import UnreadableText, json_items, labels_of
+from .xml_events import Declared, End, Open, Start, default_of, events
 
 _NODE_LABELS = ("labels", "labelV")
 _EDGE_TYPES = ("type", "labelE")
 _NESTED = "Write the graph without nested graphs, hyperedges and ports, as simple nodes and edges."
 
 
-@dataclass(slots=True)
-class _GraphmlKey:
-    """What a `<key>` declares: whose property (node, edge, all), its name and type, the default; several : a list."""
+class _Key(Declared):
+    """What a `<key>` declares; an empty text is one, also where lists are."""
 
-    owner: str
-    name: str
-    type: str
-    several: bool
-    default: str | None = None
+    def value(self, text: str) -> PropertyValue:
+        return "" if not text and self.type == "string" else Declared.value(self, text)
 
 
 def read(one: Pass) -> Iterator[Element]:
@@ -46,7 +41,7 @@ def read(one: Pass) -> Iterator[Element]:
 @dataclass(slots=True)
 class _GraphmlReader:
     one: Pass
-    keys: dict[str, _GraphmlKey] = field(default_factory=dict)
+    keys: dict[str, _Key] = field(default_factory=dict)
     directed: bool = True
     open: Open | None = None
     data: tuple[str, int] | None = None  # key and line of the data that are open
@@ -83,11 +78,10 @@ class _GraphmlReader:
     def _declare(self, tag: Start) -> None:
         attributes = tag.attributes
         name = attributes.get("attr.name") or attributes.get("id", "")
-        several = "attr.list" in attributes
+        split = _list if "attr.list" in attributes else None
         type = attributes.get("attr.list") or attributes.get("attr.type") or "string"
-        self.keys[attributes.get("id", "")] = _GraphmlKey(
-            attributes.get("for", "all"), name, type, several
-        )
+        owner = attributes.get("for", "all")
+        self.keys[attributes.get("id", "")] = _Key(name, type, split, owner)
 
     def _closed(self, tag: End) -> Element | None:
         match tag.name:
@@ -116,7 +110,7 @@ class _GraphmlReader:
         named = f"{element.start.name} {name}".strip()
         try:
             element.require(*(("id",) if is_node else ("source", "target")))
-            values = self._values(element) if is_node == self.one.nodes else {}
+            values = element.values(self.keys, "key") if is_node == self.one.nodes else {}
         except UnreadableText as error:
             if is_node == self.one.nodes:
                 self.one.reject(line, named, Fault(f"{named} {error.reason}", error.cure))
@@ -129,51 +123,13 @@ class _GraphmlReader:
             attributes["source"], attributes["target"], _type(attributes, values), how, values, line
         )
 
-    def _values(self, element: Open) -> Values:
-        kind = element.start.name
-        found: Values = {
-            key.name: self._value(key, key.default)
-            for key in self.keys.values()
-            if key.default is not None and key.owner in (kind, "all")
-        }
-        for name, text, line in element.data:
-            key = self.keys.get(name)
-            if key is None:
-                raise UnreadableText(
-                    f"names the key {name!r} (line {line}), which is not declared",
-                    "Declare it: <key>.",
-                )
-            if key.type == "string" and not text.strip() and key.name not in found and not text:
-                found[key.name] = ""
-                continue
-            found[key.name] = self._value(key, text)
-        return found
 
-    def _value(self, key: _GraphmlKey, text: str | None) -> PropertyValue:
-        if text is None:
-            return None
-        try:
-            if key.several:
-                items = [value_of(_text(item), key.type) for item in _list(text)]
-                return [item for item in items if item is not None]
-            return value_of(text, key.type)
-        except UnreadableText as error:
-            raise UnreadableText(f"has {error.reason} as {key.name!r}", error.cure) from None
-
-
-def _list(text: str) -> list[object]:
+def _list(text: str) -> list[str]:
     """The items of a list, which neo4j writes as JSON."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+    found = json_items(text)
+    if found is None:
         raise UnreadableText(f"{text[:60]!r}, which is no list", "Write it as JSON: [1, 2].")
     return found
-
-
-def _text(item: object) -> str:
-    return item if isinstance(item, str) else json.dumps(item)
 
 
 def _labels(attributes: Mapping[str, str], values: Values) -> tuple[str, ...]:

@@ -6,23 +6,20 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from gdb.records import dataclass, field
 
 from ...columns.model import Item, PropertyValue
-from ..compressed import bytes_read, damaged
+from ..compressed import bytes_read
 from ..detect import head, open_input
 from ..header import ENDS, STARTS
 from ..lines import lines_of
 from ..report import Fault
-from .elements import LONGEST, Edge, Element, Id, Node, Pass, Values
+from .elements import INT64, LONGEST, Edge, Element, Id, Node, Pass, Values, is_integer
 from .typed_texts import UnreadableText, labels_of
 
-_INT64 = range(-(2**63), 2**63)
-_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _IDS = ("id", "_id", ":id")
 _LABELS = (":label", "labels")
 _TYPES = (":type", "type")
@@ -122,7 +119,7 @@ def _map(thing: Object, key: str) -> Object:
 def _number(value: Thing) -> Id:
     """An id of neo4j, which writes its integers as texts."""
     found = _id(value, "id")
-    if isinstance(found, str) and _DIGITS.fullmatch(found) and int(found) in _INT64:
+    if isinstance(found, str) and is_integer(found):
         return int(found)
     return found
 
@@ -130,7 +127,7 @@ def _number(value: Thing) -> Id:
 def _id(value: Thing, key: str) -> Id:
     if isinstance(value, str) and value:
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
+    if isinstance(value, int) and not isinstance(value, bool) and value in INT64:
         return value
     shown = "null" if value is None else json.dumps(value)[:60]
     raise UnreadableText(f"has {shown} as {key!r}", "An id is an integer of 64 bits, or a text.")
@@ -223,8 +220,6 @@ def _of_array(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError:
                 one.fail(array.line, "is not UTF-8", "Convert the file to UTF-8.")
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(one.path, error) from None
             yield from array.take(text, last=not data)
             one.tick(min(bytes_read(stream) / size, 1.0))
     array.end()

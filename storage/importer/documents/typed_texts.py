@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from ...columns.model import Item
+from .elements import INT64
 
-_INT64 = range(-(2**63), 2**63)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE
@@ -41,13 +42,24 @@ def value_of(text: str, type: str) -> Item | None:
     word = text.strip()
     if not word:
         return None
-    if type in _INTEGERS and _INTEGER.fullmatch(word) and int(word) in _INT64:
+    if type in _INTEGERS and _INTEGER.fullmatch(word) and int(word) in INT64:
         return int(word)
     if type in _FLOATS and _FLOAT.fullmatch(word):
         return float(word)
     if type == "boolean" and word.lower() in _BOOLEANS:
         return _BOOLEANS[word.lower()]
     raise UnreadableText(f"{word[:60]!r}, which is no {type}", "Mend it, or declare it as string.")
+
+
+def json_items(text: str) -> list[str] | None:
+    """The items of a list in JSON, as texts; None where it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list):
+        return None
+    return [item if isinstance(item, str) else json.dumps(item) for item in found]
 
 
 def labels_of(text: str) -> list[str]:

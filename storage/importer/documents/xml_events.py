@@ -7,17 +7,17 @@ document type adds to elements are ignored. Texts, depth and what it has to hold
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
-from ..compressed import bytes_read, damaged
+from ...columns.model import PropertyValue
+from ..compressed import bytes_read
 from ..detect import open_input
-from .elements import LONGEST, Pass
-from .typed_texts import UnreadableText
+from .elements import LONGEST, Pass, Values
+from .typed_texts import UnreadableText, value_of
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType
@@ -45,6 +45,28 @@ class Start:
 
 
 @dataclass(slots=True)
+class Declared:
+    """What a file declares of a property: its name and type, and the default. split : the items of a list, None where
+    it is none. owner : of what it is the property: node, edge, all."""
+
+    name: str
+    type: str
+    split: Callable[[str], list[str]] | None = None
+    owner: str = "all"
+    default: str | None = None
+
+    def value(self, text: str) -> PropertyValue:
+        """What a text means. Raises UnreadableText."""
+        try:
+            if self.split is None:
+                return value_of(text, self.type)
+            items = [value_of(item, self.type) for item in self.split(text)]
+        except UnreadableText as error:
+            raise UnreadableText(f"has {error.reason} as {self.name!r}", error.cure) from None
+        return [item for item in items if item is not None]
+
+
+@dataclass(slots=True)
 class Open:
     """A node or an edge whose tag is open, and its values so far: the attribute or key, the text, the line."""
 
@@ -56,6 +78,20 @@ class Open:
         for needed in names:
             if not self.start.attributes.get(needed):
                 raise UnreadableText(f"has no {needed}", f"Every {self.start.name} needs one.")
+
+    def values(self, declared: Mapping[str, Declared], tag: str) -> Values:
+        """The defaults of its kind, and its own values over them. tag : declares them. Raises UnreadableText."""
+        found: Values = {
+            one.name: one.value(one.default)
+            for one in declared.values()
+            if one.default is not None and one.owner in (self.start.name, "all")
+        }
+        for name, text, line in self.data:
+            if name not in declared:
+                what = f"names the {tag} {name!r} (line {line}), which is not declared"
+                raise UnreadableText(what, f"Declare it: <{tag}>.")
+            found[declared[name].name] = declared[name].value(text)
+        return found
 
 
 @dataclass(slots=True)
@@ -152,10 +188,7 @@ def events(read: Pass) -> Iterator[Event]:
     with open_input(read.path, read.most) as stream:
         fed, last = 0, False
         while not last:
-            try:
-                data = stream.read(_PIECE)
-            except (EOFError, OSError, zlib.error) as error:
-                raise damaged(read.path, error) from None
+            data = stream.read(_PIECE)
             last = not data
             try:
                 parser.Parse(data, last)

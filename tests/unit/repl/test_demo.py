@@ -10,8 +10,8 @@ import pytest
 
 import gdb
 from gdb.repl import codegraph, demo
-from gdb.storage.write.snapshot_tables import read_tables
 from tests.oracles.dict_graph import Naive, agree
+from tests.support.graph_tables import read_tables
 
 LIBRARY = {
     # one and two import each other; three, four and five are a circle; all of it imports sys

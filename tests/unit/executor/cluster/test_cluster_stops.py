@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb import Cluster, ClusterError
-from gdb.executor.cluster import cancellation, cluster
+from gdb.executor.cluster import cluster, messages
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.records import replace
 from gdb.storage.graph.snapshot_state import State
@@ -93,12 +93,12 @@ def test_a_task_of_a_stopped_query_gives_no_answer(store: Path) -> None:
 
     class Stopping(Inline):
         def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
-            cancellation.note(arguments[0].stop.query)
+            messages.note(arguments[0].channel.query, messages.STOP)
             return super().submit(function, *arguments, **options)
 
     with gdb.connect(store, read_only=True) as db:
         db.execute(query, on=Cluster(tasks, 2, least=0.0))
-        cancellation.note(tasks.tasks[0].stop.query)
+        messages.note(tasks.tasks[0].channel.query, messages.STOP)
         assert work(replace(tasks.tasks[0], state=State("", b""))).stopped
         with pytest.raises(gdb.Cancelled):
             db.execute(query, on=Cluster(Stopping(), 2, least=0.0))
@@ -115,6 +115,30 @@ def test_a_worker_that_fails_stops_the_others(store: Path) -> None:
     with gdb.connect(store, read_only=True) as db, pytest.raises(ClusterError, match="killed"):
         db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(tasks, 2, least=0.0))
     assert work(tasks.tasks[0]).stopped
+
+
+def test_idle_workers_take_back_what_is_left_of_a_task_that_runs(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one task of a query, which would give back nothing by itself, gives back what is left of it."""
+    monkeypatch.setattr(cluster, "tasks_for", lambda seconds, workers: 1)
+    monkeypatch.setattr(messages, "LOOK", 0.0)
+    for name, value in (("GIVES_BACK", 1e9), ("SMALLEST", 0.0), ("TAKES_BACK", 0.0)):
+        monkeypatch.setattr(cluster, name, value)
+    query = "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(e)--(f)--(a), (a)--(d) RETURN count(*)"
+    with gdb.connect(store, read_only=True) as db, ThreadPoolExecutor(2) as pool:
+        sent = []
+
+        class Watched(Executor):
+            def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+                sent.append(arguments[0])
+                return pool.submit(function, *arguments, **options)
+
+        found = db.execute(query, on=Cluster(Watched(), 2, least=0.0)).scalar()
+        assert found == db.execute(query).scalar()
+    assert len(sent) > 1
+    assert sent[0].place is None
+    assert all(task.place is not None for task in sent[1:])
 
 
 @pytest.fixture

@@ -23,19 +23,12 @@ from gdb.physical.binder import BoundQuery
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.stored import from_store
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import (
-    Column,
-    EdgeTable,
-    GraphTables,
-    PropertyValue,
-    VertexTable,
-    from_strings,
-)
+from gdb.storage.columns.model import Column, EdgeTable, PropertyValue, VertexTable, from_strings
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.adjacency import U32
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
+from tests.support.graph_tables import GraphTables, write_graph
 
 NODES, CONDITIONS = 60, 150
 BIG = 1 << 53

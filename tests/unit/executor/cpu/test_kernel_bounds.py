@@ -13,17 +13,7 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.base.machine import memory
-from gdb.executor.cpu import (
-    kernel,
-    launch,
-    levels,
-    look_ahead,
-    nodes,
-    sets,
-    tail,
-    trees,
-    workers,
-)
+from gdb.executor.cpu import kernel, launch, levels, look_ahead, nodes, sets, tail, trees, workers
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.place import Place
 from gdb.executor.work.scheduler import Budget, Watch

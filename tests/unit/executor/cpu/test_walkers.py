@@ -13,7 +13,7 @@ import pytest
 from gdb.errors import Cancelled, OutOfBudget
 from gdb.executor.cpu import paths, shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
-from gdb.executor.walk import UNHINDERED, Conditions, Differ, Paths, Question, Taken, steps
+from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
 from gdb.storage.format.direction import Direction
 from tests.oracles.walks import Walk
@@ -23,6 +23,8 @@ LENGTHS: list[tuple[int, int | None]] = [
     *((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3), (3, 3)),
     *((2, 1), (3, 5), (0, None), (1, None), (2, None)),
 ]
+
+UNHINDERED = Conditions(lambda: None)
 
 
 class Case:

@@ -20,13 +20,7 @@ from gdb.executor.plan.plan import Plan, verify
 from gdb.executor.run import Options, choose
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
-from gdb.query_graph import (
-    REPEATABLE_ELEMENTS,
-    OptionalGraph,
-    QueryEdge,
-    QueryGraph,
-    QueryVertex,
-)
+from gdb.query_graph import REPEATABLE_ELEMENTS, OptionalGraph, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.oracles import brute_force
 from tests.support.backends import BACKENDS, Backend

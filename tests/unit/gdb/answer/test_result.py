@@ -19,12 +19,12 @@ from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor.plan.embeddings import Embeddings
 from gdb.executor.relational.relational_tail import ColumnRef, Output, Tail
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.support import tails
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 def graph() -> GraphTables:

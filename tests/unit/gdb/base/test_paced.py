@@ -19,8 +19,8 @@ from gdb.storage.disk import arrays, checksum
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, section_checks
 from gdb.storage.graph.adjacency import Adjacency
-from gdb.storage.graph.degree_order import intervals
 from gdb.storage.graph.edge_loops import rows_ascend
+from gdb.storage.graph.intervals import of_vids
 from gdb.storage.write.store import Store
 
 
@@ -59,7 +59,7 @@ def view_of(store: Path, *, renumbered: bool = False) -> Adjacency:
             return view
         vid = np.arange(1500, dtype=np.uint32)
         parts = degree_loops.renumber_rows(view, vid, vid, view.max_degree)
-        named = *intervals(parts[0]), *parts[1:], view.simple, view.loops, view.max_degree
+        named = *of_vids(parts[0]).arrays, *parts[1:], view.simple, view.loops, view.max_degree
         return Adjacency(view.types, view.direction, *named)
     finally:
         opened.close()

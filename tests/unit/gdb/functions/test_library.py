@@ -19,7 +19,7 @@ PATH = PathValue((ANN, BOB), (KNOWS,))
 
 def call(name, *arguments):
     function = FUNCTIONS[name.lower()]
-    assert function.least <= len(arguments) <= (function.most or 9)
+    assert function.signature.least <= len(arguments) <= (function.signature.most or 9)
     return function.apply(*arguments)
 
 
@@ -129,11 +129,11 @@ NULLS_MEAN_SOMETHING = {"coalesce", "nullif", "exists", "valuetype"}
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, one in FUNCTIONS.items() if one.least and name not in NULLS_MEAN_SOMETHING],
+    [name for name, one in FUNCTIONS.items() if one.signature.least and name not in NULLS_MEAN_SOMETHING],
 )
 def test_null_makes_null(name):
     function = FUNCTIONS[name]
-    assert function.apply(*[None] * function.least) is None
+    assert function.apply(*[None] * function.signature.least) is None
 
 
 @pytest.mark.parametrize(

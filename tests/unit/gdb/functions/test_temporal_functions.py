@@ -37,7 +37,7 @@ def test_the_registry_is_whole() -> None:
 @pytest.mark.parametrize("name", sorted(TEMPORAL))
 def test_null_gives_null(name: str) -> None:
     function = FUNCTIONS[name]
-    for count in range(max(function.least, 1), function.most + 1):
+    for count in range(max(function.signature.least, 1), function.signature.most + 1):
         assert function.apply(*[None] * count) is None
 
 

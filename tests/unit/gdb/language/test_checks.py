@@ -12,17 +12,18 @@ from gdb.functions.static_kinds import (
     BOOLEAN,
     INTEGER,
     LIST,
-    NODE,
-    RELATIONSHIP,
     STRING,
     VALUE,
     list_of,
 )
-from gdb.language.checks import check, columns, scopes
+from gdb.language.checks import check
+from gdb.language.checks.expression_checks import known
+from gdb.language.checks.frame import Aggregates, Frame, QueryFacts
 from gdb.language.clauses import Return
 from gdb.language.parser import parse
 from gdb.language.procedure_signatures import Procedure, signature
 from gdb.language.syntax import Expression, Not
+from gdb.logical.build import built
 from gdb.run import operator_run
 
 PROCEDURES = {
@@ -314,29 +315,14 @@ def test_a_query_nested_too_deeply_is_refused_and_not_a_crash() -> None:
         ("MATCH (a)-[r]->(b) RETURN *", ("a", "b", "r")),
         ("MATCH p = (a)-->() RETURN *, a.x, a.y AS y", ("a", "p", "a.x", "y")),
         ("MATCH (a) WITH *, 1 AS one RETURN *", ("a", "one")),
-        ("CREATE (a)", ()),
         ("RETURN 1 AS a, 2 AS b UNION RETURN 3 AS b, 4 AS a", ("a", "b")),
         ("MATCH (a) CALL (a) { RETURN a.x AS x } RETURN *", ("a", "x")),
     ],
 )
 def test_columns(text: str, expected: tuple[str, ...]) -> None:
-    assert columns(parse(text)) == expected
-
-
-def test_scopes() -> None:
-    text = (
-        "MATCH (a)-[r]->(), ()-[rs*2]->() UNWIND [1, 2] AS x WITH a, r, rs, x, a.y AS y, "
-        "collect(a) AS all RETURN x UNION RETURN 's' = 't' AS x"
-    )
-    found = scopes(parse(text))
-    assert found.columns == ("x",)
-    first, second = found.before
-    assert first[0] == {}
-    assert first[1] == {"a": NODE, "r": RELATIONSHIP, "rs": list_of(RELATIONSHIP)}
-    assert first[3]["x"] == INTEGER
-    assert first[3]["y"] == VALUE
-    assert first[3]["all"] == list_of(NODE)
-    assert second == ({},)
+    query = parse(text)
+    check(query, ())
+    assert built(query, {}).names == expected
 
 
 @pytest.mark.parametrize(
@@ -353,5 +339,10 @@ def test_scopes() -> None:
     ],
 )
 def test_what_the_text_tells_of_a_value(text: str, expected: object) -> None:
-    (part,) = scopes(parse(f"WITH {text} AS x RETURN x")).before
-    assert part[1]["x"] == expected
+    query = parse(f"RETURN {text} AS x")
+    frame = Frame(QueryFacts(query.text, (), lambda *_: VALUE), {}, aggregates=Aggregates.HERE)
+    match query.parts:
+        case ((Return(items=(item,)),),):
+            assert known(item.expression, frame) == expected
+        case parts:
+            pytest.fail(str(parts))

@@ -20,9 +20,9 @@ from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values, element_comparisons
 from gdb.run import operator_run
 from gdb.run.query_cache import QueryCache
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.write.build import write_graph
+from tests.support.graph_tables import GraphTables, write_graph
 
 DEVICES = [
     {"cpu": "cpu", "gpu": "cuda"}[name]

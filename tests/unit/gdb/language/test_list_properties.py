@@ -13,10 +13,10 @@ from gdb import Database
 from gdb.errors import NotSupported, QueryError
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
+from tests.support.graph_tables import GraphTables, write_graph
 
 LISTS: dict[str, list[PropertyValue]] = {
     "i": [[1, 2], None, [], [2**63 - 1]],

@@ -11,10 +11,10 @@ import pytest
 
 from gdb.run import options, pipeline
 from gdb.run.statements import Statements
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 MODES = {
     "DIFFERENT EDGES": 10,

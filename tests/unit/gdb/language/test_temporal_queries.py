@@ -22,11 +22,11 @@ from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.relational.relational_tail import Value
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import LONGEST, Temporal, text_of
-from gdb.storage.write.build import write_graph
 from tests.support.binding import bind
+from tests.support.graph_tables import GraphTables, write_graph
 
 DAYS: list[Temporal | None] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
 INSTANTS: list[Temporal | None] = [

@@ -13,9 +13,9 @@ import gdb
 from gdb import Database
 from gdb.executor.plan.plan import Compare
 from gdb.planner.implied import again, bounds_of
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.write.build import write_graph
+from tests.support.graph_tables import GraphTables, write_graph
 
 ANY = 1 << 62
 VALUES = np.zeros(1, np.int64)

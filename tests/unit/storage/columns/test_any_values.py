@@ -17,12 +17,12 @@ from gdb.base.values.temporal_python import from_python
 from gdb.errors import ChangeRefused, CorruptStore, ImportFailed
 from gdb.storage.columns.any_values import text_of, value_of
 from gdb.storage.columns.kinds import fitted
-from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.columns.model import Column, Kind, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.delta import Patch, overlay, patched
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import ANY, VALUES
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 @given(ANY | st.just(math.nan))

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.errors import CorruptStore, ImportFailed
-from gdb.storage.columns.model import Column, GraphTables, Kind, PropertyValue, VertexTable
+from gdb.storage.columns.model import Column, Kind, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import VALUES
+from tests.support.graph_tables import GraphTables, write_graph
 
 COLUMNS = st.one_of(
     *(st.tuples(st.just(kind), st.lists(st.none() | value)) for kind, value in VALUES.items())

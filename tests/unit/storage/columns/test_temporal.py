@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from gdb.base.sql import written
 from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage.columns import temporal
-from gdb.storage.columns.model import Column, GraphTables, Kind, VertexTable
+from gdb.storage.columns.model import Column, Kind, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.columns.temporal import LONGEST, Temporal, parse, read_sql, text_of, written_sql
+from gdb.storage.columns.temporal import LONGEST, Temporal, read_sql, text_of, written_sql
 from gdb.storage.format import manifest
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.oracles.temporal_texts import parse
+from tests.support.graph_tables import GraphTables, write_graph
 
 LENGTHS = st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n))
 VALUES = st.one_of(

@@ -13,15 +13,14 @@ import pytest
 
 import gdb
 from gdb.errors import Cancelled, ClosedError, CorruptStore, FolderTaken, NotAStore, StoreError
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.copies import backup as backups
 from gdb.storage.copies.backup import backup
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import segment_writer
-from gdb.storage.write.build import write_graph
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import Naive, agree
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 
 STEPS = Steps("backup")
 

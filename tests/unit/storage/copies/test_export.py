@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import gdb
 from gdb.base.values.duration import Duration
 from gdb.errors import Cancelled, CorruptStore, FolderTaken, ImportFailed, NameProblem, StoreError
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, Item, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, Item, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.temporal import EPOCH, LONGEST
 from gdb.storage.copies import exporter
@@ -30,10 +30,9 @@ from gdb.storage.copies.exporter import export
 from gdb.storage.disk.steps import Steps
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadReport
-from gdb.storage.write.build import write_graph
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import Naive, agree, tables
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 from tests.support.loading import load
 
 STEPS = Steps("export")

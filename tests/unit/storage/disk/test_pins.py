@@ -17,9 +17,9 @@ from gdb.storage.copies.backup import backup
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import segment_writer
 from gdb.storage.write import commit, compaction
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.compaction import compact
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import write_graph
 from tests.support.pinned_stores import COUNT, ROWS, add, found, graph, held, named, reader
 
 STRAYS = (

@@ -16,8 +16,8 @@ from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import manifest as manifests
 from gdb.storage.format import segment_writer
 from gdb.storage.format.manifest import Manifest
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import write_graph
 from tests.support.pinned_stores import add, found, graph, held, named
 
 

@@ -17,16 +17,16 @@ import pytest
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage.columns.model import EdgeTable, GraphTables, PropertyValue, VertexTable
+from gdb.storage.columns.model import EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import manifest
 from gdb.storage.write import commit as committing
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.commit import commit
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
 from tests.oracles.store_reader import PlainStore, string_key
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import CorruptStore, TypeProblem
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import arrays as disk_arrays
 from gdb.storage.format import gaps, packed_blocks, packing, segment
@@ -28,9 +28,9 @@ from gdb.storage.format.packing import (
     unpacked_numbers,
 )
 from gdb.storage.format.sections import Code, Data, Section, SectionKind, Streamed
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed
+from tests.support.graph_tables import GraphTables, write_graph
 
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_writer
 from gdb.storage.format.sections import Section, SectionKind
@@ -17,6 +17,7 @@ from gdb.storage.format.segment import open_segment
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.write import build
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables
 
 
 def section(value: int) -> Section:

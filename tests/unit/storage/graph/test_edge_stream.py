@@ -9,17 +9,17 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph import pcsr
 from gdb.storage.graph.snapshot import Snapshot
-from gdb.storage.write import build, snapshot_tables
-from gdb.storage.write.build import write_graph
+from gdb.storage.write import snapshot_tables
 from gdb.storage.write.commit import commit
 from gdb.storage.write.compaction import compact
 from gdb.storage.write.store import Store
 from gdb.storage.write.transaction import Changes
 from tests.corrupt import sealed
+from tests.support.graph_tables import GraphTables, write_graph
 
 COUNT, EDGES = 30, 400
 
@@ -127,7 +127,7 @@ def test_a_compaction_never_reads_a_part_as_a_whole(
 
     with monkeypatch.context() as patch:
         patch.setattr(pcsr, "read", never)
-        patch.setattr(build, "PIECE", 50)
+        patch.setattr(snapshot_tables, "PIECE", 50)
         packed = store.snapshot().manifest.packed
         compact(store, packed=not packed)
     assert store.snapshot().edge_count == before

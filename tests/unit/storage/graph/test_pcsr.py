@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from benchmarks.storage.layout_sizes import sizes
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
@@ -20,9 +21,8 @@ from gdb.storage.format.segment import PAGE, PAGE_FROM
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.format.segments import Segments
 from gdb.storage.graph import intervals, pcsr, section_checks, splice
-from gdb.storage.graph.format_sizes import sizes
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 @given(st.sets(st.integers(0, 60)))

@@ -14,8 +14,8 @@ import pytest
 import gdb
 from gdb.errors import ImportFailed
 from gdb.storage.columns.model import PropertyValue
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import read_tables
 from tests.support.loading import load
 
 

@@ -14,8 +14,8 @@ from gdb.errors import Cancelled, GdbError
 from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
 from gdb.storage.write import edge_runs
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import read_tables
 from tests.support.loading import load
 
 CELL = st.one_of(

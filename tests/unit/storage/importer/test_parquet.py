@@ -11,12 +11,12 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.columns.model import GraphTables, VertexTable
+from gdb.storage.columns.model import VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.exporter import export
 from gdb.storage.disk.steps import Steps
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 from tests.support.loading import load
 from tests.unit.storage.importer.test_csv import edges_of, nodes_of
 

@@ -18,18 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, StoreError
-from gdb.storage.columns.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
 from gdb.storage.write import edge_runs, edge_spool
-from gdb.storage.write.build import rewrite, write_graph
+from gdb.storage.write.build import rewrite
 from gdb.storage.write.edge_runs import Pieces, Room, RunPiece, order_edges
 from gdb.storage.write.edge_spool import Spool
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import Naive, agree, tables
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 from tests.support.loading import load
 
 TINY = 1 << 10

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 
 from gdb.errors import ImportFailed
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.direction import Direction
-from gdb.storage.write.build import write_graph
-from gdb.storage.write.snapshot_tables import read_tables
 from gdb.storage.write.store import Store
 from tests.oracles.dict_graph import Naive, agree, tables
+from tests.support.graph_tables import GraphTables, read_tables, write_graph
 
 
 @given(tables())

@@ -25,15 +25,15 @@ from gdb.errors import (
     StorePermissionError,
     StoreVersionError,
 )
-from gdb.storage.columns.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk import checksum, files
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import manifest
 from gdb.storage.format.direction import Direction
 from gdb.storage.format.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
 from gdb.storage.format.manifest_head import FORMAT
-from gdb.storage.write.build import write_graph
 from gdb.storage.write.store import Store
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 @pytest.fixture

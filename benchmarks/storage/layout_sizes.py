@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from gdb.records import dataclass
-
-from ..columns.model import I64, EdgeTable, GraphTables
-from ..format.direction import Direction
-from . import intervals
-from .snapshot import Snapshot, StoreStats
+from gdb.storage.columns.model import I64, EdgeTable
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph import intervals
+from gdb.storage.graph.snapshot import Snapshot, StoreStats
+from tests.support.graph_tables import GraphTables
 
 WORD = 4
 HASH_WORDS = 32  # of GSI's table for each vertex of a partition: 30 of them empty
