@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.cpu import nest_orders, nest_prices, populations
+from gdb.executor.cpu import nest_orders, nest_prices, nest_shapes, populations
 from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Samples:
         room = np.empty(max(size, self._least) // 8 + 1, np.int64)
         self._rooms.append(room)
         at = int(room.ctypes.data)
-        self._state[[nest_prices.ROOM, nest_prices.ROOM_END]] = at, at + room.nbytes
+        self._state[[nest_shapes.ROOM, nest_shapes.ROOM_END]] = at, at + room.nbytes
 
 
 class Prices:
