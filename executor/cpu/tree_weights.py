@@ -1,4 +1,4 @@
-"""What the children of a node of a nest's tail give to one of its vertices."""
+"""Weights of trees: the product that the children of a node of a nest's tail give to one of its vertices."""
 
 from __future__ import annotations
 

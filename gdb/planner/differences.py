@@ -65,7 +65,7 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None
-    search = _Search(_priced_for(whole))
+    search = _TermSearch(_priced_for(whole))
     free = search.without(problem, samples, order, whole)
     return search.split(problem, samples, free, whole)
 
@@ -76,7 +76,7 @@ def _priced_for(steps: float) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class _Search:
+class _TermSearch:
     """left : how many nests it may still price."""
 
     left: int
@@ -135,7 +135,7 @@ class _Search:
             if along is None:
                 return None
             members = _merged(samples.statistics, place, len(smaller.query.candidates))
-            own_share = _Search(max(left, 0) // (len(pairs) - k))
+            own_share = _TermSearch(max(left, 0) // (len(pairs) - k))
             cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
             left -= max(left, 0) // (len(pairs) - k) - own_share.left
             price += cost
@@ -163,7 +163,7 @@ class _Search:
         price, order = min((prices.price(along), along) for along in (order, *(o for _, o in free)))
         if free and problem.apart and price > max(free[0][0] / CHEAPER, TERM_WORTH):
             price, order = min(
-                (price, order), *self.cheapest(prices, [order], price), key=lambda f: f[0]
+                [(price, order), *self.cheapest(prices, [order], price)], key=lambda f: f[0]
             )
             if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
                 terms_of = self.split(problem, samples, free, price, depth)

@@ -200,3 +200,24 @@ def test_candidates_of_terms_hold_without_the_conditions_taken_off() -> None:
         plan = planner.plan(query, graph, counting=True)
     assert plan.terms
     assert reference.count(plan, graph) == want
+
+
+def test_a_smaller_pattern_may_have_no_order_of_a_known_price() -> None:
+    """It is counted along the order that it comes with."""
+    graph = data_graph(np.random.default_rng(3))
+    query = pattern(np.random.default_rng(3), 6, DIFFERENT_NODES)
+    plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"statistics"}))
+    from gdb.planner import differences
+
+    found = differences.cheapest
+    calls = 0
+
+    def seldom(prices: Prices, known: list[tuple[int, ...]], tries: int) -> object:
+        nonlocal calls
+        calls += 1
+        return found(prices, known, tries) if calls % 2 else []
+
+    with taken_off(), patch.object(differences, "cheapest", seldom):
+        plan = planner.plan(query, graph, counting=True)
+    assert calls > 2
+    assert reference.count(plan, graph) == reference.count(plain, graph)
