@@ -191,7 +191,10 @@ def fenced(name: str, value: object) -> str:
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    mark = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    mark: dict[object, str] = {
+        inspect.Parameter.VAR_POSITIONAL: "*",
+        inspect.Parameter.VAR_KEYWORD: "**",
+    }
     text = mark.get(one.kind, "") + one.name
     if one.annotation is not one.empty:
         text += f": {_annotation(one.annotation)}"

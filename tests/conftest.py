@@ -4,13 +4,14 @@ searches."""
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.effort import PROFILE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
@@ -30,9 +31,7 @@ settings.register_profile(
 settings.register_profile(
     "deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ else "dev")
-)
+settings.load_profile(PROFILE)
 
 
 # A test run in the background of a script inherits an ignored SIGINT; Ctrl-C must work all the same.
@@ -60,10 +59,17 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+LONG = ("tck/", "crash/", "conformance/", "hostile/", "corrupt/", "emulated/", "unit/storage/")
+"""Of the folder of tests: the rooms with the longest files. They begin first, so that no process is left with one while
+the others have nothing to do (`make test` deals whole files)."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where no CUDA device answers."""
+    """The longest files first; skip tests marked `gpu` where no CUDA device answers."""
     from gdb.executor.gpu import device
 
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: not str(item.path.relative_to(tests)).startswith(LONG))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (reason := device.absence()):
         for item in marked:

@@ -27,7 +27,7 @@ from benchmarks.report import page
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Over, Table
 from gdb.errors import QueryTimeout
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 SEED = 11
 
@@ -145,7 +145,7 @@ def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[
 
 def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
     """The answer over rows, from one run; None over the limit."""
-    operator_run.WAY = "rows"
+    columns_or_rows.WAY = "rows"
     begin = time.process_time()
     try:
         found = list[object](db.execute(text, timeout=limit).fetchall())
@@ -153,7 +153,7 @@ def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] |
     except QueryTimeout:
         return None, limit
     finally:
-        operator_run.WAY = None
+        columns_or_rows.WAY = None
 
 
 def main(line: list[str] | None = None) -> int:

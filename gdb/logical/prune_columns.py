@@ -7,7 +7,7 @@ Project a, a.x AS x      Match (a)-->(c)   Project c.y, x
 from __future__ import annotations
 
 from gdb.language.syntax import Variable
-from gdb.logical.demand import demands
+from gdb.logical.needed_properties import demands
 from gdb.logical.operators import Aggregate, Operators, Project, unless_same
 from gdb.records import replace
 

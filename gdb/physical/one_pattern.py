@@ -13,7 +13,7 @@ from gdb.physical import tail
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
-    from gdb.logical.demand import Demand
+    from gdb.logical.needed_properties import Demand
 
 
 @dataclass(frozen=True, slots=True, eq=False)

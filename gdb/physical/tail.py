@@ -19,7 +19,7 @@ from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable
-from gdb.logical.demand import Demand, demands
+from gdb.logical.needed_properties import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
     Distinct,

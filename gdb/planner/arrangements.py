@@ -20,7 +20,7 @@ from gdb.planner.shape import components, members
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
-    from gdb.planner.statistics import Statistics
+    from gdb.planner.sampled_embeddings import Statistics
 
 FIRSTS = 6  # vertices that orders begin with
 MOST_TRIES = 240  # orders that are made at once

@@ -1,4 +1,5 @@
-"""Estimates of small patterns from label counts and mean degrees; large ones are sampled (`gdb.planner.statistics`)."""
+"""Estimates of small patterns from label counts and mean degrees; large ones are sampled
+(`gdb.planner.sampled_embeddings`)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gdb.planner.arrangements import Order, cheapest
 from gdb.planner.order import joined
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.problem import Pairs, Problem
-from gdb.planner.statistics import Statistics
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import U32
 

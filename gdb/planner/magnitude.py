@@ -1,9 +1,9 @@
 """Counts that are surely too large: independent samples say so before anything is counted.
 
-Each sample of `gdb.planner.statistics` is an unbiased estimate Z >= 0 of the number of embeddings. Were that at most
-N = 2^63 - 1, the product of Z / N over independent samples would have a mean of at most 1, and would ever reach 1 / p
-with a chance of at most p (Ville's inequality; Ramdas, Gruenwald, Vovk, Shafer: Game-Theoretic Statistics and Safe
-Anytime-Valid Inference, 2023, section 2).
+Each sample of `gdb.planner.sampled_embeddings` is an unbiased estimate Z >= 0 of the number of embeddings. Were
+that at most N = 2^63 - 1, the product of Z / N over independent samples would have a mean of at most 1, and would
+ever reach 1 / p with a chance of at most p (Ville's inequality; Ramdas, Gruenwald, Vovk, Shafer: Game-Theoretic
+Statistics and Safe Anytime-Valid Inference, 2023, section 2).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from gdb.planner.statistics import Statistics
+    from gdb.planner.sampled_embeddings import Statistics
 
 LARGEST = float(2**63 - 1)
 CHANCE = 1e-9  # of calling a count too large that is not

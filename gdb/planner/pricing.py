@@ -19,7 +19,7 @@ from gdb.executor.cpu import nest_orders, nest_prices, nest_shapes, populations
 from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
-    from gdb.planner.statistics import Statistics
+    from gdb.planner.sampled_embeddings import Statistics
 
 FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
 

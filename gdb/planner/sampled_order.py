@@ -3,7 +3,7 @@
 A greedy order over candidates that arc consistency left, by the mean number of edges between them, is nearly always
 good for listing. For counting, vertices at the end need no loops where they form a forest: there the sets of loops that
 leave one are searched, the cheapest first (a beam search over connected sets of query vertices), by the number of their
-embeddings, which samples of all embeddings of the set before estimate (`gdb.planner.statistics`).
+embeddings, which samples of all embeddings of the set before estimate (`gdb.planner.sampled_embeddings`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.planner.pricing import Samples
-    from gdb.planner.statistics import Population, Statistics
+    from gdb.planner.sampled_embeddings import Population, Statistics
 
 MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
 STARTS = 4
@@ -108,7 +108,7 @@ def sampled_order(
         return None
     if sum(c.count for c in query.candidates) > MOST_CANDIDATES // (FEWER if few else 1):
         return None
-    from gdb.planner.statistics import Statistics  # compiles kernels
+    from gdb.planner.sampled_embeddings import Statistics  # compiles kernels
 
     # what is left has to hold without conditions too, where some may be taken off (`differences`)
     statistics = Statistics(query, differs, distinct=not counting or n > MOST_PRICED)

@@ -70,7 +70,7 @@ def _answer(run: QueryRun) -> Result:
     request, statements = run.request, run.statements
     prepared = statements.cache.prepared(request)
     if prepared is not None:
-        from gdb.run.operator_run import answer_by_operators  # here: one of two ways
+        from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
 
         return answer_by_operators(run, prepared)
     key = key_of(request)
@@ -252,7 +252,7 @@ def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
     refusal : it is not one pattern and its tail.
     """
     from gdb.physical.rows.row_run import writes  # here: one of two ways
-    from gdb.run.operator_run import Planned, answer_by_operators
+    from gdb.run.columns_or_rows import Planned, answer_by_operators
 
     request, statements = run.request, run.statements
     schema = _schema_warnings(run, query)

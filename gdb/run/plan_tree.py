@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gdb.physical.counts import Counts
     from gdb.physical.rows.pattern import Component
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.operator_run import Choice
+    from gdb.run.columns_or_rows import Choice
 
 PlanOver: TypeAlias = "tuple[Matching, GraphSource]"
 """A plan, and the graph that it is for."""

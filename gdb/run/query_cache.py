@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
-    from gdb.run.operator_run import Planned
+    from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Request
 
 MOST = 256

@@ -29,9 +29,9 @@ def bound(run: QueryRun, pattern: OnePattern, graph: QueryGraph, elements: Names
 
     if not left() or run.request.device not in (AUTO, CPU):
         return None
-    from gdb.run import operator_run  # and what rows need with it
+    from gdb.run import columns_or_rows  # and what rows need with it
 
-    if operator_run.WAY is not None:
+    if columns_or_rows.WAY is not None:
         return None
     return bound_of(graph, run.snapshot, elements, pattern.behind, pattern.names)
 

@@ -1,14 +1,13 @@
 """Segment files: immutable, a header, a table of sections, and the sections (docs/FORMAT.md).
 
 A file knows nothing of its own checksum; the manifest pins name, length and checksum
-(`FileRecord`), and `open_segment` refuses any other bytes before the first of them is used.
+(`FileRecord`), and `segment_checksum` refuses any other bytes before the first of them is used.
 """
 
 from __future__ import annotations
 
 import io
 import struct
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -23,7 +22,7 @@ from ..columns.model import F64, I32, I64, U8, U32
 from ..disk import lost_pages
 from ..disk.arrays import GRAPH, GRAPH_SHARE, copied, placed
 from ..disk.checksum import Buffer, Hasher, digest
-from ..disk.files import Files, wrong_length
+from ..disk.files import wrong_length
 from ..disk.mapped_file import file_of
 from .invariants import (
     CHECKSUMS,
@@ -321,38 +320,6 @@ class SegmentFile:
 
     def _damaged(self, how: str, invariant: Invariant = SECTIONS) -> CorruptStore:
         return damaged(self._where, self.name, how, invariant.name)
-
-
-_written: weakref.WeakKeyDictionary[Files, set[FileRecord]] = weakref.WeakKeyDictionary()
-
-
-def note_written(files: Files, record: FileRecord) -> None:
-    """Note that this process wrote and synced a file through `files`."""
-    _written.setdefault(files, set()).add(record)
-
-
-def open_segment(files: Files, record: FileRecord, *, anew: bool = True) -> SegmentFile:
-    """Map a file and verify that it is the one that the manifest committed.
-
-    anew : also where this process wrote it itself through `files`, and so knows its bytes (without, it is `own`), or
-        `files` has compared them with the checksum.
-
-    Raises
-    ------
-    CorruptStore : it is missing, of another length, or of other bytes.
-    """
-    content = files.map(record.name, record.length, record.digest)
-    own = not anew and record in _written.get(files, ())
-    if anew or not (own or files.remote):
-        verify(files, record, content)
-    return SegmentFile(files.where, record.name, content, own=own, pinned=record.digest)
-
-
-def verify(files: Files, record: FileRecord, content: U8) -> None:
-    """Raise CorruptStore unless the bytes have the checksum that the manifest pinned."""
-    if digest(content.data).hex() != record.digest:
-        how = "does not hold the bytes that were committed"
-        raise damaged(files.where, record.name, how, CHECKSUMS.name)
 
 
 def damaged(where: str, name: str, how: str, invariant: str = "") -> CorruptStore:

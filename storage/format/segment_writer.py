@@ -10,7 +10,8 @@ from gdb.records import dataclass
 
 from ..disk.files import Files
 from .sections import Section, Streamed
-from .segment import FileRecord, note_written, write_sections
+from .segment import FileRecord, write_sections
+from .segment_checksum import note_written
 
 PACK_BYTES = 16 << 20  # small sections share a file until it has this size
 

@@ -11,7 +11,8 @@ from gdb.base import waiting
 
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
-from .segment import FileRecord, Inside, SegmentFile, damaged, open_segment
+from .segment import FileRecord, Inside, SegmentFile, damaged
+from .segment_checksum import open_segment
 
 MOST_LOOKS = 32  # files whose length is compared again when a query begins
 LOOKS_APART = 0.01  # seconds between two looks whether files were written to

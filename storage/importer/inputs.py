@@ -34,6 +34,7 @@ Edges = (
     AnyTable
     | Sequence[AnyTable]
     | Mapping[str, EdgeTable | Sequence[EdgeTable]]
+    | Mapping[tuple[str, str, str], EdgeTable | Sequence[EdgeTable]]
     | Mapping[str | tuple[str, str, str], EdgeTable | Sequence[EdgeTable]]
 )
 """A key is a type, or "TYPE:START:END" with the labels of both ends, or these three as a tuple."""

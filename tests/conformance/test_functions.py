@@ -10,7 +10,7 @@ from gdb.functions.static_kinds import Kind
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, Subject
 
-CELLS = 30_000
+CELLS = 15_000
 _LABELS: dict[Kind, tuple[str, ...]] = {
     Kind.INTEGER: ("Int",),
     Kind.FLOAT: ("Float",),

@@ -8,7 +8,7 @@ import gdb
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, Subject, columns, same
 
-CELLS = 30_000
+CELLS = 15_000
 _BINARY = (
     *("+", "-", "*", "/", "%", "^", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "IN"),
     *("STARTS WITH", "ENDS WITH", "CONTAINS", "=~"),

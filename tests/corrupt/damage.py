@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.corrupt import sealed
 from tests.corrupt.sealed import Json
@@ -16,7 +15,7 @@ class Damage:
 
     kind: str
     what: str
-    apply: Callable[[Path], None]
+    apply: Callable[..., object]
 
     @property
     def exhaustive(self) -> bool:

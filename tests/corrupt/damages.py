@@ -248,12 +248,12 @@ def _manifest_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             yield of_manifest("left out of the manifest", where, sealed.without(body, at))
     yield from _moved(body)
     for _ in range(1000):
-        one, other = rng.sample(numbers, 2)
+        one, second = rng.sample(numbers, 2)
         values = [rng.choice((rng.choice(NUMBERS[:16]), rng.randrange(700))) for _ in range(2)]
-        both = sealed.changed(sealed.changed(body, one, values[0]), other, values[1])
+        both = sealed.changed(sealed.changed(body, one, values[0]), second, values[1])
         # `version` alone contradicts nothing, and is no part of an answer
         yield of_manifest(
-            "two numbers in the manifest", f"{one} = {values[0]}, {other} = {values[1]}", both
+            "two numbers in the manifest", f"{one} = {values[0]}, {second} = {values[1]}", both
         )
     text = sealed.json.dumps(body).encode()
     for what, raw in {

@@ -104,8 +104,8 @@ def section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                         continue
                     kept = value if code == "q" else value % (1 << 8 * entry.item)
                     other = [*items[:at], kept, *items[at + 1 :]]
-                    own = changes is not None and entry.kind >= delta.DEAD
-                    if own and not changes.contradicts(number, entry.kind, other):
+                    own = changes if entry.kind >= delta.DEAD else None
+                    if own is not None and not own.contradicts(number, entry.kind, other):
                         continue
                     raw = struct.pack(f"<{code}", kept)
                     yield of_file(

@@ -9,6 +9,7 @@ file, or after the last of several records of a journal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from unittest.mock import patch
@@ -101,28 +102,32 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
 def _change(tx: Transaction, base: GraphTables) -> None:
     """Something of all that a delta can hold. Every vertex has an edge then: to remove one more is a contradiction."""
     lone = [f"plässe {n}" for n in range(PLACES - 3, PLACES)]  # without an edge in the base
-    words, guests = {"id_space": "words"}, {"id_space": "guests"}
-    new = {"age": [41, None, 43], "name": ["neü", "b", None], "tall": [True, None, False]}
+    words, guests = "words", "guests"
+    new: dict[str, Sequence[object]] = {
+        "age": [41, None, 43],
+        "name": ["neü", "b", None],
+        "tall": [True, None, False],
+    }
     tx.add_nodes(["Person", "Young"], [100, 103, 106], new)
-    own = {
+    own: dict[str, Sequence[object]] = {
         "born": [date(2000, 2, 29), None, date.min, date.max],
         "words": [["a", "é"], None, [], ["x"]],
     }
-    tx.add_nodes(["Guest"], ["gast a", "gast b", "gäst c", "gäst d"], own, **guests)
-    tx.add_nodes(["Place"], ["neu"], {"size": [1]}, **words)
+    tx.add_nodes(["Guest"], ["gast a", "gast b", "gäst c", "gäst d"], own, id_space=guests)
+    tx.add_nodes(["Place"], ["neu"], {"size": [1]}, id_space=words)
     tx.set_nodes([13, 16, 31], {"age": [77, None, 3], "nick": ["ab", None, "é"]})
-    tx.set_nodes(["plässe 3"], {"size": [9.5]}, **words)
+    tx.set_nodes(["plässe 3"], {"size": [9.5]}, id_space=words)
     tx.set_labels([19], add="Old")
-    values = {
+    values: dict[str, Sequence[object]] = {
         "w": [0.5, None, 2.0, 1.0],
         "since": [2000, 2001, None, 2003],
         "note": ["a", "é", None, "d"],
     }
     tx.add_relationships("KNOWS", [100, 100, 31, 106], [31, 31, 106, 106], values)
-    tx.add_relationships("NEAR", lone, [*lone[1:], "neu"], **words)
+    tx.add_relationships("NEAR", lone, [*lone[1:], "neu"], id_space=words)
     tx.add_relationships("MET", [103, 106, 100], [100, 100, 106], {"on": [date(2020, 1, 1)] * 3})
     ends = ["gast a", "gast b", "gäst c", "gäst d"], ["gast b", "gast a", "gast a", "gast a"]
-    tx.add_relationships("WITH", *ends, directed=False, **guests)
+    tx.add_relationships("WITH", *ends, directed=False, id_space=guests)
     knows, near = base.edges[0], base.edges[1]
     pairs = [(_end(knows, n)[0][0], *_end(knows, n)[1]) for n in (3, 4, 5)]
     for start, end, space in pairs[:2]:

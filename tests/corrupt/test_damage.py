@@ -18,7 +18,7 @@ import pytest
 from gdb.errors import CorruptStore, NotAStore
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.format import segment, segment_writer
+from gdb.storage.format import segment_checksum, segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.write.store import Store
 from tests.support.graph_tables import GraphTables, write_graph
@@ -205,7 +205,7 @@ def test_without_the_pinned_checksum_the_damage_would_be_answered(
 ) -> None:
     # The row with one step left out: these tests can see.
     right = answer(folder)
-    monkeypatch.setattr(segment, "verify", lambda *_: None)
+    monkeypatch.setattr(segment_checksum, "verify", lambda *_: None)
     answers = 0
     for name in names(folder):
         if name == MANIFEST:

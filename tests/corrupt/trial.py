@@ -98,7 +98,7 @@ def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
 
 
 def main(base: Path, stale: Path, work: Path, seed: int) -> None:
-    store.PATIENCE = ()  # no process writes meanwhile
+    vars(store)["PATIENCE"] = ()  # no process writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tried = damages.all_damages(base, stale, seed)
     with gdb.connect(base, read_only=True) as db:
@@ -129,4 +129,5 @@ def main(base: Path, stale: Path, work: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:4]), int(sys.argv[4]))
+    base, work, right = map(Path, sys.argv[1:4])
+    main(base, work, right, int(sys.argv[4]))

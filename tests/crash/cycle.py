@@ -105,7 +105,7 @@ def run(
 
 def _all_said(processes: list[subprocess.Popen[str]]) -> bool:
     """Whether every reader has said that it has seen enough, or is no more."""
-    pipes = [process.stdout for process in processes]
+    pipes = [process.stdout for process in processes if process.stdout is not None]
     return len(select.select(pipes, [], [], 0)[0]) == len(pipes)
 
 

@@ -187,7 +187,7 @@ def _patch(fault: Fault, hit: Callable[[], None]) -> Callable[[], None]:
 def _judged(
     folder: Path,
     fault: Fault,
-    prepare: Callable[[socket.socket], object],
+    prepare: Callable[..., object],
     release: Callable[[int], None] | None,
 ) -> Outcome:
     """Run the child and look at what is left.

@@ -35,6 +35,7 @@ from tests.crash.workloads import (
     record_killed,
     record_recovery,
 )
+from tests.support.effort import PROFILE, share
 
 ONE_COMMIT = Workload("one commit", (commit(1),))
 TWO_COMMITS = Workload("two commits", (commit(1), commit(2)))
@@ -72,7 +73,7 @@ def test_an_import_in_little_memory_has_scratch_files(root: Root) -> None:
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 def test_every_image_recovers(workload: Workload, root: Root) -> None:
     tape = record(workload, root())
-    tally = explore(tape, 45, Random(1))
+    tally = explore(tape, share(45, least=31), Random(1))
     assert not say(tally.failures)
     assert tally.images > 30
 
@@ -91,7 +92,7 @@ def test_a_second_power_cut_while_recovering(root: Root) -> None:
     removed = 0
     for number, image in enumerate(sample):
         again = record_recovery(image, root(), tape.expected)
-        assert not say(any_subset(again, 30, number))
+        assert not say(any_subset(again, share(30), number))
         removed += any(isinstance(op, Removed) for op in again.operations[again.began :])
     assert removed > 3  # the sweep of strays is among what was cut
 
@@ -122,10 +123,11 @@ def killed_tapes(
 
 def test_a_power_cut_after_another_process_was_killed(root: Root) -> None:
     # What the killed one did not sync is there, and not certain, for the one that goes on.
-    tapes = killed_tapes(root)
-    assert len(tapes) > 15
+    each = 3 if PROFILE == "ci" else 1
+    tapes = killed_tapes(root, some=slice(None, None, each))
+    assert len(tapes) > 15 // each
     for after, tape in tapes:
-        assert not say(any_subset(tape, 20, after))
+        assert not say(any_subset(tape, share(20, least=8), after))
 
 
 def test_a_power_cut_after_a_process_was_killed_that_replaced_a_base(root: Root) -> None:
@@ -133,18 +135,19 @@ def test_a_power_cut_after_a_process_was_killed_that_replaced_a_base(root: Root)
     tapes = killed_tapes(root, some=slice(-8, None), workload=TWO_COMMITS)
     assert len(tapes) > 4
     for after, tape in tapes:
-        assert not say(any_subset(tape, 20, after))
+        assert not say(any_subset(tape, share(20, least=8), after))
 
 
 def test_a_power_cut_after_a_process_was_killed_that_wrote_a_journal(root: Root) -> None:
     tape = record(A_JOURNAL, root())
     last, found = len(tape.operations) - tape.began, 0
-    for after in range(last - 45, last, 2):
+    each = 3 if PROFILE == "ci" else 1
+    for after in range(last - 45, last, 2 * each):
         killed = record_killed(A_JOURNAL, root(), after, tape.expected)
         if killed is not None:
-            assert not say(any_subset(killed, 12, after))
+            assert not say(any_subset(killed, share(12), after))
             found += 1
-    assert found > 7
+    assert found > 7 // each
 
 
 # ---- the rows with one step left out: this suite can see ------------------------------------------
@@ -188,14 +191,16 @@ def starts_with(*beginnings: str) -> Callable[[str], bool]:
     return lambda site: site.startswith(beginnings)
 
 
-def left_out(workload: str, lost: Callable[[str], bool], order: Order, root: Root) -> bool:
-    """Whether leaving that fsync out is seen."""
+def left_out(workload: str, lost: Callable[[str], bool], root: Root) -> list[Order]:
+    """The orders in which leaving that fsync out is seen."""
+    budget = {"killed": 20, "killed later": 40}.get(workload, 60)
     if workload == "killed":  # while the store is made
-        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, slice(13)))
-    if workload == "killed later":  # around the switch to another base
-        tapes = killed_tapes(root, lost, slice(-8, None), TWO_COMMITS)
-        return any(missed(tape, order, 40) for _, tape in tapes)
-    return missed(record(BY_NAME[workload], root(), lost), order, 60)
+        tapes = [tape for _, tape in killed_tapes(root, lost, slice(13))]
+    elif workload == "killed later":  # around the switch to another base
+        tapes = [tape for _, tape in killed_tapes(root, lost, slice(-8, None), TWO_COMMITS)]
+    else:
+        tapes = [record(BY_NAME[workload], root(), lost)]
+    return [order for order in Order if any(missed(tape, order, budget) for tape in tapes)]
 
 
 def missed(tape: Tape, order: Order, budget: int) -> bool:
@@ -204,18 +209,17 @@ def missed(tape: Tape, order: Order, budget: int) -> bool:
     return bool(tally.failures)
 
 
-@pytest.mark.parametrize("order", Order, ids=lambda order: order.value)
 @pytest.mark.parametrize("fsync", MISSED, ids=lambda fsync: fsync.site)
-def test_an_fsync_left_out_is_seen(fsync: Fsync, order: Order, root: Root) -> None:
-    seen = left_out(fsync.workload, starts_with(fsync.site), order, root)
-    assert seen == (order in fsync.orders)
+def test_an_fsync_left_out_is_seen(fsync: Fsync, root: Root) -> None:
+    seen = left_out(fsync.workload, starts_with(fsync.site), root)
+    assert set(seen) == set(fsync.orders)
 
 
 def test_a_spare_fsync_is_missed_only_with_its_twin(root: Root) -> None:
     twin = "new_folder.new_folder: protects the bytes"
     for lost in (SPARE,), (twin,), (SPARE, twin):
-        seen = left_out("a backup", starts_with(*lost), Order.SUBSET, root)
-        assert seen == (len(lost) == 2)
+        seen = left_out("a backup", starts_with(*lost), root)
+        assert (Order.SUBSET in seen) == (len(lost) == 2)
 
 
 def test_every_fsync_has_its_row(root: Root) -> None:

@@ -14,6 +14,7 @@ from gdb.storage.disk.files import MANIFEST, Files
 from gdb.storage.format import manifest, segment_writer
 from tests.crash import faults, writer
 from tests.crash.faults import Outcome
+from tests.support.effort import PROFILE
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def bad(found: list[Outcome]) -> list[Outcome]:
 
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
-    found = list(faults.patched(folder / "s", kind, step=19))
+    found = list(faults.patched(folder / "s", kind, step=31 if PROFILE == "ci" else 19))
     assert not bad(found)
     assert {outcome.found for outcome in found} == ({1} if kind == "short write" else {0, 1})
 
@@ -50,7 +51,7 @@ def test_a_call_that_fails_or_kills_while_the_store_is_made(folder: Path, kind: 
 def test_a_call_that_the_kernel_fails(folder: Path, call: str, kind: str) -> None:
     if why := faults.why_no_strace():
         pytest.skip(why)
-    found = list(faults.straced(folder / "s", kind, call, step=9))
+    found = list(faults.straced(folder / "s", kind, call, step=15 if PROFILE == "ci" else 9))
     assert not bad(found)
 
 

@@ -1,6 +1,6 @@
 """SIGKILL while a graph is written over a store: the store opens, and is the old one or the new one.
 
-Kills land at 12 random moments, and, so that none of them is luck, once at each door that a commit
+Kills land at random moments, and, so that none of them is luck, once at each door that a commit
 goes through: before every create, rename, unlink and sync of the folder.
 """
 
@@ -22,6 +22,7 @@ from gdb.storage.disk.files import MANIFEST, Files, PosixFiles
 from gdb.storage.format import manifest
 from gdb.storage.write.store import Store
 from tests.crash.writer import SEGMENT_EDGES, generation, generation_of
+from tests.support.effort import share
 from tests.support.graph_tables import write_graph
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -41,13 +42,14 @@ def _stray_count(folder: Path, store: Store) -> int:
     return len(file_names.strays([p.name for p in folder.iterdir()], kept))
 
 
-def test_killed_at_12_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(tmp_path: Path) -> None:
     folder, rng = tmp_path / "s", random.Random(20)
     store = Store.open(folder, create=True)
     write_graph(store, generation(0))
     store.close()
     holds, interrupted = 0, 0
-    for _ in range(12):
+    tried = share(12, least=6)
+    for _ in range(tried):
         process = _begin(folder, holds + 1)
         assert process.stdout is not None
         said = [process.stdout.readline()]  # it has begun to write
@@ -62,7 +64,7 @@ def test_killed_at_12_random_moments(tmp_path: Path) -> None:
         interrupted += bool(_stray_count(folder, store)) or found != begun[-1]
         holds = found
         store.close()
-    assert interrupted > 3  # else the kills came too late to mean anything
+    assert interrupted > tried // 4  # else the kills came too late to mean anything
     store = Store.open(folder, create=False)
     write_graph(store, generation(99))
     assert _stray_count(folder, store) == 0  # what the killed ones left is gone

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import gdb
+from tests.support.effort import share
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -50,7 +51,7 @@ def _holds(store: Path) -> tuple[int, int]:
     return int(str(counts[0])), int(str(counts[1]))
 
 
-def test_killed_at_12_random_moments_of_an_import(tmp_path: Path) -> None:
+def test_killed_at_random_moments_of_an_import(tmp_path: Path) -> None:
     base, rng = tmp_path / "base.gdb", random.Random(7)
     with gdb.connect(base) as db:
         db.load(_edges(tmp_path / "old.txt", OLD, 1), type="OLD")
@@ -67,7 +68,8 @@ def test_killed_at_12_random_moments_of_an_import(tmp_path: Path) -> None:
     assert _holds(whole) == (OLD, NEW)
 
     before = 0
-    for k in range(12):
+    tried = share(12, least=6)
+    for k in range(tried):
         store = tmp_path / f"{k}.gdb"
         shutil.copytree(base, store)
         process = _begin(store, file)
@@ -80,4 +82,4 @@ def test_killed_at_12_random_moments_of_an_import(tmp_path: Path) -> None:
         assert found == (OLD, NEW) or (found == (OLD, 0) and not acknowledged)
         before += found == (OLD, 0)
         shutil.rmtree(store)
-    assert before > 3  # else the kills came too late to mean anything
+    assert before > tried // 4  # else the kills came too late to mean anything

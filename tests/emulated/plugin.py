@@ -9,17 +9,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from gdb.executor.gpu import device, special
+from gdb.executor.gpu import special
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have a device be there for this run, from before tests are collected: some are skipped by that."""
+    from tests.support import emulated_gpu
+
     patches = pytest.MonkeyPatch()
     config.add_cleanup(patches.undo)
     patches.setenv("GDB_TEST_BACKENDS", "cpu,gpu")
-    patches.setattr(device, "absence", lambda: None)
-    patches.setattr(device, "require", lambda ordinal=0: None)
-    patches.setattr(device, "total_bytes", lambda ordinal: 1 << 34)
+    emulated_gpu.found(patches)
 
 
 @pytest.fixture(autouse=True)

@@ -278,7 +278,7 @@ def test_a_launch_that_ends_late_shortens_the_next(monkeypatch: pytest.MonkeyPat
         def launch_it(one: stage.Stage, *arguments: object, fresh: bool) -> object:
             allowed.append(int(str(arguments[3])))
             done, late, _ = launched(one, *arguments, fresh=fresh)  # type: ignore[arg-type]
-            return done, late, arguments[3] / 1e9 + 0.03  # type: ignore[operator]
+            return done, late, arguments[3] / 1e9 + 0.03
 
         monkeypatch.setattr(stage.Stage, "launch", launch_it)
         monkeypatch.setattr(launch, "STEPS", 20)

@@ -7,7 +7,6 @@ import os
 import pickle
 import select
 import signal
-import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -83,8 +82,8 @@ def watch_over(seconds: int) -> None:
     """Have this process show where its threads are and die by SIGALRM after so long. (faulthandler's own watchdog is a
     thread, for which a child of this process would wait endlessly.)"""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    faulthandler.enable(sys.__stderr__)
-    faulthandler.register(signal.SIGALRM, file=sys.__stderr__, all_threads=True, chain=True)
+    faulthandler.enable(2)
+    faulthandler.register(signal.SIGALRM, file=2, all_threads=True, chain=True)
     signal.alarm(seconds)
 
 

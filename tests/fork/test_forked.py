@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gdb
+from gdb.api.transaction import Transaction
 from gdb.errors import Cancelled, ClosedError, StoreLocked
 from gdb.executor.relational import lookup, relational
 from gdb.executor.relational.relational import Session
@@ -182,7 +183,7 @@ def test_a_stream_of_the_parent_is_refused_in_the_child(db: gdb.Database) -> Non
 
 
 def test_a_transaction_of_the_parent_is_refused_in_the_child(db: gdb.Database) -> None:
-    def work(tx: gdb.Transaction) -> int:
+    def work(tx: Transaction) -> int:
         for use in (
             lambda: tx.add_nodes("Child", [1], id_space="Child"),
             lambda: tx.execute("MATCH (a) RETURN count(*)"),

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -197,7 +198,7 @@ def test_cuda_of_the_parent_is_refused_in_the_child(
 
     with filled(tmp_path / "people.gdb") as db:
         monkeypatch.setattr(device._driver, "begun", True)
-        refused, explained = answer(child)  # type: ignore[misc]
+        refused, explained = cast(tuple[str, str], answer(child))
         assert "forked from" in refused
         assert "forked from" in explained
         assert not device._driver.lost
@@ -207,7 +208,7 @@ def test_a_child_frees_nothing_on_the_device() -> None:
     kept, idle = memory.Kept(), list[object]()
     kept.keep(idle, thing := _Freed())
     locked = memory.LockedBlocks()
-    locked._waiting[4096] = [_Freed()]  # type: ignore[list-item]
+    locked._waiting[4096] = [_Freed()]
 
     def child() -> list[int]:
         before = _Freed.freed

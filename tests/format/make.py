@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -47,22 +47,25 @@ def tables_of(nodes: list[NodeRow], edges: list[EdgeRow]) -> GraphTables:
     for (space, labels), mine in groups.items():
         ids: list[int | str] = [node[1] for node in mine]
         rows |= {one: len(rows) + n for n, one in enumerate(ids)}
-        own = np.array(ids, np.int64) if isinstance(ids[0], int) else ids
+        own = np.array(ids, np.int64) if isinstance(ids[0], int) else list(map(str, ids))
         vertices.append(VertexTable(labels, space, own, _columns(node[3] for node in mine)))
     kinds: dict[tuple[str, bool], list[EdgeRow]] = defaultdict(list)
     for edge in edges:
         kinds[edge[0], edge[1]] += [edge] * edge[5]
     types = []
     for (name, directed), many in kinds.items():
-        ends = [np.array([rows[edge[end]] for edge in many]) for end in (2, 3)]
-        types.append(EdgeTable(name, directed, *ends, _columns(edge[4] for edge in many)))
+        sources, targets = (
+            np.array([rows[e] for e in some])
+            for some in zip(*((x[2], x[3]) for x in many), strict=True)
+        )
+        types.append(EdgeTable(name, directed, sources, targets, _columns(e[4] for e in many)))
     return GraphTables(tuple(vertices), tuple(types))
 
 
 def _columns(rows: Iterable[Properties]) -> dict[str, Column]:
     found = list(rows)
     keys = sorted({key for row in found for key in row})
-    return {key: column_of([row.get(key) for row in found]) for key in keys}
+    return {key: column_of(cast(Any, [row.get(key) for row in found])) for key in keys}
 
 
 def typed(folder: Path) -> None:
@@ -110,7 +113,10 @@ def delta(folder: Path) -> None:
     with gdb.connect(folder) as db:
         with db.transaction() as tx:
             born = [date(1815, 12, 10), None, date(1912, 6, 23), date(1906, 12, 9)]
-            people = {"born": born, "names": [["Ada", "Augusta"], None, ["Alan"], []]}
+            people: dict[str, Sequence[object]] = {
+                "born": born,
+                "names": [["Ada", "Augusta"], None, ["Alan"], []],
+            }
             tx.add_nodes(["Person"], ["ada", "bob", "alan", "grace"], people)
             tx.add_nodes(["Place"], [1, 2], {"size": [10, 20]}, id_space="places")
             starts = ["ada", "ada", "bob", "alan", "alan"]
@@ -132,9 +138,8 @@ def delta(folder: Path) -> None:
                 "NEAR", ["zoë", "bob"], ["bob", "zoë"], {"for": [timedelta(1)] * 2}
             )
             tx.remove_relationships("NEAR", ["bob"], ["bob"])
-            ends_of = {"id_space": ("", "places")}
             tx.add_relationships(
-                "LIVES", ["engine", "zoë"], [1, 1], {"floor": [True, None]}, **ends_of
+                "LIVES", ["engine", "zoë"], [1, 1], {"floor": [True, None]}, id_space=("", "places")
             )
         with db.transaction() as tx:
             tx.remove_nodes(["gone"])

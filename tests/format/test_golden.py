@@ -14,7 +14,7 @@ import gdb
 from gdb import Node, Relationship
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime
-from gdb.storage.format.manifest import length_in
+from gdb.storage.format.manifest_head import length_in
 from tests.format.make import HERE, STORES, graph_of
 
 Content = tuple[Counter[object], Counter[object]]
@@ -67,7 +67,7 @@ def content(db: gdb.Database) -> Content:
     edges: Counter[object] = Counter()
     for (found,) in db.execute("MATCH ()-[r]-() RETURN DISTINCT r").fetchall():
         assert isinstance(found, Relationship)
-        ends = (found.start, found.end)
+        ends: tuple[object, ...] = (found.start, found.end)
         if not found.directed:
             ends = tuple(sorted(ends, key=repr))
         edges[found.type, found.directed, ends, record_of(found.properties)] += 1

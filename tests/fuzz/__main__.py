@@ -11,4 +11,4 @@ SUITES = {
 }
 
 if __name__ == "__main__":
-    main(SUITES)
+    main({name: (suite, number) for name, (suite, number) in SUITES.items()})

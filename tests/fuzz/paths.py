@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import gdb
 from tests.fuzz.cases import Failure, ask
@@ -111,8 +112,8 @@ def _selected(db: gdb.Database, seed: int, graph: Graph, draw: random.Random) ->
         return Failure(seed, text, graph, expected, rows)
     paths = [row[-2:] for row in rows]
     found: dict[object, list[int]] = defaultdict(list)
-    for one in paths:
-        found[_ends(one)].append(_long_as(one))
+    for path_ in paths:
+        found[_ends(path_)].append(_long_as(path_))
     if before.startswith("ANY") and "SHORTEST" not in before:  # any of them: how many, not how long
         expected = {pair: [0] * len(lengths) for pair, lengths in expected.items()}
         found = defaultdict(list, {pair: [0] * len(some) for pair, some in found.items()})
@@ -131,12 +132,12 @@ def _taken(before: str, lengths: list[int]) -> list[int]:
 
 
 def _ends(path: object) -> object:
-    vertices, _ = path  # type: ignore[misc]
+    vertices, _ = cast(Sequence[Sequence[object]], path)
     return vertices[0], vertices[-1]
 
 
 def _long_as(path: object) -> int:
-    _, edges = path  # type: ignore[misc]
+    _, edges = cast(Sequence[Sequence[object]], path)
     return len(edges)
 
 
@@ -162,8 +163,8 @@ def _columns(pattern: Pattern) -> str:
     return ", ".join(columns) or "1"
 
 
-def _row(pattern: Pattern, one: Embedding) -> tuple[object, ...]:
+def _row(pattern: Pattern, one: Embedding) -> tuple[Any, ...]:
     row: list[Bound | int] = [one[name] for name in _shown(pattern)]
     for path in pattern.paths:
-        row += one[path]  # type: ignore[arg-type,operator]
+        row += cast(Sequence[Bound], one[path])
     return tuple(row) or (1,)

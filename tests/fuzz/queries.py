@@ -57,7 +57,7 @@ class Maker:
     def either(self, *makers: Callable[[], str]) -> str:
         return self.random.choice(makers)()  # the others are not called
 
-    def perhaps(self, part: float, make: Callable[[], str]) -> str:
+    def perhaps(self, part: float, make: Callable[..., str]) -> str:
         return make() if self.chance(part) else ""
 
     def several(self, least: int, most: int, make: Callable[[], str], between: str = ", ") -> str:
@@ -123,7 +123,7 @@ class Maker:
         """CALL of one of gdb's own, or of the one that `people.PAIR` registers."""
         given = f"{self.expression(scope, 1)}, {self.expression(scope, 1, 'number')}"
         own = (("db.labels()", ("label",)), ("dbms.components()", ("name", "versions")))
-        called, outputs = self.one((*own, (f"fuzz.pair({given})", ("first", "second"))))
+        called, outputs = self.random.choice((*own, (f"fuzz.pair({given})", ("first", "second"))))
         names = {output: self.fresh() for output in outputs}
         scope.update(dict.fromkeys(names.values(), "any"))
         items = ", ".join(f"{output} AS {name}" for output, name in names.items())
@@ -477,8 +477,8 @@ class Maker:
     def function(self, scope: Scope, deep: int) -> str:
         """A call of any function, its arguments of any kinds."""
         one = self.random.choice([f for f in FUNCTIONS.values() if f.name not in _LARGE])
-        most = one.least + 2 if one.most is None else one.most
-        number = self.random.randint(one.least, most)
+        least, most = one.signature.least, one.signature.most
+        number = self.random.randint(least, least + 2 if most is None else most)
         elements = {"labels", "type", "id", "elementId", "startNode", "endNode", "properties"}
         named = self.of(scope, "node", "relationship")
         if one.name in elements and named and self.chance(0.8):
@@ -492,7 +492,7 @@ class Maker:
         one = self.random.choice(list(AGGREGATES.values()))
         kind = "" if one.name in ("count", "collect", "min", "max") else "number"
         value = self.maybe(0.2, "DISTINCT ") + self.expression(scope, 1, kind)
-        return f"{one.name}({value}{', 0.5' if one.least == 2 else ''})"
+        return f"{one.name}({value}{', 0.5' if one.signature.least == 2 else ''})"
 
 
 _SELECTORS = ("ANY SHORTEST ", "ALL SHORTEST ", "SHORTEST 2 ", "ANY ", "ALL ")

@@ -49,6 +49,7 @@ def _one(
     found = embeddings(graph, pattern, mode)
     if len(found) > MOST_ROWS:
         raise TooMany
+    expected: list[Row]
     if distinct:
         expected = sorted(set(classes(pattern, found)))
     else:

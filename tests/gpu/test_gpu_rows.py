@@ -50,7 +50,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = rng.sample(range(10**12), 100)
     nodes = "".join(f"{name},{'AB'[k % 2]}\n" for k, name in enumerate(names))
     pairs = [("R", names[0], name) for name in names[:80]]
-    pairs += [(rng.choice("RU"), *rng.choices(names, k=2)) for _ in range(500)]
+    pairs += [(rng.choice("RU"), rng.choice(names), rng.choice(names)) for _ in range(500)]
     pairs += rng.choices(pairs, k=40)
     edges = "".join(f"{a},{b},{kind}\n" for kind, a, b in pairs)
     (folder / "nodes.csv").write_text(f":ID,:LABEL\n{nodes}")

@@ -42,8 +42,10 @@ def query(
     shape: str, mode: MatchMode, direction: Direction = Direction.ANY, wanted: bool = False
 ) -> QueryGraph:
     ends = SHAPES[shape]
-    labels = [("A",), ("A",), ("B",), ("A",)] if shape == "labels" else [()] * 4
-    vertices = tuple(QueryVertex(labels=x) for x in labels[: 1 + max(max(e) for e in ends)])
+    labels = "AABA" if shape == "labels" else [""] * 4
+    vertices = tuple(
+        QueryVertex(labels=((x,),) if x else ()) for x in labels[: 1 + max(max(e) for e in ends)]
+    )
     edges = tuple(QueryEdge(a, b, ("U",), direction, wanted=wanted) for a, b in ends)
     return QueryGraph(vertices, edges, mode)
 

@@ -7,11 +7,11 @@ import pytest
 
 from gdb import planner
 from gdb.errors import DeviceError, OutOfBudget
+from gdb.executor.choose_device import choose
 from gdb.executor.gpu import launch
 from gdb.executor.gpu.stage import Share
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.plan.embeddings import Deliver, Wanted
-from gdb.executor.run import choose
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES
 from tests.gpu.test_gpu_executor import bag, count_both, hub_graph, pattern, staged

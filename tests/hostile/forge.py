@@ -95,8 +95,8 @@ class Parts:
             (folder / name).write_bytes(content)
         pinned = sealed.value_at(self.body, ("files",)) if _has(self.body, "files") else []
         for record in pinned if isinstance(pinned, list) else []:
-            content = self.files.get(str(record.get("name"))) if isinstance(record, dict) else None
-            if content is not None:
+            kept = self.files.get(str(record.get("name"))) if isinstance(record, dict) else None
+            if kept is not None:
                 assert isinstance(record, dict)
                 record["digest"] = sealed.digest(content).hex()
                 record.setdefault("length", len(content))
@@ -156,7 +156,8 @@ Change = Callable[[Parts, Parts, random.Random], str]
 def _other(value: Json, rng: random.Random) -> Json:
     """A value in the place of another, mostly of its type."""
     if rng.random() < 0.05:
-        return rng.choice((None, True, 1.5, [], {}, "x", 7, [[]], float("1e300")))
+        any_: tuple[Json, ...] = (None, True, 1.5, [], {}, "x", 7, [[]], float("1e300"))
+        return rng.choice(any_)
     match value:
         case bool():
             return not value

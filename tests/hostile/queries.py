@@ -18,7 +18,7 @@ from pathlib import Path
 import gdb
 from gdb import Database
 from gdb.errors import GdbError, InternalError
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.hostile.query_kinds import FILES, KINDS
 
 NODES = 3000
@@ -93,7 +93,7 @@ def outcomes(
 def _run(
     db: Database, kind: str, way: str, text: str, folder: str, timeout: float, memory: int
 ) -> Outcome:
-    operator_run.WAY = "rows" if way == "rows" else None
+    columns_or_rows.WAY = "rows" if way == "rows" else None
     forget()
     begun, at, fault = resident(), time.monotonic(), ""
     try:
@@ -110,7 +110,7 @@ def _run(
     except Exception as error:
         outcome, fault = type(error).__name__, str(error)[:200]
     finally:
-        operator_run.WAY = None
+        columns_or_rows.WAY = None
     seconds, size = time.monotonic() - at, resident() - begun
     return Outcome(kind, way, text, outcome, seconds, size, fault)
 

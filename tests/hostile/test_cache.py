@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from gdb.base.machine import cache
@@ -55,7 +56,7 @@ def answer() -> int:
 
 
 def entry() -> cache.Entry:
-    found = machine._entry((_add,), machine.llvm.get_host_cpu_name(), machine._features())
+    found = machine._entry((_add,), llvm.get_host_cpu_name(), machine._features())
     assert found is not None
     return found
 
@@ -63,8 +64,8 @@ def entry() -> cache.Entry:
 def planted(folder: Path, user: int | None = NOBODY, mode: int = 0o666) -> Path:
     """Put machine code for the same function that multiplies into a folder, as a user's; make it if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    machine.llvm.initialize_native_target()
-    machine.llvm.initialize_native_asmprinter()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     text = translate(_add).replace(" = add ", " = mul ")
     code = machine._optimised(text, machine._target_machine())
     with everybodys_folder() as own, pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.physical.rows import csv as load_csv
-from gdb.storage.disk import import_root
+from gdb.storage.disk import import_root, opening
 
 SECRET = 4711
 
@@ -53,7 +53,7 @@ class Swap:
         return opened_below(root, path)
 
 
-opened_below = import_root.opened_below
+opened_below = opening.opened_below
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -74,7 +74,8 @@ def test_a_link_that_comes_later(
         told = "loaded"
         with gdb.connect(import_root=root) as db:
             try:
-                db.load(**{"nodes" if kind in ("csv", "gz", "parquet") else "source": file})
+                table = kind in ("csv", "gz", "parquet")
+                db.load(nodes=file) if table else db.load(file)
             except InternalError:
                 raise
             except GdbError as error:

@@ -45,7 +45,7 @@ ROWS = [
 def test_rows_look_at_their_budget(
     db: Database, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries.operator_run, "WAY", "rows")
+    monkeypatch.setattr(queries.columns_or_rows, "WAY", "rows")
     with pytest.raises(OutOfBudget, match="over its budget of 16,777,216") as caught:
         db.execute(text, memory="16MiB", timeout=60)
     assert caught.value.cure
@@ -69,7 +69,7 @@ SMALL = {
 def test_what_is_not_kept_does_not_count(
     db: Database, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries.operator_run, "WAY", "rows")
+    monkeypatch.setattr(queries.columns_or_rows, "WAY", "rows")
     assert db.execute(text, memory="16MiB", timeout=60).fetchall() == SMALL[text]
 
 
@@ -86,7 +86,7 @@ TIMED = [
 def test_rows_stop_at_their_timeout(
     db: Database, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries.operator_run, "WAY", "rows")
+    monkeypatch.setattr(queries.columns_or_rows, "WAY", "rows")
     with pytest.raises(QueryTimeout, match=r"timeout of 0\.2 s"):
         db.execute(text, timeout=0.2)
 

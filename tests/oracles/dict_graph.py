@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -238,7 +239,8 @@ VALUES: dict[Kind, st.SearchStrategy[PropertyValue]] = {
     "duration": st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n)),
 }
 VALUES["any"] = ANY
-VALUES |= {list_: st.lists(VALUES[item], max_size=3) for list_, item in ITEM_OF.items()}
+for _list, _item in ITEM_OF.items():
+    VALUES[_list] = cast(Any, st.lists(VALUES[_item], max_size=3))
 
 
 @st.composite

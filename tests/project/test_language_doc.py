@@ -87,7 +87,7 @@ def test_there_are_many() -> None:
     "name", [function.name for function in (*FUNCTIONS.values(), *AGGREGATES.values())]
 )
 def test_every_function_stands_there(name: str) -> None:
-    called = [one.query for one in (*EXAMPLES, *CALLS)]
+    called = [one.query for one in EXAMPLES] + [one.query for one in CALLS]
     assert any(re.search(rf"(?<![\w.]){re.escape(name)}\(", query) for query in called)
 
 

@@ -72,7 +72,10 @@ def test_the_best_peer_of_a_table_of_engines(query: str, peer: str, ratio: str) 
 
 
 def test_a_run_that_was_stopped_the_first_time_counts() -> None:
-    header = ("query", *(Column(f"{name}, {when}", "ms") for name, when in SPANS))
+    header: list[str | Column] = [
+        "query",
+        *(Column(f"{name}, {when}", "ms") for name, when in SPANS),
+    ]
     rows: list[tuple[Cell, ...]] = [
         ("q1", 9.0, 2.0, Over(60_000), None, 12.0, 8.0),
         ("q2", 9.0, 2.0, Over(60_000), None, "out of memory", None),

@@ -42,7 +42,7 @@ def test_nothing_is_unpickled(repository: Path) -> None:
     """No module of the library reads what could run code: pickles, marshalled code, arrays of objects."""
     folders = [repository / room for room in ("gdb", "storage", "executor", "repl")]
     found = [
-        f"{path.name}:{node.lineno}"
+        f"{path.name}:{getattr(node, 'lineno', 0)}"
         for folder in folders
         for path in folder.rglob("*.py")
         if path

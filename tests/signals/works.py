@@ -59,7 +59,7 @@ def _added(count: int) -> Callable[[Database], None]:
         tx = db.transaction()
         try:
             with tx:
-                tx.add_nodes("P", np.arange(first, first + count), id_space="p")  # type: ignore[operator]
+                tx.add_nodes("P", np.arange(first, first + count), id_space="p")
         except KeyboardInterrupt:
             if (
                 db._store.writes_here

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gdb.api.database import Database
-from gdb.run import operator_run, request
+from gdb.run import columns_or_rows, request
 from gdb.storage.write import commit
 from gdb.storage.write.store import Store
 
@@ -120,16 +120,16 @@ def both(before: bool) -> Stage:
 
 
 EARLY: dict[str, Stage] = {
-    "before the rows": wrapped(operator_run, "_ran", True),
-    "behind the rows": wrapped(operator_run, "_ran", False),
-    "behind the cells": wrapped(operator_run, "_user_rows", False),
+    "before the rows": wrapped(columns_or_rows, "_ran", True),
+    "behind the rows": wrapped(columns_or_rows, "_ran", False),
+    "behind the cells": wrapped(columns_or_rows, "_user_rows", False),
 }
 LATE: dict[str, Stage] = {
     "the commit begins": wrapped(Database, "_commit", True),
     "before the switch": both(True),
     "behind the switch": both(False),
     "behind the commit": wrapped(commit, "commit", False),
-    "the result is made": wrapped(operator_run, "Summary", True),
+    "the result is made": wrapped(columns_or_rows, "Summary", True),
 }
 
 

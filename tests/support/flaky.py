@@ -28,7 +28,7 @@ class Flaky(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     sought: ClassVar[list[int]] = []
     options: ClassVar[list[dict[str, Any]]] = []
     broken: ClassVar[list[int | None]] = []
-    hook: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+    hook: ClassVar[Any] = staticmethod(lambda: None)
 
     def __init__(self, **options: Any) -> None:
         super().__init__()

@@ -146,8 +146,10 @@ def tree(query: Query) -> str:
 def _refused(text: str, matches: list[Match], returning: Return) -> bool:
     try:
         refusals.check(text, matches)
-        for item in (*returning.items, *returning.order):
-            refusals.check_expression(text, item.expression)
+        for expression in [x.expression for x in returning.items] + [
+            x.expression for x in returning.order
+        ]:
+            refusals.check_expression(text, expression)
     except NotSupported:
         return True
     return False

@@ -20,8 +20,7 @@ from typing import TypeAlias
 import gdb
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
-from gdb.functions.aggregate_functions import AggregateFunction
-from gdb.functions.function import Function
+from gdb.functions.function import AggregateFunction, Function
 from gdb.functions.library import AGGREGATES, sections
 
 Listed: TypeAlias = Function | AggregateFunction

@@ -3,6 +3,7 @@ code with the store."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,12 +33,12 @@ class SmallGraph:
 
     def __init__(
         self,
-        labels: list[tuple[str, ...]],
+        labels: Sequence[tuple[str, ...]],
         edges: list[tuple[str, int, int]],
         undirected: frozenset[str] = frozenset(),
     ) -> None:
-        assert labels == sorted(labels)
-        self.labels, self.edges, self.undirected = labels, edges, undirected
+        assert list(labels) == sorted(labels)
+        self.labels, self.edges, self.undirected = list(labels), edges, undirected
         self.vertex_count, self.edge_count = len(labels), len(edges)
         kinds = sorted(set(labels))
         self.groups = tuple(

@@ -127,7 +127,17 @@ def comparisons(
         )
         found.append(
             Compare(
-                *(left, right, left_is_edge, right_is_edge, least, most, *sides, "compared"),
+                *(
+                    left,
+                    right,
+                    left_is_edge,
+                    right_is_edge,
+                    least,
+                    most,
+                    sides[0],
+                    sides[1],
+                    "compared",
+                ),
                 draw(st.sampled_from([True, True, False])),
             )
         )

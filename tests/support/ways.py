@@ -1,4 +1,4 @@
-"""Every way to run a query, forced: what `gdb.run.operator_run` and `gdb.run.pipeline` choose between."""
+"""Every way to run a query, forced: what `gdb.run.columns_or_rows` and `gdb.run.pipeline` choose between."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 from unittest.mock import patch
 
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from gdb.run.query_cache import QueryCache
 
 Way = Literal["chosen", "operators", "columns", "rows"]
@@ -22,5 +22,5 @@ def forced(way: Way) -> Iterator[None]:
         yield
         return
     no_pattern = patch.object(QueryCache, "one_pattern", lambda *_: None)
-    with no_pattern, patch.object(operator_run, "WAY", None if way == "operators" else way):
+    with no_pattern, patch.object(columns_or_rows, "WAY", None if way == "operators" else way):
         yield

@@ -19,8 +19,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from tests.support.ways import WAYS, Way, forced
 
@@ -77,13 +79,19 @@ def run(workers: int = 0, way: Way = "chosen", each: int = 1) -> list[Outcome]:
     return [outcome for _, outcome in found]
 
 
+@cache
+def _scenarios() -> list[dict[str, Any]]:
+    """All of them; reading them takes seconds."""
+    return list(importlib.import_module("run_tck").load(FOLDER / "features"))
+
+
 def _run_some(first: int, step: int, way: Way) -> list[tuple[int, Outcome]]:
     """Every `step`-th scenario, with its place among all."""
     if str(FOLDER) not in sys.path:
         sys.path.insert(0, str(FOLDER))
     runner = importlib.import_module("run_tck")
     adapter = importlib.import_module("tests.tck.adapter")
-    scenarios = runner.load(FOLDER / "features")
+    scenarios = _scenarios()
     found = []
     for place in range(first, len(scenarios), step):
         one = scenarios[place]

@@ -22,18 +22,18 @@ def _outcomes() -> list[Outcome]:
     why = scenarios.absent()
     if why:
         pytest.skip(why)
-    return scenarios.run()
+    return scenarios.run(workers=1)
 
 
 @pytest.mark.parametrize("way", ["columns", "rows"])
 def test_nothing_else_fails_whichever_way_queries_go(way: Way) -> None:
-    """A sixth of the scenarios; `make tck WAY=columns` runs all."""
+    """A twelfth of the scenarios; `make tck WAY=columns` runs all."""
     why = scenarios.absent()
     if why:
         pytest.skip(why)
-    found = scenarios.run(way=way, each=6)
+    found = scenarios.run(workers=1, way=way, each=12)
     assert scenarios.unlisted(found, scenarios.known()) == []
-    assert len(found) == 331
+    assert len(found) == 166
 
 
 def test_nothing_fails_that_is_not_listed(outcomes: list[Outcome]) -> None:

@@ -25,7 +25,7 @@ from gdb.functions.types import INTEGER, NULL, Type, TypeName
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
-from gdb.logical.demand import Demand, demands
+from gdb.logical.needed_properties import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
     Apply,

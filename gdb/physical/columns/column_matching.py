@@ -30,7 +30,7 @@ from gdb.language.name_resolution import properties
 from gdb.language.scope import ScopeEdge as ScopeEdge
 from gdb.language.scope import ScopeVertex as ScopeVertex
 from gdb.language.syntax import ElementReference, HasLabels, Name, Variable
-from gdb.logical.demand import Demand
+from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns
 from gdb.physical.columns.paths import Part, Paths, alike, folded_path, read_pattern, rivals

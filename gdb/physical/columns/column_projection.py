@@ -22,7 +22,7 @@ from gdb.functions.types import SCALARS, TypeName
 from gdb.language.clauses import SortItem
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Call, ElementReference, Expression, Place, Variable, rebuilt
-from gdb.logical.demand import Demand
+from gdb.logical.needed_properties import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored_columns

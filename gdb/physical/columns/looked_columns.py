@@ -12,7 +12,7 @@ from gdb.functions.types import BOOLEAN, NODE, NULL, RELATIONSHIP, STRING, Type,
 from gdb.language.element_columns import STORE_KIND, What
 from gdb.language.scope import has_labels
 from gdb.language.syntax import ElementReference, LabelTerms, Name, Place
-from gdb.logical.demand import Demand
+from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.relation import Builder, Held, Relation
 from gdb.physical.columns.steps import Looked
 from gdb.records import replace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.executor.relational.relational_tail import ColumnRef
 from gdb.language.hidden_names import is_hidden
-from gdb.logical.demand import Demand
+from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible

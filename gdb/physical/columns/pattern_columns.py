@@ -29,8 +29,8 @@ from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
 from gdb.language.mentioned_names import asks, of_pattern, of_query
 from gdb.language.syntax import Expression, rebuilt
-from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
+from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
 from gdb.physical.columns.paths import read_pattern

@@ -15,7 +15,7 @@ import numpy as np
 from gdb.errors import GdbError
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Variable
-from gdb.logical.demand import demands
+from gdb.logical.needed_properties import demands
 from gdb.logical.operators import (
     Aggregate,
     Column,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.language.element_columns import What
     from gdb.language.scope import Scope
     from gdb.language.syntax import ElementReference, Expression, Place
-    from gdb.logical.demand import Demand
+    from gdb.logical.needed_properties import Demand
     from gdb.logical.operators import Limit, Names
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.columns.model import Kind as StoreKind

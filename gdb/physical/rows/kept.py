@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.language.clauses import WRITING
-from gdb.logical.demand import Demand, demands
+from gdb.logical.needed_properties import Demand, demands
 from gdb.logical.operators import Apply, Names, Operator, Operators, Plan, behind, names_after
 from gdb.physical.rows.limiting import stops
 from gdb.records import dataclass

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.embeddings import Embeddings
 from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from tests.oracles import brute_force
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 
@@ -68,7 +70,7 @@ def _vids_only(
     return seen
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250), deadline=None)
 @given(cases(), st.sampled_from(PASS_SETS))
 def test_reference_is_brute_force(case: tuple[SmallGraph, QueryGraph], off: frozenset[str]) -> None:
     graph, query = case
@@ -84,7 +86,7 @@ def test_reference_is_brute_force(case: tuple[SmallGraph, QueryGraph], off: froz
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=share(400), deadline=None)
 @given(
     case=cases(),
     off=st.sampled_from(PASS_SETS),
@@ -102,7 +104,7 @@ def test_backend_is_reference(
         Budget(),
         capacity,
     )
-    assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
+    assert bag(embeddings.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
     total = backend.count(
         prepare(counted, graph, windows=backend.windows), Watch(None, None, None), Budget()
     )

@@ -18,6 +18,7 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, INDUCED, MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 Pairs = list[tuple[int, int]]
@@ -55,7 +56,7 @@ def matched(
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(drawn=st.data(), directed=st.booleans(), mode=st.sampled_from([DIFFERENT_NODES, INDUCED]))
 def test_rows_are_those_of_vf2(
     backend: Backend, drawn: st.DataObject, directed: bool, mode: MatchMode

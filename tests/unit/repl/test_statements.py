@@ -10,6 +10,7 @@ import pytest
 
 from gdb.repl import statements
 from gdb.repl.statements import Statement, all_of, is_complete, split, streamed
+from tests.support.effort import share
 
 
 @pytest.mark.parametrize(
@@ -118,13 +119,13 @@ def test_a_long_statement_is_looked_through_a_few_times(monkeypatch: pytest.Monk
     monkeypatch.setattr(
         statements,
         "_cut",
-        lambda text, line=1: cuts.append(len(text)) or ([], 0),  # type: ignore[func-returns-value]
+        lambda text, line=1: cuts.append(len(text)) or ([], 0),
     )
     list(streamed(["';\n"] * 10_000))
     assert sum(cuts) < 4 * 30_000
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_a_statement_ends_where_its_pieces_say(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One match finds the end of a statement that is closed; else it is looked for piece by piece."""
     chance = Random(seed)

@@ -9,7 +9,6 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,7 +81,7 @@ def store(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def terminal(repository: Path, tmp_path: Path, store: str) -> Iterator[Terminal]:
+def terminal(repository: Path, tmp_path: Path, store: str) -> Terminal:
     return Terminal(repository, tmp_path / "state", store)
 
 

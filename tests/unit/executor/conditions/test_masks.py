@@ -117,7 +117,7 @@ class Conditions:
             return "null"
         if self.chance.random() < 0.1:  # of another kind
             key = self.chance.choice(list(VALUES))
-        return self.parameter(self.value(key))  # type: ignore[arg-type]
+        return self.parameter(self.value(key))
 
     def simple(self) -> str:
         pick = self.chance.choice
@@ -128,7 +128,7 @@ class Conditions:
                 return f"{name} IS {pick(['', 'NOT '])}NULL"
             case 1 if key != "z":
                 items = [self.value(key) for _ in range(self.chance.choice([0, 1, 2, 6]))]
-                return f"{name} IN {self.parameter([*items, *pick([[], [None]])])}"  # type: ignore[list-item]
+                return f"{name} IN {self.parameter([*items, *pick([[], [None]])])}"
             case 2 if key in OF_NUMBERS:
                 return f"{name} {pick(OF_ORDER)} a.{pick(OF_NUMBERS)}"
             case 3 if key == "b":

@@ -20,11 +20,12 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 
 MODULES: tuple[ModuleType, ...] = (kernel, levels, look_ahead, nodes, sets, tail, trees)
-Access = Callable[..., int | None]
+Access = Callable[..., object]
 
 
 class Watched(workers.Worker):
@@ -55,7 +56,7 @@ class Watched(workers.Worker):
 
 
 def watched(access: Access, width: int) -> Access:
-    def checked(at: int, index: int, *value: int) -> int | None:
+    def checked(at: int, index: int, *value: int) -> object:
         first = at + width * index
         assert any(low <= first and first + width <= high for low, high in Watched.held)
         return access(at, index, *value)
@@ -85,7 +86,7 @@ def count(prepared: Prepared) -> int:
     return launch.count(prepared, Watch(None, None, None), Budget(), 1)
 
 
-@settings(max_examples=100)
+@settings(max_examples=share(100))
 @given(case=cases(), capacity=st.sampled_from([1, 3, 100]))
 def test_nothing_is_read_or_written_outside(
     case: tuple[SmallGraph, QueryGraph], capacity: int
@@ -97,7 +98,7 @@ def test_nothing_is_read_or_written_outside(
     launch.distinct(rows, Watch(None, None, None), Budget(), 0, 1, capacity)
 
 
-@settings(max_examples=100)
+@settings(max_examples=share(100))
 @given(case=cases(), capacity=st.sampled_from([1, 3, 100]))
 def test_nor_where_units_take_turns(case: tuple[SmallGraph, QueryGraph], capacity: int) -> None:
     graph, query = case

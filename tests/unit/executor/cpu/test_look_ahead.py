@@ -28,7 +28,7 @@ R, S = 8, 5  # edges from a vertex of B, and from one of A
 
 def graph() -> SmallGraph:
     """Each vertex of A has edges to all of B and to all of D, the first one also to those of C."""
-    labels: list[tuple[str, ...]] = [("A",)] * A + [("B",)] * B + [("C",)] * C + [("D",)] * D
+    labels = [("A",)] * A + [("B",)] * B + [("C",)] * C + [("D",)] * D
     edges = [("R", a, A + b) for a in range(A) for b in range(B)]
     edges += [("R", A + b, A + (b + k) % B) for b in range(B) for k in range(1, 1 + R)]
     edges += [("S", a, A + B + C + k) for a in range(A) for k in range(S)]

@@ -13,6 +13,7 @@ import pytest
 from gdb import planner
 from gdb.errors import Cancelled
 from gdb.executor import reference
+from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
 from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.plan import Plan
@@ -50,7 +51,7 @@ def counts(
 ) -> tuple[list[int], Counter[int]]:
     """What is counted, and with how many threads each plan was."""
     used: Counter[int] = Counter()
-    real = beside.count
+    real = launch.count
 
     def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
         used[threads] += 1

@@ -25,9 +25,10 @@ from gdb.executor.walk import Conditions, Differ, Question
 from gdb.executor.work.scheduler import Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.disk import arrays, scratch
+from gdb.storage.disk import arrays, scratch_folder
 from gdb.storage.format.direction import Direction
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.cpu.test_walkers import steps
@@ -66,7 +67,9 @@ def triangles(n: int = 40, *, counting: bool = True) -> Prepared:
 
 
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=share(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(cases(), st.sampled_from([1, 500, 4000, 1 << 20]), st.sampled_from([1, 2]))
 def test_answers_do_not_depend_on_the_budget(
@@ -182,7 +185,7 @@ def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_folder_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch.scratch_folder, "of_process", lambda: None)
+    monkeypatch.setattr(scratch_folder, "of_process", lambda: None)
     with pytest.raises(OutOfBudget, match="TMPDIR"):
         launch.count(triangles(), watch(), Budget(1), 1)
 

@@ -17,6 +17,7 @@ from gdb.executor.cpu import address, launch, turns, workers
 from gdb.executor.cpu.turns import Turns
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.plan.plan import Plan
 from gdb.executor.run import Options
@@ -24,6 +25,7 @@ from gdb.executor.work import place
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.test_executors import PASS_SETS, bag
@@ -41,7 +43,7 @@ def cut_short(prepared: Prepared, limit: int, threads: int, capacity: int) -> Em
     return rows_on_cpu(prepared, Watch(None, None, limit), Budget(), threads, capacity)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(
     case=cases(),
     off=st.sampled_from(PASS_SETS),
@@ -68,10 +70,10 @@ def test_rows_of_short_turns_are_those_of_the_reference(
         patch.setattr(turns, "MOST_ASIDE", most)
         patch.setattr(turns, "TRIES", tries)
         found = cut_short(prepared, 1 << 40, threads, capacity)
-    assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
+    assert bag(embeddings.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(
     case=cases(),
     limit=st.sampled_from([1, 2, 7, 30]),
@@ -97,7 +99,7 @@ def test_a_limit_is_filled_with_rows_of_the_reference(
     assert some <= whole
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(case=cases(), capacity=st.sampled_from([1, 2, 1000]), data=st.data())
 def test_a_distinct_value_is_found_once(
     case: tuple[SmallGraph, QueryGraph], capacity: int, data: st.DataObject
@@ -115,7 +117,7 @@ def test_a_distinct_value_is_found_once(
             assert sorted(found.tolist()) == want
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(case=cases(), off=st.sampled_from(PASS_SETS), steps=st.sampled_from([0, 3]))
 def test_a_count_goes_from_worker_to_worker(
     case: tuple[SmallGraph, QueryGraph], off: frozenset[str], steps: int

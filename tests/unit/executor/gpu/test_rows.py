@@ -6,7 +6,9 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,6 @@ from gdb.executor.gpu import memory, rows
 from gdb.executor.gpu.rows import Drain, Out
 from gdb.executor.nest.tables import Written
 from gdb.executor.plan.embeddings import Deliver, Embeddings, Wanted
-from gdb.executor.work import scheduler
 from gdb.executor.work.scheduler import Watch
 
 COLUMNS = Wanted((1, 3), (0,))
@@ -76,9 +77,9 @@ def watch(limit: int | None = None, cancel: threading.Event | None = None) -> Wa
     return Watch(None, cancel, limit)
 
 
-def at(address: int, count: int, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+def at(address: int, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     size = count * np.dtype(dtype).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), dtype)
 
 
 def launch(out: Out, first: int, count: int) -> None:
@@ -158,7 +159,7 @@ def test_who_is_slow_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_waits_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pool whose threads are all at other work delays no caller."""
     gate = threading.Event()
-    pool = scheduler.ThreadPoolExecutor(1)
+    pool = ThreadPoolExecutor(1)
     pool.submit(gate.wait)
     monkeypatch.setattr(rows, "helpers_of_all", lambda: pool)
     taker = Taker()

@@ -13,6 +13,7 @@ from gdb.executor.gpu import compiler, layout, special, stage, units
 from gdb.executor.nest import tables
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
+from gdb.executor.table_fields import ViewField
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.support.small_graph import SmallGraph
 
@@ -74,7 +75,7 @@ def test_the_state_of_a_block_fits() -> None:
 
 
 def test_the_job_is_no_larger_than_a_parameter_may_be() -> None:
-    fields = len(layout.Job) + layout.MAX_VIEWS * len(stage.ViewField)
+    fields = len(layout.Job) + layout.MAX_VIEWS * len(ViewField)
     assert 8 * (fields + 3) <= 4096
 
 

@@ -23,6 +23,7 @@ from gdb.planner.explain import explain
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import MODES
 
@@ -89,7 +90,7 @@ def cases(draw: st.DrawFn) -> tuple[SmallGraph, QueryGraph]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(case=cases(), off=st.sampled_from(PASSES_OFF), one_step=st.booleans())
 def test_the_count_is_that_of_the_reference(
     backend: Backend, case: tuple[SmallGraph, QueryGraph], off: frozenset[str], one_step: bool

@@ -14,6 +14,7 @@ from gdb.executor.cpu import launch
 from gdb.executor.nest.bindings import Bindings, bitset_of
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.nest.tables import bitset
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.plan.plan import BindEdge, Plan
 from gdb.executor.run import Options
@@ -21,6 +22,7 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.graph.adjacency import I64, U32
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 
@@ -31,7 +33,7 @@ def watch(limit: int | None = None) -> Watch:
     return Watch(None, None, limit)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250), deadline=None)
 @given(
     case=cases(),
     threads=st.sampled_from([1, 2, 3]),
@@ -63,7 +65,7 @@ def test_distinct_values_are_the_set_of_the_reference(
     assert set(some) <= want
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(case=cases(), limit=st.sampled_from([None, 0, 1, 3, 10, 1000]), data=st.data())
 def test_rows_have_the_wanted_columns_and_not_more_than_the_limit(
     case: tuple[SmallGraph, QueryGraph], limit: int | None, data: st.DataObject
@@ -88,7 +90,7 @@ def test_rows_have_the_wanted_columns_and_not_more_than_the_limit(
         left.remove(row)  # fails for a row too many
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250), deadline=None)
 @given(case=cases(), data=st.data())
 def test_a_stage_given_other_candidates_is_the_stage_of_the_plan_that_has_them(
     case: tuple[SmallGraph, QueryGraph], data: st.DataObject
@@ -112,7 +114,7 @@ def test_a_stage_given_other_candidates_is_the_stage_of_the_plan_that_has_them(
                 continue
             table = rows_on_cpu(stage, watch(), Budget(), 1, 2)
             want = sorted(reference.rows(wanted, graph).vids.tolist())
-            assert sorted(reference.expand(table, plan.twins).vids.tolist()) == want
+            assert sorted(embeddings.expand(table, plan.twins).vids.tolist()) == want
             rows_on_cpu(prepared, watch(), Budget(), 1, 2)  # the worker goes over, and back
 
 
@@ -128,7 +130,7 @@ def test_a_plan_that_had_no_candidates_may_be_given_some() -> None:
         for chosen, want in (([1], [[2, 1]]), ([], []), ([1, 2], [[0, 2], [2, 1]]), ([0], [])):
             stage = Bindings({1: np.array(chosen, np.uint32)}, {}, {}).stage(prepared, graph)
             table = rows_on_cpu(stage, watch(), Budget(), 1, 2)
-            assert sorted(reference.expand(table, plan.twins).vids.tolist()) == want
+            assert sorted(embeddings.expand(table, plan.twins).vids.tolist()) == want
 
 
 def _others(
@@ -182,7 +184,7 @@ def test_a_vertex_bound_before_others_is_found_once_and_its_rest_need_only_exist
     assert launch.distinct(prepare(plan, graph), watch(), Budget(), 0, 1).tolist() == [0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(case=cases(), limit=st.sampled_from([None, 0, 2, 1000]), data=st.data())
 def test_what_a_gpu_finds_is_handed_on(
     case: tuple[SmallGraph, QueryGraph], limit: int | None, data: st.DataObject

@@ -36,6 +36,7 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import MODES
 
@@ -199,7 +200,7 @@ def near_cliques(draw: st.DrawFn) -> tuple[SmallGraph, QueryGraph]:
     return SmallGraph([(x,) for x in labels], edges, undirected), query
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(case=near_cliques(), way=st.sampled_from(list(WAYS)))
 def test_whichever_way_it_is_the_reference(case: tuple[SmallGraph, QueryGraph], way: str) -> None:
     graph, query = case

@@ -12,6 +12,7 @@ import pytest
 from gdb import planner
 from gdb.executor import reference
 from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.plan import MISSING, Compare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
@@ -64,7 +65,11 @@ def query_graph(rng: random.Random, kind: str, mode: MatchMode, graph: SmallGrap
             for size in sizes
         ]
         bounds = rng.choice([(-(1 << 62), 0), (1, 1 << 62), (0, 1), (-2, 1)])
-        compared = [Compare(left, right, a, b, *bounds, *sides, "compared", rng.random() < 0.7)]
+        compared = [
+            Compare(
+                *(left, right, a, b, *bounds, sides[0], sides[1], "compared", rng.random() < 0.7)
+            )
+        ]
     vertices = tuple(QueryVertex(None, rng.choice([(), (), (("A",),)])) for _ in range(n))
     return QueryGraph(
         *(vertices, tuple(edges), mode),
@@ -97,7 +102,7 @@ def test_conditions_mean_what_they_say(kind: str) -> None:
             found = backend.rows(
                 prepare(plan, graph, windows=backend.windows), watch, Budget(), 1000
             )
-            assert bag(reference.expand(found, plan.twins), plan) == got, query
+            assert bag(embeddings.expand(found, plan.twins), plan) == got, query
             stage = prepare(counted, graph, windows=backend.windows)
             total = backend.count(stage, Watch(None, None, None), Budget())
             assert total * counted.multiplicity == number, query

@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference
+from gdb.executor.choose_device import choose
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import units
 from gdb.executor.nest.prepare import prepare
+from gdb.executor.options import Options
 from gdb.executor.plan.plan import Plan, verify
-from gdb.executor.run import Options, choose
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import REPEATABLE_ELEMENTS, OptionalGraph, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.oracles import brute_force
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import MODES, graphs
 
@@ -90,7 +92,7 @@ def _count(backend: Backend, plan: Plan, graph: SmallGraph) -> int:
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(graph=graphs(), query=queries(), off=st.sampled_from(PASSES_OFF), one_step=st.booleans())
 def test_the_count_is_that_of_brute_force(
     backend: Backend, graph: SmallGraph, query: QueryGraph, off: frozenset[str], one_step: bool

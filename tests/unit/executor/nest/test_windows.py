@@ -19,12 +19,14 @@ from gdb.executor.cpu import launch
 from gdb.executor.nest import value_order
 from gdb.executor.nest.nest import EdgeLevel, Kind, LoopNest, VertexLevel
 from gdb.executor.nest.prepare import Prepared, loop_nest, prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.plan import MISSING, Compare, Plan
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 T = TypeVar("T", np.uint32, np.int64)
@@ -112,7 +114,7 @@ def count(prepared: Prepared) -> int:
 
 def bag(prepared: Prepared, plan: Plan, capacity: int) -> Counter[tuple[int, ...]]:
     found = rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, capacity)
-    table = reference.expand(found, plan.twins)
+    table = embeddings.expand(found, plan.twins)
     edges = sorted(plan.bound_edges)
     return Counter(
         tuple(v) + tuple(e[k] for k in edges)
@@ -121,7 +123,7 @@ def bag(prepared: Prepared, plan: Plan, capacity: int) -> Counter[tuple[int, ...
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(share(25)))
 def test_windows_leave_the_embeddings_as_they_are(
     shape: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def of_session(cancel: threading.Event, deadline: float | None) -> object:
 ANSWERS = pytest.mark.parametrize("answer", [of_query, of_session])
 
 
-def failing(text: str) -> Callable[[ArrowStream], Array]:
+def failing(text: str) -> Callable[[ArrowStream, object], Array]:
     def read(_: ArrowStream, budget: object) -> Array:
         raise RuntimeError(f"ArrowArrayStream::get_next() failed (5): {text}")
 
@@ -107,7 +107,7 @@ def test_a_stream_that_is_interrupted_halfway(
         assert interrupted.wait(30)
         for _ in chunks:
             pass
-        return first  # type: ignore[no-any-return]
+        return first
 
     monkeypatch.setattr(relational, "_stoppable", noted)
     monkeypatch.setattr(relational, "read_stream", read)

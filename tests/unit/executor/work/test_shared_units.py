@@ -16,12 +16,14 @@ from gdb.executor.cpu import address, launch
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.nest import Cache
 from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.work.place import END, POSITION, Place
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.nest.test_neighbourhood import NEAR_CLIQUES, dense, forced, question, stage
@@ -47,7 +49,7 @@ def given_away(prepared: Prepared, steps: int, seed: int) -> tuple[int, int]:
     return sum(worker.total for worker in workers), gave
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(case=cases(), off=st.sampled_from(PASS_SETS), steps=st.sampled_from([0, 3, 20]))
 def test_a_count_is_given_away(
     case: tuple[SmallGraph, QueryGraph], off: frozenset[str], steps: int
@@ -130,7 +132,7 @@ def test_threads_share_a_unit(counting: bool, monkeypatch: pytest.MonkeyPatch) -
             assert (vids == launch.tallies(prepared, Watch(None, None, None), budget, 1)).all()
         else:
             rows = rows_on_cpu(prepared, watch, budget, 4, 3)
-            found = reference.expand(rows, plan.twins)
+            found = embeddings.expand(rows, plan.twins)
             assert bag(found, plan) == bag(reference.rows(plan, graph), plan)
             once = launch.distinct(prepared, Watch(None, None, None), budget, 2, 4, 3)
             want = np.unique(reference.rows(plan, graph).vids[:, 2])
@@ -139,7 +141,7 @@ def test_threads_share_a_unit(counting: bool, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("short_launches")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(case=cases(), threads=st.sampled_from([1, 3]), counting=st.booleans())
 def test_runs_that_are_over_give_back_all_that_is_left(
     case: tuple[SmallGraph, QueryGraph], threads: int, counting: bool

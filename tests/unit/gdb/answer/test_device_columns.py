@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(run, "columns_on_gpu", columns)
 
-    def chosen(plan: Plan, device: str, *graph: GraphSource, **how: bool) -> Choice:
+    def chosen(plan: Plan, device: str, *graph: GraphSource, **how: Any) -> Choice:
         return Choice(device, "a test") if device == "cuda" else choose(plan, device, *graph, **how)
 
     for module in (run, pipeline):

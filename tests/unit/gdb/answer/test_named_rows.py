@@ -314,7 +314,11 @@ def test_programs_need_no_casts(
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(path)),
-            *("--cache-dir", str(repository / ".mypy_cache"), "--explicit-package-bases"),
+            *(
+                "--cache-dir",
+                str(repository / ".mypy_cache" / "programs"),
+                "--explicit-package-bases",
+            ),
             *("--ignore-missing-imports", "--config-file="),
         ],
         cwd=repository,

@@ -18,7 +18,8 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
+from gdb.run.interrupt import run_interruptibly
 from gdb.storage import importer
 from gdb.storage.write import compaction
 from tests.support.cancellations import (
@@ -131,7 +132,7 @@ def test_what_a_query_gives_is_made_before_its_commit(
 ) -> None:
     """Else it fails for a value that cannot be returned, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(operator_run, "_user_rows", lambda _: 1 // 0)
+    monkeypatch.setattr(columns_or_rows, "_user_rows", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had
@@ -172,7 +173,7 @@ def test_ctrl_c_just_before_the_end_of_a_transaction(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its commit has not begun, and the next one can."""
-    real, had = transaction.run_interruptibly, nodes(db)
+    real, had = run_interruptibly, nodes(db)
 
     def first(*_: object) -> None:
         monkeypatch.setattr(transaction, "run_interruptibly", real)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.api.transaction import Transaction
+from tests.support.effort import share
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -59,13 +60,17 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 }
 
 
-@pytest.fixture
-def db() -> gdb.Database:
+def three_nodes() -> gdb.Database:
     made = gdb.connect()
     with made.transaction() as tx:
         tx.add_nodes("P", [1, 2, 3], {"x": [10, 20, 30]})
         tx.add_relationships("R", [1, 2], [2, 3], {"w": [0.5, 1.5]})
     return made
+
+
+@pytest.fixture
+def db() -> gdb.Database:
+    return three_nodes()
 
 
 def content(db: gdb.Database | Transaction) -> tuple[list[Any], list[Any]]:
@@ -210,7 +215,7 @@ VALUES = st.one_of(
 
 
 @given(VALUES, st.sampled_from(["list", "array", "slice", "chunks", "polars", "numpy of objects"]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=share(150))
 def test_values_come_back_as_they_were(values: list[Any], how: str) -> None:
     made = COLUMNS[how](values)
     with gdb.connect() as db:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.api.transaction import Transaction
 from gdb.errors import GdbError, InternalError, OutOfBudget, StoreError, TypeProblem
 from gdb.storage.write import transaction
 
@@ -36,8 +37,8 @@ USES: dict[str, Callable[[gdb.Database], object]] = {
     "a check": lambda db: db.check(),
     "the schema": lambda db: db.schema(),
     "a snapshot": lambda db: db.snapshot(),
-    "a backup": lambda db: db.backup(db.path.parent / "copy"),
-    "an export": lambda db: db.export(db.path.parent / "copy"),
+    "a backup": lambda db: db.backup(Path(str(db.path)).parent / "copy"),
+    "an export": lambda db: db.export(Path(str(db.path)).parent / "copy"),
 }
 
 
@@ -240,7 +241,7 @@ HALF = "\ud800"
     ],
 )
 def test_half_a_character_is_refused_at_once(
-    use: Callable[[gdb.Database, gdb.Transaction], object], db: gdb.Database
+    use: Callable[[gdb.Database, Transaction], object], db: gdb.Database
 ) -> None:
     with db.transaction() as tx:
         try:

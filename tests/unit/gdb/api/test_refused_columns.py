@@ -11,7 +11,7 @@ import pytest
 import gdb
 from gdb.api.transaction import Transaction
 from gdb.errors import ChangeRefused, TypeProblem
-from tests.unit.gdb.api.test_change_columns import content
+from tests.unit.gdb.api.test_change_columns import content, three_nodes
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -20,11 +20,7 @@ pl = pytest.importorskip("polars")
 
 @pytest.fixture
 def db() -> gdb.Database:
-    made = gdb.connect()
-    with made.transaction() as tx:
-        tx.add_nodes("P", [1, 2, 3], {"x": [10, 20, 30]})
-        tx.add_relationships("R", [1, 2], [2, 3], {"w": [0.5, 1.5]})
-    return made
+    return three_nodes()
 
 
 BIG = np.array([1, 2**63 + 5], np.uint64)

@@ -263,7 +263,7 @@ def test_an_interrupt_reaches_it(db: gdb.Database) -> None:
         return [(1,)]
 
     held.register_procedure("my.wait() :: (y :: INTEGER)", wait)
-    found: list[BaseException] = []
+    found: list[gdb.GdbError] = []
 
     def ask() -> None:
         try:

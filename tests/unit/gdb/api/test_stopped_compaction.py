@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ import gdb
 from gdb.api.database import Database
 from gdb.errors import Cancelled, StoreError
 from gdb.run import options
-from gdb.storage.disk import files
-from gdb.storage.write import compaction
+from gdb.storage.write import build, compaction
 from tests.support.cancellations import Late, Press, ask, change, ctrl_c, interrupt, nodes, wrapped
 
 
@@ -32,7 +31,7 @@ def grown(
 @pytest.fixture
 def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """The budgets of the compactions that were begun."""
-    found, real = list[int | None](), compaction.rewrite
+    found, real = list[int | None](), build.rewrite
 
     def rewrite(store: Any, view: Any, progress: Any, budget: int | None, *packed: Any) -> Any:
         found.extend([budget] * (not packed))  # compact() says how it packs
@@ -57,7 +56,8 @@ def test_one_that_is_stopped_commits_a_delta(
     grown: Database, rewrites: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     had = nodes(grown)
-    for done, makes in enumerate((lambda _: interrupt, Late), 1):
+    presses: tuple[Callable[[pytest.MonkeyPatch], Press], ...] = (lambda _: interrupt, Late)
+    for done, makes in enumerate(presses, 1):
         grown.compact()
         with monkeypatch.context() as patch:
             stopped(patch, grown, makes(patch))
@@ -105,14 +105,14 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
     code: int,
 ) -> None:
     monkeypatch.setattr(compaction, "MOST_CHANGES", 50)
-    path, fails, real = tmp_path / "s.gdb", list[bool](), files.os.write
+    path, fails, real = tmp_path / "s.gdb", list[bool](), os.write
 
     def write(fd: int, data: bytes) -> int:
         if fails:
             raise OSError(code, os.strerror(code))
         return real(fd, data)
 
-    full = compaction.rewrite
+    full = vars(compaction)["rewrite"]  # which notes its budget
 
     def rewrite(*given: Any) -> Any:
         fails.append(True)
@@ -122,7 +122,7 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
             fails.clear()
 
     with gdb.connect(path) as db:
-        monkeypatch.setattr(files.os, "write", write)
+        monkeypatch.setattr(os, "write", write)
         monkeypatch.setattr(compaction, "rewrite", rewrite)
         if code == errno.EIO:
             with pytest.raises(StoreError, match="Input/output error"):
@@ -152,7 +152,7 @@ def test_memory_that_is_too_small_leaves_the_delta(
 def test_a_switch_that_was_made_is_not_made_again(
     grown: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = compaction.rewrite
+    real = build.rewrite
 
     def rewrite(*given: Any) -> None:
         real(*given)

@@ -33,6 +33,7 @@ from gdb import Node, Relationship
 from gdb.api.transaction import Transaction
 from gdb.errors import ChangeRefused
 from gdb.storage.write import compaction
+from tests.support.effort import share
 
 IDS = st.integers(0, 12)
 LABELS = st.sets(st.sampled_from("AB"), max_size=2)
@@ -296,7 +297,7 @@ class SmallDeltas(Machine):
 
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("GDB_MODEL_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("GDB_MODEL_EXAMPLES", share(12))),
     stateful_step_count=30,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink takes minutes
@@ -313,7 +314,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600.0)
     ends = time.monotonic() + parser.parse_args().seconds
     # Nothing is kept from run to run, so that each tries other orders.
-    few = settings(SETTINGS, max_examples=20, stateful_step_count=60, database=None)
+    few = settings(SETTINGS, max_examples=share(20), stateful_step_count=60, database=None)
     while time.monotonic() < ends:
         for machine in (Machine, SmallDeltas):
             run_state_machine_as_test(machine, settings=few)  # raises what it finds

@@ -30,7 +30,7 @@ from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
 from gdb.run.late_interrupt import Outcome
 from gdb.run.stream import Begun, Pipe, Stream
 from gdb.storage.disk import pins
-from gdb.storage.write import compaction
+from gdb.storage.write import build, compaction
 from tests.support.cancellations import lost_ctrl_c, wait_for
 
 Begin = Callable[[Callable[[], object]], None]
@@ -333,7 +333,7 @@ def test_a_transaction_that_waits_for_another_one() -> None:
             waits.set()
         return take(check)
 
-    store._writing.take = noted  # type: ignore[method-assign]
+    vars(store._writing)["take"] = noted
 
     def press() -> None:
         wait_for(waits.is_set)
@@ -375,7 +375,7 @@ def test_a_commit_that_writes_the_graph_anew_does_not_hold_up_ctrl_c(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It leaves Python for long, so the main thread waits; the writer's lock stays that of the transaction."""
-    db, rewrite, where = gdb.connect(), compaction.rewrite, list[threading.Thread]()
+    db, rewrite, where = gdb.connect(), build.rewrite, list[threading.Thread]()
 
     def noted(*given: Any) -> Any:
         where.append(threading.current_thread())

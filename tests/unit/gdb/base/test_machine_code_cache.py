@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from gdb.base.machine import cache as kernels
@@ -148,7 +149,7 @@ def test_sources_are_read_again_when_they_change(
 
 
 def test_another_processor_is_another_file(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here, features = machine.llvm.get_host_cpu_name(), machine._features()
+    here, features = llvm.get_host_cpu_name(), machine._features()
     entries = {
         machine._entry((_add,), cpu, known)
         for cpu in (here, "other")

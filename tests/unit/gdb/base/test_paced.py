@@ -14,7 +14,7 @@ import pytest
 import gdb
 from gdb.base import usage, waiting
 from gdb.executor.cpu import workers
-from gdb.executor.gpu import orientation, pinned
+from gdb.executor.gpu import memory, orientation, pinned
 from gdb.storage.disk import arrays, checksum
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, section_checks
@@ -86,12 +86,12 @@ def stopped_after(looks: int, work: Callable[[], object]) -> bool:
     return False
 
 
-def block(size: int) -> pinned.Block:
+def block(size: int) -> memory.Block:
     class Block:
-        def array(self, shape: tuple[int, ...], dtype: type[np.generic]) -> pinned.HostArray:
+        def array(self, shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
             return np.zeros(shape, dtype)
 
-    return cast("pinned.Block", Block())
+    return cast(memory.Block, Block())
 
 
 def works(store: Path) -> Iterator[tuple[str, Callable[[], object]]]:

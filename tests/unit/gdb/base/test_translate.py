@@ -31,6 +31,7 @@ from gdb.executor.nest.prepare import prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 
@@ -132,7 +133,7 @@ def calls(a: int, b: int) -> int:
 def test_the_machine_computes_what_python_does(function: Callable[[int, int], int]) -> None:
     fast = compiled(function, entry=True)
 
-    @settings(max_examples=200)
+    @settings(max_examples=share(200))
     @given(*[st.integers(-60, 60) | st.integers(-(10**9), 10**9)] * 2)
     def agree(a: int, b: int) -> None:
         assert fast(a, b) == function(a, b)
@@ -212,7 +213,7 @@ def test_what_need_not_be_looked_at_is_not() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["count", "rows", "distinct"])
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 @given(case=cases())
 def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, QueryGraph]) -> None:
     graph, query = case

@@ -129,7 +129,11 @@ NULLS_MEAN_SOMETHING = {"coalesce", "nullif", "exists", "valuetype"}
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, one in FUNCTIONS.items() if one.signature.least and name not in NULLS_MEAN_SOMETHING],
+    [
+        name
+        for name, one in FUNCTIONS.items()
+        if one.signature.least and name not in NULLS_MEAN_SOMETHING
+    ],
 )
 def test_null_makes_null(name):
     function = FUNCTIONS[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as python
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gdb.base.values.kinds import Value
 from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import Date
 from gdb.functions.library import FUNCTIONS
 from tests.support.temporal_cases import evaluate
 
@@ -133,4 +135,4 @@ def test_dates_are_made_as_python_makes_them(day: python.date) -> None:
         {"year": day.year, "ordinalDay": day.timetuple().tm_yday},
     ]
     assert {str(date(given)) for given in parts} == {day.isoformat()}
-    assert date(day.isoformat()).days == day.toordinal() - EPOCH
+    assert cast(Date, date(day.isoformat())).days == day.toordinal() - EPOCH

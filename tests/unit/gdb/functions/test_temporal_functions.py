@@ -62,7 +62,7 @@ def test_without_a_statement_the_present_is_now() -> None:
         from_python(before)
         <= now
         <= from_python(python.datetime.now(python.UTC) + python.timedelta(seconds=1))
-    )  # type: ignore[operator]
+    )
 
 
 def test_a_time_in_a_named_zone_has_the_offset_of_today() -> None:

@@ -11,6 +11,7 @@ from gdb.errors import GdbError, SyntaxProblem
 from gdb.language import bulk, parser
 from gdb.language.clauses import BulkCreate, Create, Return
 from gdb.language.parser import parse
+from tests.support.effort import share
 
 
 @pytest.fixture
@@ -215,7 +216,7 @@ def _outcome(text: str) -> list[str]:
         return [str(rows), *sorted(map(str, nodes)), *sorted(map(str, edges))]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(share(150)))
 def test_with_and_without_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = _script(Random(seed))
     expected = _outcome(text)

@@ -24,7 +24,7 @@ from gdb.language.parser import parse
 from gdb.language.procedure_signatures import Procedure, signature
 from gdb.language.syntax import Expression, Not
 from gdb.logical.build import built
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 PROCEDURES = {
     "some.proc": Procedure(signature("some.proc() :: (a :: ANY, b :: ANY)"), lambda graph, _: ())
@@ -288,7 +288,7 @@ def test_a_path_without_bound_is_told() -> None:
 
 @pytest.mark.parametrize("size", [0, 1 << 60])
 def test_explain_tells_the_warnings(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(operator_run, "SMALL", size)  # over columns, where they can; over rows
+    monkeypatch.setattr(columns_or_rows, "SMALL", size)  # over columns, where they can; over rows
     with gdb.connect() as db:
         plan = db.explain("MATCH (a) WITH a MATCH (a)-[*]->(b) RETURN a").splitlines()
     assert "has no bound" in plan[-1]

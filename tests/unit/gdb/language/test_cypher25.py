@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ import gdb
 from gdb.errors import GdbError, SyntaxProblem, TypeProblem
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ VALUES = [
 ]
 
 
-def _value(db: gdb.Database, text: str) -> object:
+def _value(db: gdb.Database, text: str) -> Any:
     try:
         return db.execute(text).fetchall()
     except GdbError as error:
@@ -108,7 +109,7 @@ def test_a_value(
     query = f"RETURN {text} AS v"
     assert _value(db, query) == wanted
     assert parse(printed(parse(query))) == parse(query)
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     assert _value(db, f"MATCH (n {{k: 0}}) RETURN {text} AS v") == wanted
     assert _value(db, f"MATCH (n {{k: 0}}) WITH n RETURN {text} AS v") == wanted
 
@@ -134,7 +135,7 @@ def test_every_way_gives_the_same(
 ) -> None:
     expected = sorted(_value(db, f"MATCH (n) WITH n RETURN n.k, {text} AS v"), key=str)
     assert sorted(_value(db, f"MATCH (n) RETURN n.k, {text} AS v"), key=str) == expected
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     assert sorted(_value(db, f"MATCH (n) WITH n RETURN n.k, {text} AS v"), key=str) == expected
     same = f"{text} = {text}" if "||" in text or "CASE" in text or "trim" in text else text
     kept = [(k,) for k, v in expected if v is not None and (v or same != text)]
@@ -202,7 +203,7 @@ def test_clauses(
 ) -> None:
     assert db.execute(text).fetchall() == rows
     assert parse(printed(parse(text))) == parse(text)
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     assert db.execute(text).fetchall() == rows
 
 
@@ -280,7 +281,7 @@ def test_labels_and_types(
 ) -> None:
     assert parse(printed(parse(text))) == parse(text)
     assert sorted([k for (k,) in db.execute(text)], key=str) == expected
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     later = text.replace("RETURN", "WITH", 1) + " RETURN k"
     for query in (later, text):
         assert sorted([k for (k,) in db.execute(query)], key=str) == expected

@@ -18,10 +18,11 @@ from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.relational.relational_tail import Value
 from gdb.language import comparison_values, element_comparisons
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from gdb.run.query_cache import QueryCache
-from gdb.storage.columns.model import Column, EdgeTable, PropertyValue, VertexTable
+from gdb.storage.columns.model import Column, EdgeTable, Kind, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
+from tests.support.effort import share
 from tests.support.graph_tables import GraphTables, write_graph
 
 DEVICES = [
@@ -55,7 +56,13 @@ LENGTHS: list[Value] = [timedelta(1), timedelta(0), timedelta(-1, microseconds=1
 
 
 def columns(rng: random.Random, count: int) -> dict[str, Column]:
-    kinds = {"i": "int64", "big": "int64", "f": "float64", "g": "float64", "b": "bool"}
+    kinds: dict[str, Kind] = {
+        "i": "int64",
+        "big": "int64",
+        "f": "float64",
+        "g": "float64",
+        "b": "bool",
+    }
     return {
         key: column_of([rng.choice(some) for _ in range(count)], kinds.get(key))
         for key, some in VALUES.items()
@@ -109,13 +116,12 @@ def condition(rng: random.Random) -> tuple[str, list[Value]]:
     )
     spans = [0, 60, -1, 86_400] if "$w" in later else [None]
     ids = f"id({x}) {sign} id({y})" if {x, y} <= set("abc") else f"id({x}) {sign} {y}.i"
-    text, values = rng.choice(
-        [
-            *(plain, plain, mixed, (linear, NUMBERS), (linear, NUMBERS), (floating, FLOATS)),
-            *((later, list[Value](spans)), (f"{x}.t {sign} {y}.t + $w", LENGTHS)),
-            (ids, [None]),
-        ]
-    )
+    choices: list[tuple[str, list[Value]]] = [
+        *(plain, plain, mixed, (linear, NUMBERS), (linear, NUMBERS), (floating, FLOATS)),
+        *((later, list[Value](spans)), (f"{x}.t {sign} {y}.t + $w", LENGTHS)),
+        (ids, [None]),
+    ]
+    text, values = rng.choice(choices)
     return (f"NOT {text}" if rng.random() < 0.2 else text), values
 
 
@@ -152,7 +158,7 @@ def forget(db: Database) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(share(150)))
 def test_every_way_gives_the_same(
     db: Database, seed: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +175,7 @@ def test_every_way_gives_the_same(
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
         patch.setattr(QueryCache, "one_pattern", lambda *_: None)
-        patch.setattr(operator_run, "WAY", "rows")
+        patch.setattr(columns_or_rows, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
@@ -178,7 +184,7 @@ def test_every_way_gives_the_same(
     ):  # operator by operator, over columns and over rows, in the nest as well
         patch.setattr(QueryCache, "one_pattern", lambda *_: None)
         for columns_ in (True, False):
-            patch.setattr(operator_run, "WAY", "columns" if columns_ else "rows")
+            patch.setattr(columns_or_rows, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)

@@ -11,15 +11,17 @@ import pytest
 import gdb
 from gdb import limits
 from gdb.errors import GdbError, LimitExceeded, NameProblem, QueryError, QueryTimeout, TypeProblem
+from gdb.language import mentioned_names
 from gdb.language.checks import check
 from gdb.language.clauses import Create, Match, Return, Unwind
 from gdb.language.parser import parse
 from gdb.language.syntax import Expression, ListLiteral
-from gdb.logical import demand
+from gdb.logical import needed_properties
 from gdb.logical.build import built
 from gdb.logical.operators import Filter, Limit, Project
 from gdb.physical.rows.limiting import stops
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
+from tests.support.effort import share
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ _CLAUSES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(share(50)))
 def test_the_limit_that_each_operator_fills(seed: int) -> None:
     random = Random(seed)
     texts = [random.choice(_CLAUSES) for _ in range(6)] + ["RETURN 1 AS one LIMIT 2"]
@@ -218,15 +220,15 @@ def test_what_was_created_is_created(db: gdb.Database) -> None:
 def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an operator needs of its rows is found without looking at all that follow it."""
     looked = 0
-    mentioned = demand.mentioned
+    mentioned = mentioned_names.mentioned
 
     def counted(expression: Expression) -> frozenset[str]:
         nonlocal looked
         looked += 1
         return mentioned(expression)
 
-    monkeypatch.setattr(operator_run, "WAY", "columns")
-    monkeypatch.setattr(demand, "mentioned", counted)
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
+    monkeypatch.setattr(needed_properties, "mentioned", counted)
     db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
     found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x, x + 1 AS y " * 300 + "RETURN sum(x)")
     assert (found.scalar(), found.summary.evaluator) == (3, "duckdb")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gdb.run import options, pipeline
+from gdb.run.request import QueryRun, Request
 from gdb.run.statements import Statements
 from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.graph.snapshot import Snapshot
@@ -37,13 +38,13 @@ def snapshot() -> Snapshot:
 
 @pytest.mark.parametrize(("mode", "count"), MODES.items())
 def test_the_count_of_each_mode(snapshot: Snapshot, mode: str, count: int) -> None:
-    request = pipeline.Request(
+    request = Request(
         f"MATCH {mode} (a)--(b)--(c) RETURN count(*)",
         {},
         options.match_mode("DIFFERENT EDGES"),
         threading.Event(),
     )
-    assert pipeline.answer(pipeline.QueryRun(request, snapshot, Statements())).scalar() == count
+    assert pipeline.answer(QueryRun(request, snapshot, Statements())).scalar() == count
 
 
 def test_the_counts_in_the_document(repository: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -119,7 +121,7 @@ def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.S
     plain = least > 0  # in an expression
     chain = st.lists(st.tuples(relationship, node), min_size=least, max_size=least + 1)
 
-    def path(first, rest, name_, selector, mode):  # type: ignore[no-untyped-def]
+    def path(first, rest, name_, selector, mode):
         several = tuple(r for r, _ in rest)
         if any(one.repeated for one in several):  # shortest paths are of relationships
             selector = None
@@ -280,7 +282,7 @@ writing = st.one_of(
     ),
     st.builds(c.Delete, _few(small, 1), st.booleans(), st.just(_P)),
 )
-writing = writing | st.builds(c.Foreach, names, small, _few(writing, 1), st.just(_P))
+writing |= st.builds(cast(Any, c.Foreach), names, small, _few(writing, 1), st.just(_P))
 others = st.one_of(
     matches,
     st.builds(c.Unwind, small, names, st.just(_P)),
@@ -379,6 +381,10 @@ def test_an_expression_alone() -> None:
 # ---- the TCK -------------------------------------------------------------------------------------
 
 
+def _filled(row: dict[str, str], name: re.Match[str]) -> str:
+    return row.get(name[1], name[0])
+
+
 def _scenarios() -> Iterator[tuple[str, bool]]:
     """Queries, and whether the scenario expects an error before anything runs; without the tables of outlines."""
     for path in sorted(_TCK.glob("**/*.feature")):
@@ -390,7 +396,7 @@ def _scenarios() -> Iterator[tuple[str, bool]]:
             )
             for how, text in asked:
                 for row in rows:
-                    query = re.sub(r"<(\w+)>", lambda m, row=row: row.get(m[1], m[0]), text)
+                    query = re.sub(r"<(\w+)>", partial(_filled, row), text)
                     yield query, refused and how == "executing query"
 
 

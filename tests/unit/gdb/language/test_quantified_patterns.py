@@ -12,7 +12,7 @@ import gdb
 from gdb.errors import GdbError
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 NODES, EDGES = 7, 13
 
@@ -163,7 +163,7 @@ def test_optional_and_counted(db: gdb.Database, edges: list[tuple[int, int, int]
 def test_over_columns_it_runs_over_rows(
     db: gdb.Database, edges: list[tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     text = "MATCH ((x)-[r:R]->(y)){1,2} WITH size(r) AS n, count(*) AS c RETURN n, c ORDER BY n"
     found = db.execute(text)
     assert found.summary.evaluator == "rows"

@@ -12,12 +12,12 @@ from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.language.syntax import Place, Variable
 from gdb.logical import planning
-from gdb.logical.demand import demands
+from gdb.logical.needed_properties import demands
 from gdb.logical.operators import Column, Project, Sort, behind, names_after
 from gdb.logical.plan_text import plan_lines
 from gdb.logical.verify import verify
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 BUILT = {
     "MATCH (a) RETURN a": ["MATCH (a)", "Project a"],
@@ -297,14 +297,14 @@ ANSWERS = {
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("text", ANSWERS)
 def test_answers(db: Database, text: str, rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "rows" if rows else "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "rows" if rows else "columns")
     assert db.execute(text).fetchall() == ANSWERS[text]
 
 
 def test_profile_says_what_each_operator_made(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "rows")
+    monkeypatch.setattr(columns_or_rows, "WAY", "rows")
     text = (
         "PROFILE UNWIND range(1, 10) AS x WITH x WHERE x > 4 CALL (x) { UNWIND [1, 2] AS y RETURN y }"
         " CREATE (n:New {x: x}) WITH x, count(n) AS m RETURN sum(m) AS s"

@@ -13,10 +13,11 @@ from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 3, 25
+SEEDS, QUERIES = share(3), 25
 REWRITES, PASSES = rewrites.REWRITES, planning.PASSES
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 
@@ -152,9 +153,9 @@ class Passed(Queries):
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     if request.param == "rows":
-        monkeypatch.setattr(operator_run, "WAY", "rows")
+        monkeypatch.setattr(columns_or_rows, "WAY", "rows")
     else:
-        monkeypatch.setattr(operator_run, "WAY", "columns")
+        monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     return str(request.param)
 
 

@@ -8,6 +8,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,13 @@ from gdb import Database, errors
 from gdb.executor.relational.relational_tail import TailResult
 from gdb.logical import rewrites
 from gdb.physical import counting
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 
-VALUES = {"ints": [1, 2, 5], "strs": ["a", "é"]}
-SEEDS, QUERIES, EXPRESSIONS = 5, 12, 40
+VALUES: dict[str, Any] = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+SEEDS, QUERIES, EXPRESSIONS = share(5, least=2), 12, 40
 
 
 class Ways:
@@ -49,15 +51,15 @@ class Ways:
         monkeypatch.setattr(gdb.physical.columns.chain_run, "ran", seen)
 
     def columns(self, text: str, **values: object) -> gdb.Result:
-        self.patch.setattr(operator_run, "WAY", "columns")
+        self.patch.setattr(columns_or_rows, "WAY", "columns")
         return self.db.execute(text, values)
 
     def rows(self, text: str, **values: object) -> gdb.Result:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(operator_run, "WAY", "rows")
+            patch.setattr(columns_or_rows, "WAY", "rows")
             return self.db.execute(text, values)
 
-    def both(self, text: str, sorted_: bool = False, **values: object) -> str:
+    def both(self, text: str, sorted_: bool = False, **values: Any) -> str:
         """Run a query both ways and compare; the way that columns went."""
         failures = len(self.failed)
         lists = "collect" in text
@@ -265,15 +267,15 @@ def test_embeddings_are_counted_by_the_kernel(ways: Ways, monkeypatch: pytest.Mo
 
 def test_explain_and_profile(ways: Ways) -> None:
     text = "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.x"
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     plan = ways.db.explain(text)
     assert plan.startswith(
         "operator by operator, over columns (DuckDB): it is more than one pattern"
     )
     lines = [line for (line,) in ways.columns("PROFILE " + text)]
     assert any("match a, b: listed   =2 rows, " in str(line) for line in lines), lines
-    ways.patch.setattr(operator_run, "WAY", None)
-    ways.patch.setattr(operator_run, "SMALL", 1000)
+    ways.patch.setattr(columns_or_rows, "WAY", None)
+    ways.patch.setattr(columns_or_rows, "SMALL", 1000)
     assert "the graph is small" in ways.db.explain(text).splitlines()[0]
 
 
@@ -334,7 +336,7 @@ def test_nan_and_null_sort_behind_all(ways: Ways) -> None:
 
 def test_cancel_timeout_and_memory(ways: Ways) -> None:
     text = "UNWIND range(1, 300000) AS x UNWIND range(1, 10000) AS y RETURN sum(x % 7 * y) AS s"
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     with pytest.raises(errors.QueryTimeout, match=r"its timeout of 0\.3 s"):
         ways.db.execute(text, timeout=0.3)
     threading.Timer(0.5, ways.db.interrupt).start()

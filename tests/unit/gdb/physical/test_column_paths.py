@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from gdb import Database, errors
 from gdb.executor.cpu import walkers
 from gdb.executor.relational import relational
 from gdb.physical import counting
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.chain_queries import Queries, graph_queries
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 from tests.unit.gdb.physical.test_column_chains import Ways
 
-SEEDS, QUERIES = 10, 40
+SEEDS, QUERIES = share(10), 40
 LENGTHS = ("*1..2", "*1..2", "*1..3", "*0..2", "*0..1", "*2..2", "*2..3", "*0..0", "*3..2")
 TAILS = (
     *("RETURN count(*)", "RETURN a.k, count(*)", "RETURN b.k, count(*) AS n", "RETURN a.k, b.k"),
@@ -170,7 +172,7 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
 
 
 def test_explain_says_what_is_kept(ways: Ways) -> None:
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     path = "MATCH (a:P)-[:K*1..3]->(b)"
     for text, line in {
         f"{path} RETURN a.name, b.name": "walk a to b: every path",
@@ -253,7 +255,7 @@ def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
 
 
 def test_a_walk_is_stopped(ways: Ways) -> None:
-    ways.patch.setattr(operator_run, "WAY", "columns")
+    ways.patch.setattr(columns_or_rows, "WAY", "columns")
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for text in (
@@ -290,7 +292,7 @@ def _imported(db: Database) -> None:
 def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths in queries that count what cannot be listed, or that go on for several clauses, whatever is counted."""
     tally: Counter[str] = Counter()
-    given = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+    given: dict[str, Any] = {"ints": [1, 2, 5], "strs": ["a", "é"]}
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)

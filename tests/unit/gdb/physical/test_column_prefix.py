@@ -11,10 +11,11 @@ import gdb
 from gdb import Database, errors
 from gdb.language.parser import parse
 from gdb.physical.columns import prefix
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from tests.support.chain_queries import Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 5, 30
+SEEDS, QUERIES = share(5, least=2), 30
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 LAST = (
     "RETURN {} AS it",
@@ -34,14 +35,14 @@ class Mixed(Queries):
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     with gdb.connect() as made:
         yield made
 
 
 def over_rows(db: Database, text: str) -> list[str] | type[Exception]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operator_run, "WAY", "rows")
+        patch.setattr(columns_or_rows, "WAY", "rows")
         return answer(db, text)
 
 

@@ -19,10 +19,11 @@ from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 from gdb.storage.format.direction import Direction
 from tests.support.chain_queries import graph_queries, normal
 from tests.support.counting_queries import Counts
+from tests.support.effort import share
 
 LEAVES = 3000
 VALUES = {"ints": [1, 2, 5]}
@@ -33,9 +34,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
-        monkeypatch.setattr(operator_run, "WAY", "rows")
+        monkeypatch.setattr(columns_or_rows, "WAY", "rows")
     else:
-        monkeypatch.setattr(operator_run, "WAY", "columns")
+        monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     return str(request.param)
 
 
@@ -114,7 +115,7 @@ def test_limit_leaves_nothing_out(star: Database, way: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("walks", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(share(6)))
 def test_limited_rows_are_some_of_all(
     seed: int, walks: bool, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ import gdb
 from gdb import Database
 from gdb.physical import engine_loading
 from gdb.physical.rows.bound import Bound
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 PEOPLE, KNOWN = 3_000, 2
 MEANS = "MATCH (a:Person)-[:KNOWS]->(b) RETURN a.age AS age, avg(b.age) AS mean ORDER BY mean, age"
@@ -107,7 +107,7 @@ def test_more_rows_than_expected_go_over_columns(
 def test_a_forced_way_stays(
     people: Database, unloaded: None, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(operator_run, "WAY", way)
+    monkeypatch.setattr(columns_or_rows, "WAY", way)
     assert people.execute(MEANS).summary.evaluator == "duckdb"  # one pattern and its tail
     assert NOT_LOADED not in people.explain(MEANS)
     assert NOT_LOADED not in people.explain(
@@ -124,7 +124,7 @@ def test_profile_shows_what_ran(people: Database, unloaded: None) -> None:
 def test_many_rows_in_python_do_not_warn(
     people: Database, unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operator_run, "LARGE", 100)
+    monkeypatch.setattr(columns_or_rows, "LARGE", 100)
     result = people.execute(MEANS)
     assert (result.summary.evaluator, result.warnings) == ("rows", ())
 

@@ -2,6 +2,7 @@
 
 import math
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,14 @@ from gdb.errors import (
     QueryTimeout,
     TypeProblem,
 )
+from gdb.language.clauses import Return
 from gdb.language.parser import parse
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.values import UserValues
 
 ANN, BOB = NodeValue(1, frozenset({"Person", "A"}), {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
-ROW = {
+ROW: dict[str, Any] = {
     "n": ANN,
     "r": KNOWS,
     "p": PathValue((ANN, BOB), (KNOWS,)),
@@ -35,7 +37,9 @@ ROW = {
 
 def tree(text):
     query = parse(f"RETURN {text} AS it")
-    return query.text, query.parts[0][0].items[0].expression
+    clause = query.parts[0][0]
+    assert isinstance(clause, Return)
+    return query.text, clause.items[0].expression
 
 
 def value(text, row=ROW, subqueries=None, **parameters):

@@ -11,18 +11,19 @@ import gdb
 from gdb import Database, errors
 from gdb.language.clauses import Query
 from gdb.physical.rows import row_run
-from gdb.run import operator_run, pipeline
+from gdb.run import columns_or_rows, pipeline
 from gdb.run.request import QueryRun
 from tests.support.chain_queries import Queries, graph_queries, normal
+from tests.support.effort import share
 
-SEEDS, QUERIES = 4, 40
+SEEDS, QUERIES = share(4), 40
 LEAVES = 3_000
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(operator_run, "SMALL", 0)
+    monkeypatch.setattr(columns_or_rows, "SMALL", 0)
     with gdb.connect() as made:
         made.execute(
             "CREATE (:Hub {id: 0}) WITH 1 AS one UNWIND range(1, 30) AS i CREATE (:P {id: i})"
@@ -59,7 +60,7 @@ def test_which_queries_begin_with_few_rows(db: Database, text: str) -> None:
     assert ("begins with few rows" in db.explain(text, values)) == FEW[text]
     found = sorted(map(repr, db.execute(text, values)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operator_run, "WAY", "rows")
+        patch.setattr(columns_or_rows, "WAY", "rows")
         assert sorted(map(repr, db.execute(text, values))) == found
 
 
@@ -105,7 +106,7 @@ class Anchored(Queries):
 @pytest.mark.parametrize("most", [2, 20, 2_000])
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_queries(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "SMALL", 0)
+    monkeypatch.setattr(columns_or_rows, "SMALL", 0)
     monkeypatch.setattr(row_run, "MOST_ROWS", most)
     monkeypatch.setattr(row_run, "MOST_FOUND", most)
     with gdb.connect() as db:
@@ -118,7 +119,7 @@ def test_random_queries(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -
             few += "begins with few rows" in db.explain(text, VALUES)
             found = answer(db, text, query.sorted)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(operator_run, "WAY", "rows")
+                patch.setattr(columns_or_rows, "WAY", "rows")
                 assert answer(db, text, query.sorted) == found, text
         assert few > QUERIES // 8
 

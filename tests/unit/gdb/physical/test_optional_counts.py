@@ -11,6 +11,7 @@ from gdb.executor import run as executor
 from gdb.executor.plan.plan import Plan
 from gdb.logical import rewrites
 from tests.support.chain_queries import graph_queries
+from tests.support.effort import share
 from tests.support.ways import forced
 
 _NODES = ("", ":A", ":B")
@@ -66,7 +67,7 @@ def _text(chance: random.Random, mode: str) -> str:
 @pytest.mark.parametrize("seed", range(2))
 def test_random_counts_are_those_of_rows(mode: str, seed: int, counted: list[Plan]) -> None:
     chance = random.Random(seed)
-    for _ in range(6):
+    for _ in range(share(6)):
         with gdb.connect() as db:
             for text, values in graph_queries(chance):
                 db.execute(text, values)

@@ -6,14 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 import pytest
 
 import gdb
 from gdb.physical.columns import chain_run, semi_joins
-from gdb.physical.rows import row_look_ups, row_matching
-from gdb.run import operator_run
+from gdb.physical.rows import component, row_look_ups, row_matching
+from gdb.run import columns_or_rows
 from gdb.storage.graph import value_index
+from tests.support.effort import share
 
 VALUES = [0, 1, 2, 3, 1.0, 2.5, -0.0, float("nan"), True, False, "1", "a", "é", "", None, 1 << 53]
 VALUES += [float(1 << 53), (1 << 53) + 1, -5, date(2020, 1, 1), [1], {"k": 1}]
@@ -91,7 +93,7 @@ def answer(db: gdb.Database, text: str, rows: list[dict[str, object]]) -> object
     return Counter(map(repr, found))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(share(6)))
 @pytest.mark.parametrize("indexed", [False, True])
 def test_as_by_listing(seed: int, indexed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(value_index, "_PASSES", 0 if indexed else 1 << 30)
@@ -146,7 +148,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
             tx.add_nodes("P", range(100), {"id": range(100), "n": [f"n{k}" for k in range(100)]})
         monkeypatch.setattr(row_matching, "ComponentRun", None)
         loaded: list[int] = []
-        load = row_matching.Table
+        load = component.Table
 
         def table(vertices: dict[str, list[int]], *rest: object) -> object:
             loaded.extend(len(vids) for vids in vertices.values())
@@ -183,10 +185,10 @@ OVER_COLUMNS = [
 
 @pytest.mark.parametrize("seed", range(2))
 def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     monkeypatch.setattr(semi_joins, "PART", 0)
     looked: list[object] = []
-    holders = chain_run.holders
+    holders = semi_joins.holders
 
     def noted(*given: object) -> object:
         looked.append(holders(*given))  # type: ignore[arg-type]
@@ -196,7 +198,10 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
     columns, draw = 0, random.Random(seed)
     with gdb.connect() as db:
         with db.transaction() as tx:
-            several = {"n": draw.choices([0, 1, 2, 3, None], k=9), "s": ["a", "é", None] * 3}
+            several: dict[str, list[Any]] = {
+                "n": draw.choices([0, 1, 2, 3, None], k=9),
+                "s": ["a", "é", None] * 3,
+            }
             tx.add_nodes("P", range(9), several)
             tx.add_relationships("R", draw.choices(range(9), k=15), draw.choices(range(9), k=15))
         db.compact()
@@ -204,7 +209,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
         for text in OVER_COLUMNS:
             for values in LISTS:
                 with monkeypatch.context() as patch:
-                    patch.setattr(operator_run, "WAY", "rows")
+                    patch.setattr(columns_or_rows, "WAY", "rows")
                     expected = Counter(map(repr, db.execute(text, {"v": values}).fetchall()))
                 found = db.execute(text, {"v": values})
                 columns += found.summary.evaluator == "duckdb"
@@ -215,7 +220,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "columns")
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     with gdb.connect() as db:
         db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
         text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"

@@ -9,7 +9,7 @@ from gdb.language.parser import parse
 from gdb.logical.planning import planned
 from gdb.physical.rows import kept
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.run import operator_run
+from gdb.run import columns_or_rows
 
 MANY = 3 * kept.MOST_UNUSED
 MERGES = " ".join(f"MERGE (n{k}:P {{id: {k}}})" for k in range(MANY))
@@ -43,7 +43,7 @@ def test_what_is_used_far_behind_is_there() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_answers_are_those_of_whole_rows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_run, "WAY", "rows")
+    monkeypatch.setattr(columns_or_rows, "WAY", "rows")
     found = []
     for most in (100, 0):
         monkeypatch.setattr(kept, "MOST_UNUSED", most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -31,6 +32,7 @@ from gdb.query_graph import (
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.unit.gdb.planner.test_sampled_order import MODULE, always
 
@@ -45,7 +47,7 @@ def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
     def some(choice: differences._Choice, least: float) -> frozenset[tuple[int, int]] | None:
         return frozenset(sorted(choice.problem.apart)[:pairs]) or None
 
-    changes = {
+    changes: dict[str, Any] = {
         "WORTH": -1.0,
         "TERM_WORTH": -1.0,
         "CHEAPER": 1e300,
@@ -95,7 +97,7 @@ def counted(plan: Plan, graph: SmallGraph, backend: Backend) -> int:
 @pytest.mark.parametrize(
     "mode", [DIFFERENT_NODES, MatchMode(), SUBGRAPHS], ids=["nodes", "edges", "subgraphs"]
 )
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(share(20)))
 def test_the_count_does_not_depend_on_what_is_taken_off(
     backend: Backend, mode: MatchMode, seed: int
 ) -> None:
@@ -161,7 +163,7 @@ def problem(seed: int) -> tuple[Problem, SmallGraph]:
     return found, graph
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(share(12)))
 def test_conditions_taken_off_one_after_another_are_what_smaller_patterns_count(seed: int) -> None:
     """Each smaller pattern keeps the conditions that are taken off after it."""
     whole, graph = problem(seed)

@@ -15,7 +15,7 @@ from gdb.executor import reference
 from gdb.planner import magnitude
 from gdb.planner.distinct import conditions
 from gdb.planner.resolved_graph import resolve
-from gdb.planner.statistics import Statistics
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
 from tests.support.small_graph import SmallGraph

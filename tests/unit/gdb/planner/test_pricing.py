@@ -22,11 +22,12 @@ from gdb.planner.order import joined
 from gdb.planner.phases import build
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import resolve
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.planner.shape import Shape, components, members
-from gdb.planner.statistics import Statistics
 from gdb.query_graph import REPEATABLE_ELEMENTS, MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 OFF = frozenset({"symmetry", "structure", "differences", "statistics"})
@@ -189,7 +190,7 @@ class Definition:
         return cost
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(share(12)))
 def test_prices_are_those_of_the_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = int(random.integers(3, 6))

@@ -6,6 +6,7 @@ import importlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -18,11 +19,13 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import populations
 from gdb.executor.nest.prepare import prepare
+from gdb.executor.plan import embeddings
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.arrangements import hanging_last
+from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions
 from gdb.planner.resolved_graph import Resolved, resolve
-from gdb.planner.statistics import Statistics
+from gdb.planner.sampled_embeddings import Statistics
 from gdb.query_graph import (
     DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
@@ -34,6 +37,7 @@ from gdb.query_graph import (
 from gdb.storage.format.direction import Direction
 from tests.oracles import brute_force
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.test_executors import bag, expected, orbits
@@ -46,7 +50,7 @@ OFF = frozenset({"statistics"})
 def always(members: int = 2) -> Iterator[None]:
     """Patterns of any size are planned by samples of a few members, a search for loops takes place, and its order is
     changed for whatever another search finds."""
-    changes = {
+    changes: dict[str, Any] = {
         "MEMBERS": members,
         "MOST_MEMBERS": members,
         "WORTH_A_SEARCH": -1.0,
@@ -59,7 +63,7 @@ def always(members: int = 2) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(cases(), st.sampled_from([2, 100]))
 def test_small_patterns_in_all_modes_are_brute_force(
     case: tuple[SmallGraph, QueryGraph], members: int
@@ -111,7 +115,7 @@ def random_pattern(random: np.random.Generator, graph: SmallGraph, n: int) -> Qu
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_large_patterns_have_the_same_answers_with_and_without(backend: Backend, seed: int) -> None:
     random = np.random.default_rng(seed)
     graph = random_graph(random)
@@ -126,14 +130,14 @@ def test_large_patterns_have_the_same_answers_with_and_without(backend: Backend,
         if totals[0] <= 200_000:
             stage = prepare(plan, graph, windows=backend.windows)
             found = backend.rows(stage, Watch(None, None, None), Budget(), 1000)
-            rows.append(bag(reference.expand(found, plan.twins), plan))
+            rows.append(bag(embeddings.expand(found, plan.twins), plan))
     assert totals[0] == totals[1]
     if rows:
         assert rows[0] == rows[1]
         assert rows[0].total() == totals[0]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(share(12)))
 def test_a_searched_order_counts_the_same(seed: int) -> None:
     random = np.random.default_rng(100 + seed)
     graph = random_graph(random)
@@ -221,14 +225,14 @@ def test_sets_of_a_sample_that_are_too_many_to_be_kept_are_made_again() -> None:
     assert tuple(grown) == pytest.approx(found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(cases())
 def test_no_vertex_of_an_embedding_is_dropped(case: tuple[SmallGraph, QueryGraph]) -> None:
     graph, query = case
     statistics, resolved = statistics_of(query, graph)
     statistics.narrow(1 << 40)
     statistics.fans()
-    statistics.weigh(tuple(planner.order.matching_order(resolved, planner.decompose(resolved))))
+    statistics.weigh(tuple(planner.order.matching_order(resolved, decompose(resolved))))
     for vids, _ in brute_force.embeddings(query, graph):
         for v, vid in enumerate(vids):
             assert vid in statistics.members(v)

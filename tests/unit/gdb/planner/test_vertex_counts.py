@@ -55,7 +55,7 @@ def answer(
     db: gdb.Database, query: str, threads: int = 0, device: str = "cpu"
 ) -> list[tuple[Value, ...]]:
     rows = db.execute(query, threads=threads, device=device).fetchall()
-    plain = [tuple(str(x) for x in row) for row in rows]
+    plain: list[tuple[Value, ...]] = [tuple(str(x) for x in row) for row in rows]
     return plain if "ORDER BY" in query else sorted(plain)
 
 

@@ -10,17 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gdb
 from gdb.base import budget
 from gdb.errors import Cancelled, ClosedError, QueryTimeout
 from gdb.executor.cpu import launch
-from gdb.executor.gpu import compiler, device, memory, pinned, residency
+from gdb.executor.gpu import compiler, device, memory, pinned
+from gdb.executor.work.scheduler import Watch
 from gdb.storage.disk import arrays, scratch_folder
 from tests.emulated import emulator
-from tests.emulated.emulator import absence, emulated
+from tests.support.emulated_gpu import emulated_gpu
+from tests.support.random_store import random_store
 
 PAIRS = "MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x"
 SHAPES = {
@@ -40,38 +41,21 @@ def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "WORTH_A_THREAD", 0)
 
 
-def made(path: Path, nodes: int, relationships: int) -> Path:
-    ids = np.arange(1, nodes + 1)
-    ends = np.random.default_rng(1).integers(1, nodes + 1, (2, relationships))
-    with gdb.connect(path) as db:
-        with db.transaction() as tx:
-            tx.add_nodes("N", ids, {"x": ids})
-            tx.add_relationships("R", *ends, {"w": np.arange(1, relationships + 1)})
-        db.compact()
-    return path
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return made(tmp_path / "s", 1200, 9000)
+    return random_store(tmp_path / "s", 1200, 9000)
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """For the emulator."""
-    return made(tmp_path / "small", 150, 700)
+    return random_store(tmp_path / "small", 150, 700)
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kernels by g++, with little of the graph on the device."""
-    if (missing := absence()) is not None:
-        pytest.skip(missing)
-    monkeypatch.setattr(device, "absence", lambda: None)
-    monkeypatch.setattr(device, "require", lambda ordinal=0: None)
-    monkeypatch.setattr(device, "total_bytes", lambda ordinal: 1 << 34)
-    monkeypatch.setattr(residency, "MOST", 3_000)
-    with emulated(worth=1e9):
+    with emulated_gpu(monkeypatch, 3_000):
         yield
 
 
@@ -138,11 +122,11 @@ def test_a_database_is_closed_during_a_stream(store: Path) -> None:
     assert not [t for t in threading.enumerate() if t.name == "gdb-stream"]
 
 
-def stopped_after(looks: int) -> Callable[[launch.Watch], bool]:
+def stopped_after(looks: int) -> Callable[[Watch], bool]:
     """`Watch.going` of a query whose time is over after so many looks."""
-    left, going = iter(range(looks)), launch.Watch.going
+    left, going = iter(range(looks)), Watch.going
 
-    def stops(watch: launch.Watch) -> bool:
+    def stops(watch: Watch) -> bool:
         if next(left, None) is None:
             watch.deadline, watch.timeout = 0.0, 1.0
         return going(watch)
@@ -157,7 +141,7 @@ def test_a_timeout_in_the_middle_leaves_nothing(store: Path) -> None:
     with gdb.connect(store, read_only=True) as db:
         for part in range(12):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(launch.Watch, "going", stopped_after(2**part))
+                patch.setattr(Watch, "going", stopped_after(2**part))
                 try:
                     found = db.execute(COUNTS[1], device="cpu", memory=20_000, timeout=60).scalar()
                 except QueryTimeout:
@@ -192,8 +176,8 @@ class SmallDevice:
     def __init__(self, size: int, patch: pytest.MonkeyPatch) -> None:
         self.size, self.used, self.most = size, 0, 0
         self._lock, running = threading.Lock(), threading.Lock()
-        for owner in (device, memory):
-            patch.setattr(owner, "free_bytes", lambda ordinal: self.size - self.used)
+        for module in (device, memory):
+            patch.setattr(module, "free_bytes", lambda ordinal: self.size - self.used)
         for name in ("upload", "empty"):
             patch.setattr(memory, name, partial(self._made, getattr(memory, name)))
         for owner, name in ((compiler.Call, "launch"), (emulator.Function, "__call__")):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.storage.graph import vertex_pieces
+from gdb.api.queries import Queries
+from gdb.storage.graph import delta, vertex_pieces
 
 LOOK_UP = "MATCH (n:P {id: $i}) RETURN n.name, n.x"
 HOPS = "MATCH (a:P {id: $i})-[:R]->(b)-[:R]->(c) RETURN c.name"
@@ -25,7 +26,7 @@ def db() -> gdb.Database:
     return db
 
 
-def found(db: gdb.Queries, *keys: object) -> list[list[tuple[object, ...]]]:
+def found(db: Queries, *keys: object) -> list[list[tuple[object, ...]]]:
     return [db.execute(LOOK_UP, {"i": key}).fetchall() for key in keys]
 
 
@@ -85,9 +86,9 @@ def test_removed_vertices_are_not_gone_through(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By statements of one row that write."""
-    visible, made = vertex_pieces.visible, []
+    visible, made = delta.visible, list[int]()
 
-    def noted(ranges: vertex_pieces.Ranges, dead: vertex_pieces.U32) -> vertex_pieces.Ranges:
+    def noted(ranges: delta.Ranges, dead: np.ndarray) -> delta.Ranges:
         made.append(len(dead))
         return visible(ranges, dead)
 

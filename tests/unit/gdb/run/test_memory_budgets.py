@@ -17,6 +17,7 @@ from gdb.base.budget import LEAST
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.run import options
 from gdb.storage.disk import arrays, scratch_folder
+from tests.support.effort import PROFILE
 
 SHAPES = {
     "triangle": "(a)-[]-(b)-[]-(c), (a)-[]-(c)",
@@ -27,8 +28,8 @@ SHAPES = {
     "directed": "(a)-->(b)-->(c), (a)-->(c)",
     "back and forth": "(a)-->(b)-->(a)",
 }
-MODES = sorted(options.MATCH_MODES)
-SHARES = (1, 4, 16, 64)
+MODES = sorted({mode: name for name, mode in options.MATCH_MODES.items()}.values())
+SHARES = (1, 64) if PROFILE == "ci" else (1, 4, 16, 64)
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +70,9 @@ def test_answers_are_the_same_at_every_budget(small: Path, mode: str) -> None:
                     memory = max(view_bytes(db) // share, 1)
                     found = other.execute(counted, match=mode, memory=memory).fetchall()
                     assert found == want[0], (name, share)
-                    rows = other.execute(listed, match=mode, memory=LEAST).fetchall()
-                    assert rows == want[1], (name, share)
+            with gdb.connect(small, read_only=True) as other:
+                rows = other.execute(listed, match=mode, memory=LEAST).fetchall()
+                assert rows == want[1], name
 
 
 @pytest.mark.parametrize("match", ["-[r]-", "-[r]->", "<-[r]-", "-[r:R]-", "-[r:U]-"])

@@ -11,6 +11,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.run.query_cache import QueryCache
+from tests.support.effort import share
 
 ARROWS = ("-[{}]->", "<-[{}]-", "-[{}]-")
 BY_OPERATORS = "operator by operator"
@@ -115,7 +116,7 @@ def rows(db: Database, text: str) -> Counter[tuple[object, ...]]:
     return Counter(tuple(row) for row in db.execute(text, device="cpu"))
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(share(80)))
 def test_both_ways_answer_alike(db: Database, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = question(seed)
     listing = f"{text} RETURN {', '.join(f'id({name}) AS {name}' for name in names)}"

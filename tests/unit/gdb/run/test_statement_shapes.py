@@ -15,6 +15,8 @@ from gdb.errors import Cancelled, GdbError
 from gdb.language import shapes
 from gdb.language.parser import parse
 from gdb.run import pipeline
+from gdb.run.request import QueryRun
+from tests.support.effort import share
 
 
 def shape_of(text: str) -> str | None:
@@ -74,7 +76,7 @@ def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     seen: list[str] = []
     answer = pipeline._answer
 
-    def noted(run: pipeline.QueryRun) -> object:
+    def noted(run: QueryRun) -> object:
         seen.append(run.request.text)
         return answer(run)
 
@@ -152,6 +154,7 @@ def test_a_stream_of_a_known_shape_runs_on_the_thread_of_its_reader(
     with db.stream("CREATE (:P {id: 3})") as rows:
         assert list(rows) == []
         assert rows.summary is not None
+        assert rows.summary.effects is not None
         assert rows.summary.effects.nodes_created == 1
     with db.stream("CREATE (:Q {id: 3})") as rows:
         assert list(rows) == []
@@ -235,7 +238,7 @@ def _outcomes(texts: list[str]) -> list[str]:
         return found + sorted(map(str, db.execute(ends)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_with_and_without_shapes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = _texts(Random(seed))
     with_shapes = _outcomes(texts)

@@ -128,8 +128,7 @@ def test_a_stream_that_is_forgotten_ends() -> None:
         next(rows)
         del rows
         gc.collect()
-        (stream,) = [one for one in threading.enumerate() if one.name == "gdb-stream"] or [None]
-        if stream is not None:
+        for stream in [one for one in threading.enumerate() if one.name == "gdb-stream"]:
             stream.join(20)
             assert not stream.is_alive()
 

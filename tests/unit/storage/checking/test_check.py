@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gdb
 from gdb.errors import CorruptStore, InternalError
 from gdb.storage.checking import cross_checks
 from gdb.storage.disk.files import Files
-from gdb.storage.format import segment
+from gdb.storage.format import segment, segment_checksum
 
 
 def _deleted(db: gdb.Database) -> None:
@@ -92,13 +93,13 @@ def test_what_a_process_wrote_is_verified_by_others(
 ) -> None:
     """It knows the bytes that it wrote; a check, and who opens the store, do not."""
     compared: list[str] = []
-    verify = segment.verify
+    verify = segment_checksum.verify
 
-    def seen(files: Files, record: segment.FileRecord, content: segment.U8) -> None:
+    def seen(files: Files, record: segment.FileRecord, content: np.ndarray) -> None:
         compared.append(record.name)
         verify(files, record, content)
 
-    monkeypatch.setattr(segment, "verify", seen)
+    monkeypatch.setattr(segment_checksum, "verify", seen)
     store = tmp_path / "store"
     with gdb.connect(store) as db:
         ends = [*range(5_000)]

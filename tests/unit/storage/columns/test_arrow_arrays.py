@@ -14,6 +14,7 @@ from gdb.storage.columns.arrow_arrays import Arrow
 from gdb.storage.columns.model import Column
 from gdb.storage.columns.numpy_arrays import Unfit, of_numpy
 from gdb.storage.columns.slices import Slice
+from tests.support.effort import share
 
 pa = pytest.importorskip("pyarrow")
 
@@ -79,7 +80,7 @@ def arrays(draw: st.DrawFn) -> object:
 
 
 @given(arrays())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=share(300))
 def test_the_values_are_those_of_the_array(array: object) -> None:
     expected = [
         [plain(item) for item in value] if isinstance(value, list) else plain(value)
@@ -222,7 +223,7 @@ def test_arrays_of_numpy_that_are_refused(array: np.ndarray, row: int | None) ->
     st.integers(1, 7),
     st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**12), 10**12), max_size=5),
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=share(300))
 def test_times_of_all_units_are_exact_or_refused(
     what: str, unit: str, many: int, counts: list[int]
 ) -> None:

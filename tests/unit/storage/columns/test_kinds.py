@@ -22,12 +22,16 @@ from gdb.storage.columns.model import EXACT, Column, PropertyValue
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format.manifest import read
 from gdb.storage.write.store import Store
+from tests.support.effort import share
 from tests.support.loading import load
 
 BIG = 2**53 + 1
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(EXACT - 2, EXACT + 2) | st.integers(-5, 5)
 FLOATS = st.floats(allow_nan=False)
-SINGLE = st.lists(st.none() | INTEGERS, min_size=1), st.lists(st.none() | FLOATS, min_size=1)
+SINGLE: tuple[st.SearchStrategy[Any], ...] = (
+    st.lists(st.none() | INTEGERS, min_size=1),
+    st.lists(st.none() | FLOATS, min_size=1),
+)
 LISTS = (
     st.lists(st.none() | st.lists(INTEGERS), min_size=1),
     st.lists(st.none() | st.lists(FLOATS), min_size=1),
@@ -214,7 +218,7 @@ def numbers(values: list[Any]) -> list[Any]:
     return sorted((v for v in values if v is not None), key=lambda v: (v, repr(v)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 @given(st.composite(parts_of)(), st.booleans(), st.booleans())
 @example([(False, [BIG]), (True, [None, 0.5])], True, True)
 @example([(True, [0.5]), (False, [1, BIG])], False, True)

@@ -28,7 +28,7 @@ PLAIN: dict[Kind, list[PropertyValue]] = {
     "duration": [timedelta(k, k) for k in range(COUNT)],
     "int64[]": [[*range(k % 4)] for k in range(COUNT)],
     "bool[]": [[k % 2 == 0] * (k % 3) for k in range(COUNT)],
-    "string[]": [[str(k), "ü"][: k % 3] for k in range(COUNT)],
+    "string[]": [list((str(k), "ü")[: k % 3]) for k in range(COUNT)],
 }
 RANGES = [(b, e) for b in (0, 1, 7, 8, 9, 16, 23) for e in (b, b + 1, 24, 25, COUNT)]
 
@@ -67,11 +67,12 @@ def test_equal_wherever_it_begins(kind: Kind, nulls: str) -> None:
 @pytest.mark.parametrize("kind", PLAIN)
 def test_duckdb_and_batches_read_it(kind: Kind) -> None:
     values, column = made(kind, "bits")
+    connection = duckdb.connect()
     for begin, end in RANGES:
         children = [arrow.column_array(Slice(column, begin, end)) for _ in range(2)]
         children.append(arrow.column_array(Slice(column, COUNT - (end - begin), COUNT)))
         three = arrow.struct_array(["a", "b", "c"], children, end - begin)
-        rows = duckdb.connect().sql("SELECT a, b, c FROM three").fetchall()
+        rows = connection.sql("SELECT a, b, c FROM three").fetchall()
         shifted = values[COUNT - (end - begin) :]
         assert rows == [*zip(values[begin:end], values[begin:end], shifted, strict=True)]
         pieces = [pyarrow.record_batch(piece) for piece in arrow.pieces(three, 5)]

@@ -16,6 +16,7 @@ from gdb.errors import Cancelled, ClosedError, CorruptStore, FolderTaken, NotASt
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.copies import backup as backups
 from gdb.storage.copies.backup import backup
+from gdb.storage.disk import checksum
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import segment_writer
 from gdb.storage.write.store import Store
@@ -167,9 +168,9 @@ def test_interrupt_and_close_stop_it(
     db = gdb.connect()
     write_graph(db._store, graph(1))
     began, ended = threading.Event(), threading.Event()
-    create = backups.Hasher
+    create = checksum.Hasher
 
-    def waits() -> backups.Hasher:
+    def waits() -> checksum.Hasher:
         began.set()
         ended.wait(10)
         return create()

@@ -17,6 +17,7 @@ import pytest
 
 from gdb.errors import StoreError, StorePermissionError
 from gdb.storage.disk import content_cache as caches
+from gdb.storage.disk import opening
 from gdb.storage.disk.checksum import Buffer, digest
 from gdb.storage.disk.content_cache import ContentCache, WrongContent
 
@@ -294,7 +295,7 @@ def test_a_disk_without_room_is_not_written(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_folder_that_is_only_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is used; what is not cannot be fetched."""
-    cache, origin, real = ContentCache(), Origin(), caches.opened
+    cache, origin, real = ContentCache(), Origin(), opening.opened
     copied(cache, 1, origin)
 
     def opened(path: Path, flags: int, mode: int = 0o644) -> int:

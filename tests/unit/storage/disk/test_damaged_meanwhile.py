@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gdb
 from gdb.base import budget
 from gdb.errors import CorruptStore
 from gdb.executor.cpu import plans
-from gdb.executor.gpu import device, pinned, residency
+from gdb.executor.gpu import pinned
 from gdb.storage.disk import arrays
 from gdb.storage.format import segments
 from gdb.storage.graph.snapshot import Snapshot
-from tests.emulated.emulator import absence, emulated
+from tests.support.emulated_gpu import emulated_gpu
+from tests.support.random_store import random_store
 
-COUNT = 3000
+COUNT, RELATIONSHIPS = 3000, 12_000
 TRIANGLES = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
 PAIRS = "MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x"
 Damage = Callable[[], None]
@@ -29,14 +30,8 @@ Damage = Callable[[], None]
 
 @pytest.fixture(params=["plain", "packed"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    ids = np.arange(1, COUNT + 1)
-    ends = np.random.default_rng(1).integers(1, COUNT + 1, (2, 30_000))
-    with gdb.connect(path := tmp_path / "s") as db:
-        with db.transaction() as tx:
-            tx.add_nodes("N", ids, {"x": ids})
-            tx.add_relationships("R", *ends, {"w": np.arange(1, 30_001)})
-        db.compact(packed=request.param == "packed")
-    return path
+    packed = request.param == "packed"
+    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
 
 
 @pytest.fixture
@@ -147,7 +142,7 @@ def test_files_are_looked_at_again_after_a_while(
         db.execute(TRIANGLES)
         monkeypatch.setattr(segments, "LOOKS_APART", 1e6)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(segments.time, "monotonic", lambda: 1e9)
+            patch.setattr(time, "monotonic", lambda: 1e9)
             db._store.snapshot()._segments.look_at_bytes()
         overwritten(file)()
         db._store.snapshot()._segments.look_at_bytes()  # not yet
@@ -163,13 +158,7 @@ def test_files_are_looked_at_again_after_a_while(
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kernels by g++, and no room for the graph on the device."""
-    if (missing := absence()) is not None:
-        pytest.skip(missing)
-    monkeypatch.setattr(device, "absence", lambda: None)
-    monkeypatch.setattr(device, "require", lambda ordinal=0: None)
-    monkeypatch.setattr(device, "total_bytes", lambda ordinal: 1 << 34)
-    monkeypatch.setattr(residency, "MOST", 1000)
-    with emulated(worth=1e9):
+    with emulated_gpu(monkeypatch, 1000):
         yield
 
 

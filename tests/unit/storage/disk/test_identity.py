@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,9 +46,9 @@ def test_small_commits_ask_for_no_times_of_the_manifest(
         change(store, number)
     stat, seen = os.stat, list[object]()
 
-    def noted(path: object, **named: object) -> os.stat_result:
+    def noted(path: str, **named: Any) -> os.stat_result:
         seen.append(path)
-        return stat(path, **named)  # type: ignore[call-overload, no-any-return]
+        return stat(path, **named)
 
     monkeypatch.setattr(os, "stat", noted)
     versions = [change(store, number).version for number in range(4, 10)]

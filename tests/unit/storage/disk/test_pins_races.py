@@ -68,7 +68,7 @@ def test_a_file_is_swept_between_its_opening_and_the_lock(
         (tmp_path / "f").unlink()
         flock(fd, how)
 
-    monkeypatch.setattr(pins.fcntl, "flock", removed_first)
+    monkeypatch.setattr(fcntl, "flock", removed_first)
     with pytest.raises(FileNotFoundError):
         PosixFiles(tmp_path).pin("f")
 

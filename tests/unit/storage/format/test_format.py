@@ -312,8 +312,8 @@ def test_a_reader_written_from_the_text_reads_a_packed_store(tmp_path: Path) -> 
             assert found == wanted, key
     for mine, other in zip(packed.body["spaces"], plain.body["spaces"], strict=True):
         for number, (kind, code) in enumerate([(32, "Q"), (33, "I")]):
-            found = packed.section(mine["file"], mine["section"] + number, kind, code)
-            assert found == plain.section(other["file"], other["section"] + number, kind, code)
+            section = packed.section(mine["file"], mine["section"] + number, kind, code)
+            assert section == plain.section(other["file"], other["section"] + number, kind, code)
     # it is a store of all that may be packed
     assert {kind for kind, code in packed.codes if code} == {1, 2, 3, 4, 5, 16, 17, 32, 33}
     assert not any(code for _, code in plain.codes)

@@ -391,7 +391,7 @@ def test_nonsense_under_a_right_checksum_is_told(
             changed = bytearray(payload)
             struct.pack_into("<I", changed, at, value)
             if changed != payload:
-                (folder / "MANIFEST").write_bytes(raw[:begin] + seal(raw[:begin], changed))
+                (folder / "MANIFEST").write_bytes(raw[:begin] + seal(raw[:begin], bytes(changed)))
                 try:
                     read(folder)
                 except CorruptStore:

@@ -19,7 +19,7 @@ from gdb.errors import CorruptStore, TypeProblem
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import arrays as disk_arrays
-from gdb.storage.format import gaps, packed_blocks, packing, segment
+from gdb.storage.format import gaps, packed_blocks, packing, segment, segment_checksum
 from gdb.storage.format.packing import (
     Unreadable,
     packed_rows,
@@ -30,6 +30,7 @@ from gdb.storage.format.packing import (
 from gdb.storage.format.sections import Code, Data, Section, SectionKind, Streamed
 from gdb.storage.write.store import Store
 from tests.corrupt import sealed
+from tests.support.effort import share
 from tests.support.graph_tables import GraphTables, write_graph
 
 U64 = npt.NDArray[np.uint64]
@@ -83,7 +84,7 @@ def test_numbers_come_back() -> None:
         np.testing.assert_array_equal(back(packed(values), values), values)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=1, max_size=400))
 def test_any_numbers_come_back(values: list[int]) -> None:
     array = np.array(values, np.int64)
@@ -446,7 +447,7 @@ def test_an_error_of_a_packed_section_names_file_and_section(
     """What is unpacked while a query runs, with a budget and without; the checksum is not looked at here."""
     written(tmp_path / "whole", packed=True)
     kinds = {SectionKind.NEIGHBOURS: "neighbours", SectionKind.ROW_LENGTHS: "numbers"}
-    monkeypatch.setattr(segment, "verify", lambda *_: None)
+    monkeypatch.setattr(segment_checksum, "verify", lambda *_: None)
     monkeypatch.setattr(disk_arrays, "LEAST_FILED", 1)
     found = set()
     for path in sorted((tmp_path / "whole").glob("seg-*")):

@@ -13,11 +13,10 @@ from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_writer
 from gdb.storage.format.sections import Section, SectionKind
-from gdb.storage.format.segment import open_segment
+from gdb.storage.format.segment_checksum import open_segment
 from gdb.storage.format.segment_writer import SegmentWriter
-from gdb.storage.write import build
 from gdb.storage.write.store import Store
-from tests.support.graph_tables import GraphTables
+from tests.support.graph_tables import GraphTables, write_graph
 
 
 def section(value: int) -> Section:
@@ -57,7 +56,7 @@ def test_what_fails_in_the_thread_stops_the_commit_and_nothing_stays(
     ids = np.arange(50)
     edges = EdgeTable("T", True, ids, ids[::-1].copy())
     with pytest.raises(StoreError, match="on fire"):
-        build.write_graph(store, GraphTables((VertexTable(("A",), "", ids),), (edges,)))
+        write_graph(store, GraphTables((VertexTable(("A",), "", ids),), (edges,)))
     assert threading.current_thread().name not in threads
     assert {name for name in store.files.names() if name.startswith("seg-")} == set()
     assert names <= set(store.files.names())

@@ -11,6 +11,7 @@ from gdb.storage.graph import ids
 from gdb.storage.graph.ascending import distinct, last_places, unite_ascending
 from gdb.storage.graph.delta import Patch, overlay
 from gdb.storage.graph.vid_ranges import Extent, by_number
+from tests.support.effort import share
 
 
 def some(seed: int, most: int = 40) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -18,7 +19,7 @@ def some(seed: int, most: int = 40) -> np.ndarray[tuple[int], np.dtype[np.int64]
     return draw.integers(0, 30, draw.integers(0, most)).astype(np.int64)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_as_sets(seed: int) -> None:
     one, other = some(2 * seed), some(2 * seed + 1)
     assert distinct(one).tolist() == sorted(set(one.tolist()))
@@ -34,7 +35,7 @@ def test_as_sets(seed: int) -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_the_new_values_of_two_patches_win(seed: int) -> None:
     rows = distinct(some(2 * seed)), distinct(some(2 * seed + 1))
     texts = [[f"{k}{'ab'[k]}{row}" for row in own.tolist()] for k, own in enumerate(rows)]

@@ -35,7 +35,7 @@ def test_rows_are_the_same_under_ranks(
     everyone = np.arange(20, dtype=np.uint32)
     parts = [("U", Direction.ANY), *((t, d) for t in "RS" for d in ("->", "<-"))]
     views = [small.adjacency((t,), Direction(d)) for t, d in parts]
-    degrees = sum(view.degrees_of(everyone) for view in views)
+    degrees = np.sum([view.degrees_of(everyone) for view in views], axis=0)
     order = sorted(range(20), key=lambda v: (-degrees[v], v))
     rank = {v: r for r, v in enumerate(order)}
     for types in ((), ("R",), ("S", "U")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,7 +33,7 @@ def test_ids_are_found_in_a_table(ids: list[int], low: int, rows: list[int | Non
 
 
 @given(KEYS, st.sampled_from([np.int64, np.uint32]))
-def test_ends_are_packed(pairs: list[tuple[int, int]], dtype: type[np.int64 | np.uint32]) -> None:
+def test_ends_are_packed(pairs: list[tuple[int, int]], dtype: Any) -> None:
     both = np.array(pairs, dtype).reshape(-1, 2)
     found = edge_loops.pack(both[:, 0], both[:, 1])  # with gaps between them
     assert found.keys.tolist() == packed(pairs).tolist()

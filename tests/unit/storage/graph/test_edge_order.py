@@ -13,6 +13,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.graph import pcsr
 from gdb.storage.graph.edge_order import positions
 from gdb.storage.graph.snapshot import Snapshot
+from tests.support.effort import share
 
 NODES = 12
 
@@ -48,7 +49,7 @@ def changed(seed: int) -> tuple[gdb.Database, Snapshot, Snapshot]:
     return db, now, other
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(share(12)))
 @pytest.mark.parametrize("direction", Direction)
 @pytest.mark.parametrize("types", [(), ("R",), ("U",), ("N", "R"), ("none",)])
 def test_as_put_together(seed: int, direction: Direction, types: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,7 @@ def whole(snapshot: Snapshot, number: int) -> list[tuple[object, ...]]:
     return list(zip(sources.tolist(), targets.tolist(), *map(repr_all, values), strict=True))
 
 
-def repr_all(values: list[object]) -> list[str]:
+def repr_all(values: Sequence[object]) -> list[str]:
     return list(map(repr, values))
 
 

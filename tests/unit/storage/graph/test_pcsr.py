@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,9 +147,7 @@ def test_the_stable_order_is_numpy_s(values: list[int]) -> None:
     st.lists(st.integers(-5, 5)) | st.lists(st.integers(-(2**63), 2**63 - 1)),
     st.sampled_from([np.int64, np.uint64]),
 )
-def test_the_stable_order_of_wide_numbers(
-    values: list[int], dtype: type[np.int64 | np.uint64]
-) -> None:
+def test_the_stable_order_of_wide_numbers(values: list[int], dtype: Any) -> None:
     array = np.array(values, np.int64).astype(dtype)
     assert pcsr.stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
 
@@ -172,7 +171,7 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
     neighbours = snapshot.adjacency(("T",), Direction.OUT).neighbours
     assert not neighbours.flags.owndata
     assert not neighbours.flags.writeable
-    segments = Segments(snapshot.files, snapshot.manifest.files, b"")
+    segments = Segments(snapshot.files, snapshot.manifest.files, None)
     for part in snapshot.manifest.types[0].parts:
         for segment in part.segments:
             for section in range(segment.section, segment.section + 5):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gdb.storage.graph import degree_loops, pcsr, row_loops
 from gdb.storage.graph.pcsr import Part
+from tests.support.effort import share
 
 Pairs = list[tuple[int, int]]
 VIDS = 12
@@ -38,7 +39,7 @@ def same(a: Part, b: Part) -> None:
     assert (a.simple, a.loops, a.max_degree) == (b.simple, b.loops, b.max_degree)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(pairs, pairs, st.booleans())
 def test_a_union_is_the_part_of_all_keys(a: Pairs, b: Pairs, without: bool) -> None:
     second = [(x, y) for x, y in b if x != y] if without else b
@@ -53,7 +54,7 @@ def test_a_union_is_the_part_of_all_keys(a: Pairs, b: Pairs, without: bool) -> N
     assert eids.tolist() == [k for *_, k in sorted(first + other)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(pairs)
 def test_edge_ids_of_the_backward_part(some: Pairs) -> None:
     forward, backward = part(some), part([(b, a) for a, b in some])
@@ -62,7 +63,7 @@ def test_edge_ids_of_the_backward_part(some: Pairs) -> None:
     assert found.tolist() == (7 + np.argsort(forward.neighbours, kind="stable")).tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(pairs)
 def test_edge_ids_of_a_symmetric_part(some: Pairs) -> None:
     edges = sorted((min(a, b), max(a, b)) for a, b in some)
@@ -89,7 +90,7 @@ def test_an_edge_that_one_end_does_not_know_is_seen(lost: int) -> None:
     assert row_loops.backward_eids(pcsr.lists(turned), part(both).neighbours, 0) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=60))
 def test_ranks_fall_by_degree(degrees: list[int]) -> None:
     vid, rank, falls = degree_loops.ranks(np.array(degrees, np.int64))

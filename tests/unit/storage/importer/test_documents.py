@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gdb
 from gdb.errors import ImportFailed
 from gdb.storage.importer.documents import collect
+from tests.support.effort import share
 
 WRITE = {"graphml": nx.write_graphml, "gexf": nx.write_gexf, "gml": nx.write_gml}
 NODES = "MATCH (n) RETURN id(n), labels(n), properties(n)"
@@ -102,7 +103,7 @@ def test_ids_of_digits_are_integers_where_all_are(format: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("format", WRITE)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_graph_comes_back(format: str, data: st.DataObject, tmp_path: Path) -> None:
     number = data.draw(st.integers(1, 12))
@@ -274,7 +275,7 @@ def test_a_copy_and_the_shell_read_them(tmp_path: Path) -> None:
 def test_a_graph_is_no_table(side: str, tmp_path: Path) -> None:
     (tmp_path / "g").write_text(NEO4J, encoding="utf-8")
     with gdb.connect() as db, pytest.raises(ImportFailed, match="is a whole graph"):
-        db.load(**{side: tmp_path / "g"})
+        db.load(nodes=tmp_path / "g") if side == "nodes" else db.load(edges=tmp_path / "g")
 
 
 def test_only_from_one_folder(tmp_path: Path) -> None:

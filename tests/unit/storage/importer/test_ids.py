@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.storage.columns.model import I64
+from gdb.storage.graph.ascending import distinct
 from gdb.storage.importer.report import FileReport
-from gdb.storage.importer.spaces import Space, distinct, firsts
+from gdb.storage.importer.spaces import Space, firsts
 from gdb.storage.write.store import Store
 from tests.support.loading import load
 
@@ -70,7 +71,7 @@ def test_multi_edges_of_two_loads(
                 twice += pair in seen
                 seen.add(pair)
             path = written(folder, pairs)
-            report = load(store, path, directed=directed, multi_edges=choice)  # type: ignore[arg-type]
+            report = load(store, path, directed=directed, multi_edges=choice)
             assert report.multi_edges == twice
             stored += len(pairs) - (twice if choice == "drop" else 0)
         assert store.snapshot().edge_count == stored

@@ -15,6 +15,7 @@ from gdb.storage.importer import csv_graph, integer_table, integers
 from gdb.storage.importer.tables import Table
 from gdb.storage.write import edge_runs
 from gdb.storage.write.store import Store
+from tests.support.effort import share
 from tests.support.graph_tables import read_tables
 from tests.support.loading import load
 
@@ -50,7 +51,7 @@ def result(path: Path, *, numbers: bool) -> tuple[object, list[Edge]]:
     return ids, edges
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=4),
     ENDS,

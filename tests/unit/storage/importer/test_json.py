@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gdb
 from gdb.errors import ImportFailed
 from gdb.storage.importer.documents import json_lines
+from tests.support.effort import share
 
 NODES = "MATCH (n) RETURN id(n), labels(n), properties(n)"
 EDGES = "MATCH (a)-[r]->(b) RETURN id(a), type(r), properties(r), id(b)"
@@ -182,7 +183,7 @@ def test_an_object_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         db.load(write(tmp_path, '[{"id": "' + "x" * 300_000))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     piece=st.integers(1, 40),
     indent=st.sampled_from([None, 0, 2]),

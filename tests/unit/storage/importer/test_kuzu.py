@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pytest
@@ -85,7 +85,7 @@ def holds_all(db: gdb.Database) -> None:
             ("City", {"name": "Rome, IT"}),
             ("Thing", {"k": 1, "tz": datetime.datetime(2020, 1, 1)}),
         ],
-        key=lambda row: repr((row[0], dict(sorted(row[1].items())))),
+        key=lambda row: repr((row[0], dict(sorted(cast(dict[str, object], row[1]).items())))),
     )
     assert rows(db, EDGES) == [
         (1, "Knows", {"since": datetime.date(2001, 2, 3), "w": 0.5}, 2),

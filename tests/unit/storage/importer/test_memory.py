@@ -108,8 +108,7 @@ def test_columns_by_neo4j_headers_or_names(db: gdb.Database) -> None:
 def test_ends_of_two_tables_and_files_beside(db: gdb.Database, tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("id\n1\n2\n")
     frame, lives = pl.DataFrame({"id": [1]}), pl.DataFrame({"source": [1], "target": [2]})
-    nodes = {"P": frame, "C": tmp_path / "c.csv"}
-    db.load(nodes=nodes, edges={"LIVES": (lives, "P", "C")})
+    db.load(nodes={"P": frame, "C": tmp_path / "c.csv"}, edges={"LIVES": (lives, "P", "C")})
     assert rows(db, "MATCH (a:P)-[:LIVES]->(b:C) RETURN id(a), id(b)") == [(1, 2)]
 
 
@@ -198,7 +197,7 @@ def test_the_four_classes(kind: Any) -> None:
     _, sources, targets = snapshot.edge_ends(np.arange(snapshot.edge_count))
     ends = zip(snapshot.user_ids(sources), snapshot.user_ids(targets), strict=True)
     order = list if graph.is_directed() else sorted
-    assert sorted(map(order, ends)) == sorted(map(order, graph.edges()))  # type: ignore[arg-type]
+    assert sorted(map(order, ends)) == sorted(map(order, graph.edges()))
     names = [t.name for t in snapshot.edge_types]
     assert names == (["EDGE", "ROAD"] if graph.is_multigraph() else ["EDGE"])
 

@@ -303,7 +303,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(
     assert path.stat().st_size < 64_000
     for given in ({"nodes": {"A": path}}, {"source": path}):
         with pytest.raises(ImportFailed, match=r"unpacks to more than .* its size") as caught:
-            load(store, **given, max_unpacked=1 << 20)  # type: ignore[arg-type]
+            load(store, **given, max_unpacked=1 << 20)
         assert caught.value.file == str(path)
         assert "max_unpacked" in caught.value.cure
     assert store.snapshot().vertex_count == 0

@@ -47,10 +47,11 @@ def linked(path: Path, target: Path) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_outside(root: Path, name: str, way: str) -> None:
     path = NAMES[name](root)
-    given: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "label": {"nodes": {"A": [root / "a.csv", path]}},
         "type": {"edges": {"T": (path, "A", "A")}},
-    }.get(way, {way: path})
+    }
+    given = ways.get(way, {way: path})
     with gdb.connect(import_root=root) as db:
         with pytest.raises(ImportFailed, match="lies outside of the import root") as caught:
             db.load(**given)

@@ -78,7 +78,7 @@ def test_multi_edges_and_loops(tmp_path: Path) -> None:
     ]:
         store = Store.open(None, create=True)
         choice = "drop" if drop else "keep"
-        report = load(store, path, directed=directed, multi_edges=choice)  # type: ignore[arg-type]
+        report = load(store, path, directed=directed, multi_edges=choice)
         assert (report.edges, report.multi_edges, report.self_loops) == (edges, multi, 2)
         assert f"multi-edges: {multi} {'dropped' if drop else 'kept'}" in str(report)
     store = Store.open(None, create=True)

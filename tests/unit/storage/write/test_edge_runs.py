@@ -9,7 +9,7 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, StoreError
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
+from gdb.storage.disk.arrays import Shelf
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.importer import LoadProgress
@@ -69,7 +70,7 @@ def test_a_budget_does_not_change_a_byte(graph: GraphTables, segment_edges: int)
     assert contents(few) == contents(whole)
 
 
-def large(seed: int, edges: int = 6_000) -> GraphTables:
+def large(seed: int, edges: int = 3_000) -> GraphTables:
     """Hubs, repeats, self-loops, and properties of every shape."""
     rng = np.random.default_rng(seed)
     ends = (rng.random((2, edges)) ** 3 * 300).astype(np.int64)
@@ -201,7 +202,7 @@ def test_room_is_given_back() -> None:
 def test_an_import_under_a_budget(tmp_path: Path, budget: int | None, drop: bool) -> None:
     """Text, integers and an edge list, in a store that holds edges already: the counts and the bytes are the same."""
     rng = np.random.default_rng(5)
-    ends = rng.integers(0, 40, (300, 2)).tolist()
+    ends = rng.integers(0, 40, (150, 2)).tolist()
     (tmp_path / "n.csv").write_text("id:ID\n" + "".join(f"{k}\n" for k in range(40)))
     (tmp_path / "e.csv").write_text(
         ":START_ID,:END_ID,w:int,l:string[]\n" + "".join(f"{a},{b},{a},x;y\n" for a, b in ends)
@@ -214,7 +215,7 @@ def test_an_import_under_a_budget(tmp_path: Path, budget: int | None, drop: bool
     def made(name: str, memory: int | None) -> Snapshot:
         store = Store.open(tmp_path / name, create=True)
         for directed in (True, False):
-            how = {"type": f"T{directed}", "directed": directed, "memory": memory}
+            how: dict[str, Any] = {"type": f"T{directed}", "directed": directed, "memory": memory}
             nodes = tmp_path / "n.csv" if directed else None
             for files in ([tmp_path / "e.csv", tmp_path / "i.csv"], tmp_path / "e.txt"):
                 found = load(store, files, nodes=nodes, multi_edges=choice, **how)
@@ -255,13 +256,13 @@ def test_columns_of_nodes_lie_in_files(
         )
         head = "id:ID,:LABEL,i:int,f:double,s:string,l:string[],b:boolean\n"
         (tmp_path / f"n{part}.csv").write_text(head + "".join(rows))
-    put, found = edge_runs.Shelf.put, list[int]()
+    put, found = Shelf.put, list[int]()
 
-    def counted(self: edge_runs.Shelf, data: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def counted(self: Shelf, data: np.ndarray) -> np.ndarray:
         found.append(len(data))
         return put(self, data)
 
-    monkeypatch.setattr(edge_runs.Shelf, "put", counted)
+    monkeypatch.setattr(Shelf, "put", counted)
     stores = []
     for name, memory in (("whole", None), ("few", 1)):
         store = Store.open(tmp_path / name, create=True)

@@ -26,7 +26,7 @@ from gdb.errors import (
     StoreVersionError,
 )
 from gdb.storage.columns.model import EdgeTable, VertexTable
-from gdb.storage.disk import checksum, files
+from gdb.storage.disk import checksum
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import manifest
 from gdb.storage.format.direction import Direction
@@ -219,7 +219,7 @@ def test_refusals_of_the_system_are_ours(tmp_path: Path, monkeypatch: pytest.Mon
         raise PermissionError(13, "Permission denied")
 
     store = Store.open(tmp_path, create=True)
-    monkeypatch.setattr(files.os, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(StorePermissionError, match=r"writer\.lock"):
         write_graph(store, graph(1))
 
@@ -232,7 +232,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
     def full(fd: int, data: memoryview) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "write", full)
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(StoreError, match="No space left"):
         write_graph(store, graph(3))
     monkeypatch.undo()
@@ -243,7 +243,7 @@ def test_a_full_disk_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
-    monkeypatch.setattr(files.os, "write", lambda fd, data: write(fd, data[:100]))
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:100]))
     write_graph(Store.open(tmp_path, create=True), graph(50)).check()
 
 
@@ -262,7 +262,7 @@ def test_a_failed_fsync_poisons_and_is_not_retried(
         if calls == call:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StoreError, match="Input/output error"):
         write_graph(store, graph(3))
     assert calls == call
@@ -283,7 +283,7 @@ def test_a_failed_fsync_of_what_was_found_poisons(
     def fail(fd: int) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StoreError, match="Input/output error"):
         write_graph(store, graph(3))
     monkeypatch.undo()
@@ -306,7 +306,7 @@ def test_every_fsync_stands_before_what_it_protects(
             assert callable(real)
             return real(*args)
 
-        monkeypatch.setattr(files.os, name, note)
+        monkeypatch.setattr(os, name, note)
     write_graph(store, graph(3))
     folder, *parents = (path.name.split("-")[0] for path in (tmp_path, *tmp_path.parents))
     commit = [

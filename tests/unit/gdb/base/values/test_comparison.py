@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,7 +118,7 @@ def test_greater_or_equal(a, b, expected):
 def test_all_types_in_the_order_of_order_by():
     a, b = NodeValue(1), NodeValue("x")
     r = RelationshipValue(1, "T", a, b)
-    ordered = [
+    ordered: list[Any] = [
         {},
         {"a": 2},
         {"b": 1},

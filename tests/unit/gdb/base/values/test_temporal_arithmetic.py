@@ -129,7 +129,9 @@ def test_the_distance_is_python_s(begin: python.datetime, end: python.datetime) 
 
 
 @given(local_datetimes | dates, local_datetimes | dates)
-def test_what_lies_between_leads_from_one_to_the_other(one: Instant, other: Instant) -> None:
+def test_what_lies_between_leads_from_one_to_the_other(
+    one: LocalDateTime | Date, other: LocalDateTime | Date
+) -> None:
     length = between(one, other)
     assert len({n > 0 for n in (length.months, length.days, length.length) if n}) <= 1
     begin = LocalDateTime(one.days, getattr(one, "nanoseconds", 0))

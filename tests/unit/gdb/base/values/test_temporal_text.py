@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.base.values.duration import Duration
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import (
     Date,
     DateTime,
-    Duration,
     LocalDateTime,
     LocalTime,
     Temporal,
