@@ -16,6 +16,7 @@ from gdb.executor import reference
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
+from gdb.planner.arrangements import cheapest
 from gdb.planner.distinct import conditions
 from gdb.planner.pricing import Prices
 from gdb.planner.problem import Problem, problem_of
@@ -211,7 +212,7 @@ def test_a_smaller_pattern_may_have_no_order_of_a_known_price() -> None:
     plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"statistics"}))
     from gdb.planner import differences
 
-    found = differences.cheapest
+    found = cheapest
     calls = 0
 
     def seldom(prices: Prices, known: list[tuple[int, ...]], tries: int) -> object:
