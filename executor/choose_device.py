@@ -15,21 +15,30 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.base.machine.cores import cores
+from gdb.errors import Cancelled
+from gdb.imports import deferred
 from gdb.records import dataclass, quick
 from gdb.storage.graph.adjacency import I64, U32
 
 from .device_names import AUTO, CPU, checked_device, ordinals
 from .nest.prepare import Prepared, stage
+from .options import Options
 from .plan.embeddings import Deliver, Wanted
 from .work.scheduler import Budget, Guard, Watch
 
 if TYPE_CHECKING:
+    from .cpu import launch
+    from .cpu.workers import Worker
+    from .nest.bindings import Bindings
     from .plan.plan import Plan
     from .plan.source import GraphSource
+else:
+    launch = deferred("gdb.executor.cpu.launch")
 
 STEP = 1.5e-8  # seconds of one step on one thread of a CPU
 # seconds that a run on the CPU takes besides, and for each further thread
@@ -366,3 +375,47 @@ class Backend:
             *(prepared, watch, budget, wanted, deliver, self.ordinals, self.threads),
             gpu_memory=self.gpu_memory,
         )
+
+
+def short_run(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    bindings: Bindings | None,
+    wanted: Wanted,
+    limit: int | None = None,
+    *,
+    windows: bool = True,
+) -> Worker | None:
+    """A worker of the CPU that has run a plan to its end, or to `limit` rows, in one short launch on this thread;
+    `end_short_run` gives it back. None where that is not so, or something is measured, accounted for or shared: the
+    launch is then lost, 0.1 ms, which a plan that takes longer does not notice, and once until it is short again.
+
+    Raises
+    ------
+    Cancelled.
+    """
+    latest = plan.runs.latest
+    if (
+        options.device not in (AUTO, CPU)
+        or options.memory is not None
+        or options.profile is not None
+        or options.on is not None
+        or limit == 0
+        or (cuda_begun() if latest is None else latest != CPU)
+    ):
+        return None
+    begun = time.perf_counter()
+    prepared = stage(plan, graph, bindings, windows=windows)
+    worker = launch.launched_once(prepared, wanted, limit)
+    if worker is not None:
+        if options.cancel is not None and options.cancel.is_set():
+            raise Cancelled("The query was cancelled.")
+        if latest is None:
+            plan.runs.add(CPU, time.perf_counter() - begun)
+    return worker
+
+
+def end_short_run(worker: Worker) -> None:
+    """Let the next run have the worker."""
+    launch.put_back(worker)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from gdb.records import dataclass, field, quick, replace
 from gdb.storage.disk.arrays import Shelf
 from gdb.storage.graph.adjacency import I64, U32
 
-from .choose_device import Backend, Choice, choose
+from .choose_device import Backend, Choice, choose, end_short_run, short_run
 from .nest.bindings import Bindings
 from .nest.prepare import Prepared, stage
 from .options import Options as Options
@@ -35,6 +35,7 @@ from .work.scheduler import Budget, Elsewhere, Watch
 
 if TYPE_CHECKING:
     from .cluster.task import Answer
+    from .cpu.workers import Worker
     from .gpu.memory import DeviceArray
     from .gpu.rows import Pick
 
@@ -211,8 +212,7 @@ class _GraphRun:
             vids = self.distinct(choice, watch, budget, wanted, number=False)
             assert not isinstance(vids, int)
             watch.found = 0  # rows are counted when they are delivered
-            columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
-            deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
+            deliver(_in_every_column(vids, plan))
             return
         elsewhere = self.elsewhere("rows", watch, wanted)
         if elsewhere is None:
@@ -238,6 +238,12 @@ def count(
     """
     if plan.notes.too_many and bindings is None:
         raise _too_many(plan)
+    if not plan.terms:
+        worker = short_run(plan, graph, options, bindings, NO_COLUMNS)
+        if worker is not None:
+            number = worker.total
+            end_short_run(worker)
+            return number * plan.multiplicity // plan.divisor
     job = _GraphRun(plan, graph, options, bindings)
     try:
         return job.on_device(lambda *how: _counted(job, *how))
@@ -303,8 +309,7 @@ def tallies(
         raise CountOverflow(
             "The count of a vertex exceeds 2^63 - 1.", "Query a smaller pattern or part of it."
         )
-    columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
-    return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
+    return _in_every_column(vids, plan), numbers * plan.multiplicity
 
 
 def kept_bytes(plan: Plan) -> int:
@@ -333,6 +338,10 @@ def rows(
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
+    own = wanted.under(plan.twins)
+    worker = short_run(plan, graph, options, bindings, own, limit, windows=own.once is None)
+    if worker is not None:
+        return _short_rows(plan, worker, make, limit)
     found: Found[Part] = Found()
     lock = threading.Lock()
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
@@ -360,6 +369,38 @@ def rows(
         empty = np.zeros((0, plan.vertices), np.uint32)
         found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
     return found
+
+
+def _short_rows(
+    plan: Plan, worker: Worker, make: Callable[[Embeddings], Part], limit: int | None
+) -> Found[Part]:
+    """The rows that a worker has found in one launch, as `rows` gives them."""
+    if worker.wanted.once is None:
+        some = worker.taken()
+    else:
+        some = _in_every_column(_distinct_values(worker), plan)
+    found: Found[Part] = Found()
+    for twin in plan.twins or (None,):
+        part = some if twin is None else replace(some, turned=twin)
+        if limit is not None:
+            part = part.part(0, limit - found.rows)
+        found.parts.append(make(part))
+        found.rows += len(part)
+    end_short_run(worker)
+    return found
+
+
+def _distinct_values(worker: Worker) -> U32:
+    """The distinct values that a worker has found, u32[n], which it forgets."""
+    vids = worker.taken_once().copy()
+    worker.unsee(vids)
+    return vids
+
+
+def _in_every_column(vids: U32, plan: Plan) -> Embeddings:
+    """A row for each data vertex of the only query vertex that is read."""
+    columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
+    return Embeddings(columns, unbound_edges(len(vids), plan.edges))
 
 
 def handed_over(
@@ -427,10 +468,21 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
 
-    job, wanted = _GraphRun(plan, graph, options, bindings), Wanted((vertex,), once=vertex)
+    wanted = _once(vertex)
+    worker = short_run(plan, graph, options, bindings, wanted, windows=False)
+    if worker is not None:
+        number = len(_distinct_values(worker))
+        end_short_run(worker)
+        return number
+    job = _GraphRun(plan, graph, options, bindings)
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
         found = job.distinct(choice, watch, budget, wanted, number=True)
         return found if isinstance(found, int) else len(found)
 
     return job.on_device(run)
+
+
+@cache
+def _once(vertex: int) -> Wanted:
+    return Wanted((vertex,), once=vertex)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.records import dataclass, field, replace
+from gdb.storage.columns.model import offsets_of_lengths, places
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 
@@ -140,9 +141,9 @@ class Question:
         if self.used_at is None or self.used is None:
             return found
         counts = np.diff(self.used_at)[rows]
-        at = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(self.used_at[rows] - at[:-1], counts) + np.arange(at[-1])
-        return replace(found, used_at=at, used=self.used[places])
+        at = offsets_of_lengths(counts)
+        used = self.used[places(self.used_at[rows], counts, at)]
+        return replace(found, used_at=at, used=used)
 
     @property
     def flipped(self) -> Question:
@@ -182,11 +183,11 @@ class Paths:
 
 def together(parts: list[Paths]) -> Paths:
     """Several tables of paths as one."""
-    lengths = np.concatenate([np.zeros(1, np.int64), *(part.lengths for part in parts)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
     return Paths(
         np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)]),
         np.concatenate([np.zeros(0, np.uint32), *(part.ends for part in parts)]),
-        np.cumsum(lengths),
+        offsets_of_lengths(lengths),
         np.concatenate([np.zeros(0, np.int64), *(part.eids for part in parts)]),
     )
 

@@ -10,7 +10,8 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from gdb.base.sql import select, written
 from gdb.storage.columns.model import Column, Kind
 from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.graph.vid_ranges import vids_of
 
 from . import masks
 
@@ -110,16 +112,12 @@ def matching_vertices(
     ------
     QueryError, RunError : as `relational.query`; also where a key has kinds without a common one.
     """
-    kinds = _kinds(keys, [snapshot.groups[group].keys for group in groups])
     parts: list[_Part] = []
-    for group in groups:
-        ranges = [
-            np.arange(first, last, dtype=np.int64) for first, last in snapshot.groups[group].ranges
-        ]
-        elements = np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
-        columns = {name: snapshot.vertex_column(group, key) for name, key in keys.items()}
-        parts.append((elements, columns))
-    return _passing(parts, kinds, sql, parameters).astype(np.uint32)
+    for number in groups:
+        group = snapshot.groups[number]
+        elements = vids_of(group.ranges).astype(np.int64)
+        parts.append((elements, group.keys, partial(snapshot.vertex_column, number)))
+    return _passing(parts, keys, sql, parameters).astype(np.uint32)
 
 
 def matching_edges(
@@ -135,41 +133,34 @@ def matching_edges(
     -------
     edge ids, i64[k] ascending.
     """
-    chosen = [type_ for type_ in snapshot.edge_types if not types or type_.name in types]
-    kinds = _kinds(keys, [type_.keys for type_ in chosen])
     parts: list[_Part] = []
-    for type_ in chosen:
-        elements = np.arange(type_.first_eid, type_.first_eid + type_.edge_count, dtype=np.int64)
-        columns = {name: snapshot.edge_column(type_.name, key) for name, key in keys.items()}
-        parts.append((elements, columns))
-    return _passing(parts, kinds, sql, parameters)
+    for type_ in snapshot.edge_types:
+        if not types or type_.name in types:
+            first, count = type_.first_eid, type_.edge_count
+            elements = np.arange(first, first + count, dtype=np.int64)
+            parts.append((elements, type_.keys, partial(snapshot.edge_column, type_.name)))
+    return _passing(parts, keys, sql, parameters)
 
 
-def _kinds(
-    keys: Mapping[str, str], available: Sequence[Mapping[str, Kind]]
-) -> dict[str, Kind | None]:
-    from ..relational import lookup  # here: it imports nanoarrow
-
-    return {
-        name: lookup.common_kind((has[key] for has in available if key in has), key)
-        for name, key in keys.items()
-    }
-
-
-_Part: TypeAlias = tuple[I64, Mapping[str, Column | None]]
-"""Elements, i64[n], and their columns by name; None where they have not the key."""
+_Part: TypeAlias = tuple[I64, Mapping[str, Kind], Callable[[str], Column | None]]
+"""Elements, i64[n], the keys that some of them have, and what gives their column of a key."""
 
 
 def _passing(
-    parts: Sequence[_Part],
-    kinds: Mapping[str, Kind | None],
-    sql: str,
-    parameters: Mapping[str, Value],
+    parts: Sequence[_Part], keys: Mapping[str, str], sql: str, parameters: Mapping[str, Value]
 ) -> I64:
     """The elements whose row satisfies the condition, i64[k] ascending."""
-    from ..relational import arrow, relational  # what NumPy evaluates needs no DuckDB
+    from ..relational import arrow, lookup, relational  # what NumPy evaluates needs no DuckDB
 
-    chunks = [_chunk(elements, columns, kinds) for elements, columns in parts if len(elements)]
+    kinds = {
+        name: lookup.common_kind((has[key] for _, has, _ in parts if key in has), key)
+        for name, key in keys.items()
+    }
+    chunks = [
+        _chunk(elements, {name: column_of(key) for name, key in keys.items()}, kinds)
+        for elements, _, column_of in parts
+        if len(elements)
+    ]
     if not chunks:
         return np.zeros(0, np.int64)
     answer = relational.query({"elements": arrow.chunks_array(chunks)}, sql, parameters)

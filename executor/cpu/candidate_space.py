@@ -12,6 +12,7 @@ Candidates of a query vertex lie within a span of vids [LOW, HIGH); arrays of it
 
 from __future__ import annotations
 
+from gdb.base.machine.bits import trailing_zeros
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import (
     load_f64,
@@ -46,7 +47,9 @@ class CA:
     TARGET, VIEW, BACK, NEED, N = range(5)
 
 
-SAMPLED = 1024  # rows by which the number of edges between two sets of candidates is estimated
+# times fewer candidates of a neighbour, for their rows to be gone through instead of a vertex's own
+MUCH_FEWER = 4
+SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 
@@ -96,14 +99,46 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 
 
 @compiled
-def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
-    """Drop the candidates of a query vertex that an edge does not lead on from: (how many, elements looked at)."""
-    count = vertex_field(vertices, v, CV.COUNT)
+def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
+    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour that has the fewest, where
+    going through the rows of these takes less time; elements looked at."""
+    fewest, least = -1, vertex_field(vertices, v, CV.COUNT) // MUCH_FEWER
+    for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        count = vertex_field(vertices, arc_field(arcs, a, CA.TARGET), CV.COUNT)
+        if count < least:
+            fewest, least = a, count
+    if fewest < 0:
+        return 0
+    other, view = arc_field(arcs, fewest, CA.TARGET), arc_field(arcs, fewest, CA.BACK)
+    near, theirs = load_i64(view, V.NEIGHBOURS), vertex_field(vertices, other, CV.LIST)
+    low, high = vertex_field(vertices, v, CV.LOW), vertex_field(vertices, v, CV.HIGH)
+    alive, members = vertex_field(vertices, v, CV.ALIVE) - low, vertex_field(vertices, v, CV.LIST)
+    spent = least
+    for k in range(least):
+        start, end = row_within(view, load_u32(theirs, k), low, high)
+        spent += end - start
+        for j in range(start, end):
+            vid = load_u32(near, j)
+            store_u8(alive, vid, 3 * (load_u8(alive, vid) & 1))
+    kept = 0
+    for k in range(vertex_field(vertices, v, CV.COUNT)):
+        vid = load_u32(members, k)
+        store_u32(members, kept, vid)
+        reached = load_u8(alive, vid) >> 1
+        store_u8(alive, vid, reached)
+        kept += reached
+    store_i64(vertices, v * CV.N + CV.COUNT, kept)
+    return spent
+
+
+@compiled
+def _revise(vertices: int, arcs: int, v: int) -> int:
+    """Drop the candidates of a query vertex that an edge does not lead on from; elements looked at."""
+    spent = _beside_fewest(vertices, arcs, v)
     members = vertex_field(vertices, v, CV.LIST)
     alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
-    spent = 0
-    for k in range(count):
+    for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
         looked = _supported(vertices, arcs, v, vid)
         if looked > 0:
@@ -114,30 +149,39 @@ def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
             store_u8(alive, vid, 0)
             spent -= looked
     store_i64(vertices, v * CV.N + CV.COUNT, kept)
-    return count - kept, spent
+    return spent
 
 
-def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
-    """Drop candidates for so many rounds, forwards and backwards in turn, or until little changes, or `most` elements
-    were looked at; how many were."""
-    waiting = (1 << n) - 1
-    spent = 0
-    for turn in range(rounds):
-        for k in range(n):
-            v = k if turn % 2 == 1 else n - 1 - k
-            if (waiting >> v) & 1 == 0 or spent > most:
-                continue
-            waiting &= ~(1 << v)
-            before = vertex_field(vertices, v, CV.COUNT)
-            gone, looked = _revise(vertices, arcs, v)
-            spent += looked
-            if gone == before:
-                return spent  # nothing matches
-            if gone * WORTH > before:
-                for a in range(
-                    vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
-                ):
-                    waiting |= 1 << arc_field(arcs, a, CA.TARGET)
+@compiled
+def _fewest(vertices: int, some: int) -> int:
+    """The one of some query vertices, as bits, that has the fewest candidates."""
+    found = trailing_zeros(some)
+    while some != 0:
+        v = trailing_zeros(some)
+        some &= some - 1
+        if vertex_field(vertices, v, CV.COUNT) < vertex_field(vertices, found, CV.COUNT):
+            found = v
+    return found
+
+
+def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: int) -> int:
+    """Drop candidates of so many times n query vertices, those of the fewest first, or until little changes, or `most`
+    elements were looked at; how many were. waiting : the query vertices to begin with, as bits."""
+    spent, left = 0, rounds * n
+    while waiting != 0 and left > 0 and spent <= most:
+        v = _fewest(vertices, waiting)
+        waiting &= ~(1 << v)
+        left -= 1
+        before = vertex_field(vertices, v, CV.COUNT)
+        spent += _revise(vertices, arcs, v)
+        gone = before - vertex_field(vertices, v, CV.COUNT)
+        if gone == before:
+            return spent  # nothing matches
+        if gone * WORTH > before:
+            for a in range(
+                vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
+            ):
+                waiting |= 1 << arc_field(arcs, a, CA.TARGET)
     return spent
 
 

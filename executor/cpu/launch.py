@@ -26,7 +26,7 @@ from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import address
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
-from .workers import WORKERS, Worker
+from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
 
 if TYPE_CHECKING:
     from .ranges import Passes
@@ -184,6 +184,49 @@ def count_distinct(
     return _run(_Run(prepared, watch, budget, 1, capacity, wanted, counts=True)).total
 
 
+def launched_once(prepared: Prepared, wanted: Wanted, limit: int | None = None) -> Worker | None:
+    """A worker of the stage that one short launch took through all of its roots, or to `limit` rows: that is the run,
+    and `put_back` ends it. None where the run before took longer, or this one does: then it is one of those above."""
+    worker = _begun(prepared, wanted, limit)
+    if worker is None:
+        return None
+    worker.begin(0, len(prepared.roots) if prepared.tables.loops else 0)
+    if worker.run(FIRST_STEPS) == address.DONE or (limit is not None and worker.rows >= limit):
+        return worker
+    worker.control[address.SPENT] = FIRST_STEPS  # also where its buffer was full before
+    if worker.once >= 0:
+        worker.unsee(worker.taken_once())
+    put_back(worker)
+    return None
+
+
+def _begun(prepared: Prepared, wanted: Wanted, limit: int | None) -> Worker | None:
+    """The worker that waits, or where none does a new one; None where it is another query's, or took long."""
+    idle = prepared.idle["cpu"]
+    try:
+        worker = idle.pop()
+    except IndexError:
+        capacity = ROWS if limit is None else max(1, min(ROWS, limit))
+        slots = slots_within(prepared, CACHES_BYTES)
+        return Worker(prepared, capacity, wanted, slots, ROOM)
+    assert isinstance(worker, Worker)
+    if worker.spent >= FIRST_STEPS or not (worker.wanted is wanted or worker.wanted == wanted):
+        idle.append(worker)
+        return None
+    worker.attach(prepared)
+    worker.reset()
+    worker.control[address.SPENT] = 0
+    worker.count_into(None)
+    return worker
+
+
+def put_back(worker: Worker) -> None:
+    """Let the next run have a worker, but one of a pass, which would keep its blocks."""
+    idle = worker.prepared.idle["cpu"]
+    if len(idle) < MOST_IDLE and not worker.filed and not worker.prepared.blocks:
+        idle.append(worker)
+
+
 def threads_of(prepared: Prepared, threads: int, steps: float) -> int:
     """Of so many threads those that a run to its end of `steps` has work for."""
     if prepared.tables.loops == 0:
@@ -219,14 +262,13 @@ def passes_under(prepared: Prepared, budget: Budget) -> Passes | None:
 
 def _in_passes(run: _Run, passes: Passes) -> _Run:
     """The run, done in passes."""
-    for k in range(len(passes)):
-        run.watch.check()
-        run.total += _pass(run, passes, k)
+    run.total = sum(_pass(run, passes, k) for k in range(len(passes)))
     return run
 
 
 def _pass(run: _Run, passes: Passes, k: int) -> int:
     """What a run counts in pass k, of which nothing is left in memory."""
+    run.watch.check()
     with run.budget.part() as part:
         prepared = passes.stage(run.prepared, k, part)
         one = replace(
@@ -324,10 +366,7 @@ def _units(run: _Run) -> None:
         run.total += worker.total
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
-    idle = run.prepared.idle["cpu"]
-    # with blocks of a pass, it would keep these
-    if len(idle) < MOST_IDLE and not worker.filed and not run.prepared.blocks:
-        idle.append(worker)
+    put_back(worker)
 
 
 def _read_ahead(run: _Run, unit: Unit) -> None:

@@ -63,11 +63,12 @@ def _may_be_empty(prepared: Prepared, view: int, low: int, high: int) -> bool:
 
 def table_of(rows: list[list[Row]]) -> I64:
     """As the kernel reads it: i64[loops, N_LIMIT], then i64[rows, N_ROW]."""
-    sizes = np.array([len(of_level) for of_level in rows], np.int64)
-    ends = np.cumsum(sizes)
-    limits = np.stack([ends - sizes, ends], axis=1)
-    flat = [x for of_level in rows for row in of_level for x in row]
-    return np.concatenate([limits.ravel(), np.array(flat, np.int64)])
+    limits, flat, end = list[int](), list[int](), 0
+    for of_level in rows:
+        limits += end, end + len(of_level)
+        end += len(of_level)
+        flat += (x for row in of_level for x in row)
+    return np.array([*limits, *flat], np.int64)
 
 
 @compiled

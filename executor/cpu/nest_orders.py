@@ -6,7 +6,7 @@ from gdb.base.machine.bits import ones, trailing_zeros
 from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_f64, load_i64, store_i64
 
-from .nest_prices import PLACES, STACK, N, against, expansion, near_of, part_of
+from .nest_shapes import PLACES, STACK, N, against, expansion, near_of, part_of
 
 
 @compiled

@@ -15,14 +15,12 @@ from .address import (
     BELOW,
     BINOMIAL,
     FALLING,
-    GALLOP,
     LARGEST,
     LOOK_UP,
     MARK,
     MOST,
     N_LEVEL,
     POWER,
-    SLICE,
     F,
     L,
     P,
@@ -34,107 +32,15 @@ from .levels import accepts, enter, is_repeat
 from .nodes import (
     INFINITE,
     count_equal,
-    counted,
     node,
     state,
     use,
     ways,
 )
 from .sets import bounds, level, neighbours, row_slice
+from .tree_weights import has_spread, weight
 
-
-@compiled
-def child_bounds(p: Pointers, c: int, x: int) -> tuple[int, int]:
-    """The vid range of child c's label below the parent's vertex x."""
-    d = node(p, c, T.LEVEL)
-    low, high = level(p, d, L.LO), level(p, d, L.HI)
-    order = node(p, c, T.ORDER)
-    if order == BELOW:
-        high = min(high, x)
-    elif order == ABOVE:
-        low = max(low, x + 1)
-    return low, high
-
-
-@compiled
-def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
-    """(weight that child c gives to its parent's vertex x, about the same, elements looked at)."""
-    d, view, role = node(p, c, T.LEVEL), node(p, c, T.VIEW), node(p, c, T.ROLE)
-    address = neighbours(p, view)
-    low, high = child_bounds(p, c, x)
-    if role == SLICE:
-        row = load_i64(p, P.LEVELS) + d * N_LEVEL * 8
-        more, less = bounds(p, row, L.LO, L.BELOW, L.ABOVE)
-        start, end = row_slice(p, view, x, max(low, more), min(high, less))
-        if load_i64(load_i64(p, P.SIMPLE), view) == 1:
-            n, work = counted(p, d, address, start, end)
-            return n, float(n), work
-        n, last = 0, -1
-        for at in range(start, end):
-            y = load_u32(address, at)
-            n += y != last and accepts(p, d, y)
-            last = y
-        return n, float(n), 4 + end - start
-    start, end = row_slice(p, view, x, low, high)
-    q = state(p, c)
-    simple = load_i64(load_i64(p, P.SIMPLE), view) == 1
-    total = 0
-    if role == MARK:
-        first, last = load_i64(q, Q.START), load_i64(q, Q.END)
-        plain = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS | F.REPEATS) == 0
-        if plain and simple and (last - first) * GALLOP < end - start:
-            n = count_equal(load_i64(q, Q.LIST), first, last, address, start, end)
-            return n, float(n), 4 + 8 * (last - first)
-        use(p, c)
-        scratch = load_i64(q, Q.SCRATCH)
-        if simple:
-            for at in range(start, end):
-                total += load_u8(scratch, load_u32(address, at))
-        else:
-            before = -1
-            for at in range(start, end):
-                y = load_u32(address, at)
-                if y != before:
-                    total += load_u8(scratch, y)
-                before = y
-        return total, float(total), 4 + ((end - start) >> 1)
-    scratch = load_i64(q, Q.SCRATCH)
-    approx, before = 0.0, -1
-    for at in range(start, end):
-        y = load_u32(address, at)
-        if simple or y != before:
-            w = load_i64(scratch, y)
-            total += w
-            approx += float(w)
-        before = y
-    return total, approx, 4 + end - start
-
-
-@compiled
-def has_spread(p: Pointers, c: int) -> bool:
-    """Whether a node has added its weights to its parent's vertices, so that no look-up is needed."""
-    return node(p, c, T.SPREADS) == 1 and load_i64(state(p, c), Q.SPREAD) == 1
-
-
-@compiled
-def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
-    """(product of what the children of c without `has_spread`, but one, give to x, about the same, elements
-    looked at)."""
-    total, shadow, work = 1, 1.0, 0
-    child = node(p, c, T.CHILD)
-    while child >= 0:
-        if child != but and not has_spread(p, child):
-            n, approx, looked = pull(p, child, x)
-            work += looked
-            n, approx = ways(n, approx, node(p, child, T.SIZE), node(p, child, T.FORMULA))
-            shadow = shadow * approx
-            if shadow > LARGEST:
-                return 0, INFINITE, work
-            total = total * n
-            if total == 0:
-                return 0, 0.0, work
-        child = node(p, child, T.NEXT)
-    return total, shadow, work
+PIVOT = 2  # times as many vertices of a node as elements of a leaf's list, for these to be gone through instead
 
 
 @compiled
@@ -204,6 +110,85 @@ def simple_child(p: Pointers, c: int, length: int) -> bool:
 
 
 @compiled
+def pivot(p: Pointers, c: int, count: int) -> int:
+    """The leaf below a node from whose list its vertices are found sooner than the leaf's elements at each of `count`
+    vertices: that of the shortest list, -1 where none is much shorter."""
+    found, most = -1, count // PIVOT
+    child = node(p, c, T.CHILD)
+    while child >= 0:
+        if node(p, child, T.ROLE) == MARK:
+            q = state(p, child)
+            length = load_i64(q, Q.END) - load_i64(q, Q.START)
+            simple = load_i64(load_i64(p, P.SIMPLE), node(p, child, T.VIEW)) == 1
+            repeats = level(p, node(p, child, T.LEVEL), L.FLAGS) & F.REPEATS != 0
+            if length <= most and simple and not repeats:
+                found, most = child, length - 1
+        child = node(p, child, T.NEXT)
+    return found
+
+
+@compiled
+def reach(p: Pointers, c: int, child: int) -> int:
+    """Count at the vertices of a node, whose scratch holds one, how many elements of a leaf's list are joined to them;
+    elements looked at."""
+    q, k = state(p, c), state(p, child)
+    members, scratch, address = load_i64(q, Q.LIST), load_i64(q, Q.SCRATCH), load_i64(k, Q.LIST)
+    low = load_u32(members, load_i64(q, Q.START))
+    high = load_u32(members, load_i64(q, Q.END) - 1) + 1
+    view, order, d = node(p, child, T.BACK), node(p, child, T.ORDER), node(p, child, T.LEVEL)
+    near = neighbours(p, view)
+    tested = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS) != 0
+    work = 0
+    for at in range(load_i64(k, Q.START), load_i64(k, Q.END)):
+        z = load_u32(address, at)
+        if tested and not accepts(p, d, z):
+            continue
+        least = max(low, z + 1) if order == BELOW else low
+        most = min(high, z) if order == ABOVE else high
+        start, end = row_slice(p, view, z, least, most)
+        work += 4 + end - start
+        for e in range(start, end):
+            x = load_u32(near, e)
+            n = load_i64(scratch, x)
+            if n != 0:
+                store_i64(scratch, x, n + 1)
+    return work
+
+
+@compiled
+def fold_reached(p: Pointers, c: int, child: int) -> tuple[int, float, int]:
+    """As `fold`, of a node whose vertices are reached from a leaf below it."""
+    q, d = state(p, c), node(p, c, T.LEVEL)
+    address, start, end = load_i64(q, Q.LIST), load_i64(q, Q.START), load_i64(q, Q.END)
+    scratch, kept = load_i64(q, Q.SCRATCH), node(p, c, T.PARENT) >= 0
+    size, formula = node(p, child, T.SIZE), node(p, child, T.FORMULA)
+    tested = level(p, d, L.FLAGS) & (F.DIFFERS | F.BITS) != 0
+    for at in range(start, end):
+        store_i64(scratch, load_u32(address, at), 1)
+    work = reach(p, c, child) + end - start
+    total, shadow = 0, 0.0
+    for at in range(start, end):
+        x = load_u32(address, at)
+        n, approx = load_i64(scratch, x) - 1, 0.0
+        store_i64(scratch, x, 0)
+        if n == 0 or shadow > LARGEST or (tested and not accepts(p, d, x)):
+            continue
+        n, approx = ways(n, float(n), size, formula)
+        if n != 0:
+            more, about, looked = weight(p, c, x, child)
+            work += looked
+            approx = approx * about
+            n = n * more if approx <= LARGEST else 0
+        shadow += approx
+        total += n
+        if kept:
+            store_i64(scratch, x, n)
+    if shadow > LARGEST:
+        return 0, INFINITE, work
+    return total, shadow, work
+
+
+@compiled
 def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     """Weigh the candidates of an INNER node: (their sum, about the same, elements looked at); those
     of a node that is no root are kept."""
@@ -214,6 +199,11 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     store_i64(q, Q.START, start)
     store_i64(q, Q.END, end)
     flags, root = level(p, d, L.FLAGS), node(p, c, T.PARENT) < 0
+    if flags & F.REPEATS == 0:
+        child = pivot(p, c, end - start)
+        if child >= 0:
+            store_i64(q, Q.USED, 0 if root else 1)
+            return fold_reached(p, c, child)
     if root and flags & (F.DIFFERS | F.BITS | F.REPEATS) == 0 and simple_child(p, c, end - start):
         total, work = sum_marked(p, c)
         return total, 0.0, work

@@ -295,7 +295,7 @@ def stage(
         known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
     prepared = known[1]
     assert isinstance(prepared, Prepared)
-    usage.read(*prepared.read)
+    usage.read_all(prepared.read)
     return prepared if bindings is None else bindings.stage(prepared, graph)
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, quick, replace
 
 from .plan import Twin
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Embeddings:
     """Full assignments, one per row: a whole table, or a part of one.

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.budget import ROWS, Budget
-from gdb.storage.columns.model import Column
+from gdb.storage.columns.model import Column, offsets_of_lengths
 from gdb.storage.columns.slices import Slice
 from gdb.storage.disk.arrays import Shelf
 
@@ -86,8 +86,7 @@ def times_array(microseconds: I64, valid: Flags | None, kind: Literal["time", "i
 
 def list_array(lengths: I64, items: Array, valid: Flags | None = None) -> Array:
     """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], in all len(items), 0 for a null."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of_lengths(lengths)
     schema = na.large_list(na.Schema(items.schema))
     return _array(
         na.c_array_from_buffers(

@@ -23,6 +23,7 @@ from gdb.storage.columns.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice, follow_one_another
 from gdb.storage.columns.temporal import text_of
+from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
@@ -178,17 +179,20 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, count: int) -> Colu
         groups = snapshot.groups
         if len(groups) != 1 or groups[0].ranges != ((0, snapshot.vertex_count),):
             return None
-    wholes = _wholes.of(snapshot)
-    with wholes.lock:
-        place = key, kind
-        if place not in wholes.columns:
-            wholes.looked_up[place] = wholes.looked_up.get(place, 0) + count
-            if _WORTH * wholes.looked_up[place] < snapshot.vertex_count:
-                return None
-            make = partial(_laid_out, snapshot, key, kind)
-            wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
-        usage.read(*wholes.columns[place].arrays)
-        return wholes.columns[place]
+    wholes, place = _wholes.of(snapshot), (key, kind)
+    whole = wholes.columns.get(place)
+    if whole is None:
+        # a number that another thread overwrites makes it no dearer than one read more
+        wholes.looked_up[place] = read = wholes.looked_up.get(place, 0) + count
+        if _WORTH * read < snapshot.vertex_count:
+            return None
+        with wholes.lock:
+            if place not in wholes.columns:
+                make = partial(_laid_out, snapshot, key, kind)
+                wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
+            whole = wholes.columns[place]
+    usage.read(*whole.arrays)
+    return whole
 
 
 @usage.unread  # what it makes is read
@@ -224,9 +228,8 @@ def vertex_labels(snapshot: Snapshot, vids: U32) -> tuple[I64, Column]:
     groups = snapshot.groups_of(vids).astype(np.int64)
     lengths = counts[groups]
     first = (np.cumsum(counts) - counts)[groups]
-    ends = np.cumsum(lengths)
-    within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(ends - lengths, lengths)
-    return lengths, strings(names).take(np.repeat(first, lengths) + within)
+    _, places = expanded(first, first + lengths)
+    return lengths, strings(names).take(places)
 
 
 def edge_types(snapshot: Snapshot, eids: I64) -> Column:

@@ -105,17 +105,9 @@ def query(
     Cancelled, QueryTimeout, OutOfBudget, RunError : never with the SQL in the message.
     TypeProblem, ArithmeticProblem, ArgumentProblem : a value cannot be used; without a place, which SQL has not.
     """
-    connection, functions = _connect(memory)
-    try:
-        with _errors_of_ours(cancel):
-            functions.need(sql)
-            for name, data in relations.items():
-                connection.register(name, data)
-            budget = usage.budget(memory)
-            run = lambda: _read(connection.sql(sql, params=dict(parameters)), budget)  # noqa: E731
-            return _stoppable(run, connection.interrupt, cancel, deadline)
-    finally:
-        _disconnect(connection, memory)
+    with Session(memory, cancel, deadline) as session:
+        session.shown(relations)
+        return session.answer(sql, parameters)
 
 
 class Session:
@@ -143,11 +135,17 @@ class Session:
         values = dict(parameters) or None
         self._run(lambda: self._connection.execute(sql, values))
 
+    def shown(self, relations: Mapping[str, ArrowStream]) -> None:
+        """Let statements read Arrow relations where they are."""
+        with _errors_of_ours(self._cancel):
+            for name, data in relations.items():
+                self._connection.register(name, data)
+        self._views.update(relations)
+
     def taken(self, name: str, data: Array) -> None:
         """Make a temporary table of an Arrow relation; a small one is read where it is."""
         if len(data) <= _IN_PLACE:
-            self._connection.register(name, data)
-            self._views.add(name)
+            self.shown({name: data})
             return
         self._connection.register(_source_name(name), data)
         try:
@@ -196,7 +194,8 @@ class Session:
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""
         values, budget = dict(parameters), usage.budget(self._memory)
-        self._functions.need(sql)
+        with _errors_of_ours(self._cancel):
+            self._functions.need(sql)
         return self._run(lambda: _read(self._connection.sql(sql, params=values), budget))
 
     def _run(self, work: Callable[[], T]) -> T:

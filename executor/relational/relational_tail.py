@@ -19,7 +19,7 @@ import numpy as np
 
 from gdb.errors import InternalError
 from gdb.imports import deferred
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 from gdb.storage.columns import slices
 from gdb.storage.columns.model import I64, Column, Kind, offsets_of_lengths
 from gdb.storage.columns.slices import Slice
@@ -157,6 +157,7 @@ _LYING = ("property", "id", "element")
 _NO_VIDS, _NO_EIDS = np.zeros(0, np.uint32), np.zeros(0, np.int64)
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class TailResult:
     """The answer: a struct array in chunks, one field per output, in which nodes and relationships are vids and eids;

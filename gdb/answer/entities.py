@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.once import MadeOnce
 from gdb.executor.relational import lookup
 from gdb.records import dataclass, field
 from gdb.storage.columns.temporal import text_of
@@ -261,6 +262,10 @@ def _id_spaces(
 
 def touch(snapshot: Snapshot) -> None:
     """Map everything that nodes and relationships are made from, so that they can be made after the store is closed."""
+    _touched.of(snapshot)
+
+
+def _touch(snapshot: Snapshot) -> bool:
     for number, group in enumerate(snapshot.groups):
         snapshot.id_column(number)
         for key in group.keys:
@@ -270,6 +275,10 @@ def touch(snapshot: Snapshot) -> None:
     for kind in filled:
         for key in kind.keys:
             snapshot.edge_column(kind.name, key)
+    return True
+
+
+_touched = MadeOnce(_touch)
 
 
 def _records(columns: Mapping[str, Slice | None], count: int) -> list[dict[str, PropertyValue]]:

@@ -6,7 +6,7 @@ The answer is kept as whatever ran the query left it; values become Python objec
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -44,12 +44,23 @@ class Result:
     """
 
     def __init__(
-        self, answer: Answer, *, warnings: Sequence[str] = (), summary: Summary | None = None
+        self,
+        answer: Answer,
+        *,
+        warnings: Sequence[str] = (),
+        summary: Summary | Callable[[], Summary] | None = None,
     ) -> None:
         self._answer = answer
         self._cursor: Iterator[Row] | None = None
         self.warnings: tuple[str, ...] = tuple(warnings)
-        self.summary = summary or Summary(rows=len(answer))
+        self._summary = summary or Summary(rows=len(answer))
+
+    @property
+    def summary(self) -> Summary:
+        """How the query went."""
+        if not isinstance(self._summary, Summary):
+            self._summary = self._summary()
+        return self._summary
 
     @classmethod
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:

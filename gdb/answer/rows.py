@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -122,19 +122,21 @@ class ColumnAnswer:
 
     def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
         """The columns as Python objects, batch by batch of DuckDB's; a count is one row."""
-        if isinstance(self._answer.answer, int):
-            yield [[self._answer.answer]]
-            return
-        for batch in _batches(self._answer.table, size):
-            yield [
-                self._column(output, batch, index)
-                for index, output in enumerate(self._answer.outputs)
-            ]
+        answer = self._answer.answer
+        if isinstance(answer, int):
+            count: list[list[Cell]] = [[answer]]
+            return iter((count,))
+        if size is None and isinstance(answer, Batch):  # most answers: no generator is made
+            return iter((self._columns(answer),))
+        return map(self._columns, _batches(answer, size))
 
     def records(self, size: int | None = None) -> Iterator[Iterable[tuple[Any, ...]]]:
         """The same as tuples, one for each row."""
-        for columns in self.chunks(size):
-            yield zip(*columns, strict=True)
+        return starmap(zip, self.chunks(size))
+
+    def _columns(self, batch: Batch) -> list[list[Cell]]:
+        outputs = self._answer.outputs
+        return [self._column(output, batch, index) for index, output in enumerate(outputs)]
 
     def exported(self) -> Array:
         """The columns as one Arrow array; entities become structs of their id, labels and properties."""

@@ -16,6 +16,7 @@ from gdb.api.running_work import Work, never_changes, no_load, run_copy
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
+from gdb.imports import deferred
 from gdb.records import dataclass
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from gdb.base.budget import Defaults
     from gdb.language.procedure_signatures import Procedure
     from gdb.query_graph import MatchMode
+    from gdb.run import pipeline
+    from gdb.run import request as requests
     from gdb.run.progress import Progress
     from gdb.run.request import Clock, Load, QueryRun, Request
     from gdb.run.stream import Stream
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from gdb.storage.disk.steps import Steps
     from gdb.storage.graph.snapshot import Snapshot, StoreStats
     from gdb.storage.write.transaction import Changes
+else:  # an import runs no query
+    pipeline, requests = deferred("gdb.run.pipeline"), deferred("gdb.run.request")
 
 PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
@@ -138,9 +143,7 @@ class Queries(Closing):
         return result
 
     def _answered(self, request: Request) -> Result:
-        from gdb.run.pipeline import answer  # here and below: an import runs no query
-
-        return self._work.do(lambda: answer(self._run(request)), request.cancel)
+        return self._work.do(lambda: pipeline.answer(self._run(request)), request.cancel)
 
     @boundary
     def stream(
@@ -239,11 +242,9 @@ class Queries(Closing):
         >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
         >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
         """
-        from gdb.run.pipeline import on_device
-
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match)
         request = self._request(text, parameters, said)
-        columns = self._work.do(lambda: on_device(self._run(request)), request.cancel)
+        columns = self._work.do(lambda: pipeline.on_device(self._run(request)), request.cancel)
         warn(columns.warnings)
         return columns
 
@@ -262,14 +263,12 @@ class Queries(Closing):
         on: object = None,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
-        from gdb.run.pipeline import explain_query
-        from gdb.run.request import QueryRun
-
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
         request = self._request(text, parameters, said)
 
         def plan() -> str:
-            return explain_query(QueryRun(request, self._snapshot, Statements(), copy=run_copy))
+            once = requests.QueryRun(request, self._snapshot, Statements(), copy=run_copy)
+            return pipeline.explain_query(once)
 
         return self._work.do(plan, request.cancel)
 
@@ -315,10 +314,8 @@ class Queries(Closing):
     ) -> Request:
         """The request, its arguments checked. Raises what these checks do."""
         options.query_text(text)
-        from gdb.run.request import Request  # here: connecting does not need it
-
         own = self._settings
-        return Request(
+        return requests.Request(
             text,
             checked_parameters(parameters),
             own.mode if said.match is None else options.match_mode(said.match),
@@ -337,9 +334,8 @@ class Queries(Closing):
 
     def _run(self, request: Request) -> QueryRun:
         """The run of a query over what it sees now."""
-        from gdb.run.request import QueryRun
-
-        return QueryRun(request, self._snapshot, self._statements, self._change, run_copy)
+        statements, change = self._statements, self._change
+        return requests.QueryRun(request, self._snapshot, statements, change, run_copy)
 
     def _loads(self) -> Load:
         """What COPY does."""

@@ -51,8 +51,10 @@ class MadeOnce(Generic[K, V]):
 
     def of(self, key: K) -> V:
         """What is made of an object."""
-        with self._lock:  # a second thread waits for the first
-            found = self._made.get(key)
-            if found is None:
-                found = self._made[key] = self._make(key)
-            return found
+        found = self._made.get(key)
+        if found is None:
+            with self._lock:  # a second thread waits for the first
+                found = self._made.get(key)
+                if found is None:
+                    found = self._made[key] = self._make(key)
+        return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -39,21 +39,37 @@ class Usage:
     check : raises where the query is to go no further; None where nothing can stop it.
     """
 
-    __slots__ = ("_before", "_owner", "_quiet", "_read", "budget", "check", "compile_seconds")
+    __slots__ = (
+        "_before",
+        "_owner",
+        "_quiet",
+        "_read",
+        "_read_all",
+        "budget",
+        "check",
+        "compile_seconds",
+    )
 
     def __init__(self, memory: int | None = None) -> None:
         self.budget = Budget(memory)
         self.check: Callable[[], object] | None = None
         self.compile_seconds = 0.0
         self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
+        self._read_all: dict[int, Iterable[Sized | None]] = {}
         self._quiet = False
         self._owner = threading.get_ident()
         self._before: list[Usage | None] = []
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of the arrays given to `read`, each once."""
-        return sum(map(_NBYTES, list(self._read.values())))
+        """Bytes of the arrays given to `read` and `read_all`, each once."""
+        every = {
+            id(one): one
+            for some in list(self._read_all.values())
+            for one in some
+            if one is not None
+        }
+        return sum(map(_NBYTES, (every | self._read).values()))
 
     def __enter__(self) -> Usage:
         self._before.append(_here.usage)
@@ -126,6 +142,13 @@ def read(*arrays: Sized | None) -> None:
         for one in arrays:
             if one is not None:
                 usage._read[id(one)] = one
+
+
+def read_all(arrays: tuple[Sized | None, ...]) -> None:
+    """As `read`, of arrays that one tuple holds again and again."""
+    usage = _here.usage
+    if usage is not None and not usage._quiet:
+        usage._read_all[id(arrays)] = arrays
 
 
 @contextmanager

@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, cast, chosen, exp, is_null, negated
 from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
+from gdb.functions import types
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
 from gdb.functions.python_definitions import call_python
 from gdb.functions.sql_pieces import all_of, compared, number, or_nothing
-from gdb.functions.types import (
-    FLOAT,
-    INTEGER,
-    NULL,
-    NUMBERS,
-    SCALARS,
-    Type,
-    Typed,
-    TypeName,
-    sql_type,
-)
+from gdb.functions.types import Type, Typed, TypeName, sql_type
 from gdb.imports import deferred
 
 if TYPE_CHECKING:
@@ -57,7 +48,7 @@ def _listed(value: Typed, distinct: bool) -> exp.Expr:
 
 
 def _count(value: Typed, distinct: bool) -> Typed | None:
-    return Typed(_aggregated("count", value.sql, distinct), INTEGER)
+    return Typed(_aggregated("count", value.sql, distinct), types.INTEGER)
 
 
 def _collect(value: Typed, distinct: bool) -> Typed | None:
@@ -65,7 +56,7 @@ def _collect(value: Typed, distinct: bool) -> Typed | None:
         return Typed(
             cast(exp.Array(expressions=[]), "BIGINT[]"), Type(TypeName.LIST, TypeName.NULL)
         )
-    if value.kind not in SCALARS:
+    if value.kind not in types.SCALARS:
         return None
     type_ = Type(TypeName.LIST, value.kind)
     return Typed(call("coalesce", _listed(value, distinct), or_nothing(type_)), type_)
@@ -74,8 +65,8 @@ def _collect(value: Typed, distinct: bool) -> Typed | None:
 def _extreme(name: str) -> Callable[[Typed, bool], Typed | None]:
     def make(value: Typed, distinct: bool) -> Typed | None:
         if value.is_null:
-            return Typed(exp.Null(), NULL)
-        if value.kind not in SCALARS:
+            return Typed(exp.Null(), types.NULL)
+        if value.kind not in types.SCALARS:
             return None
         return Typed(call(name, value.sql), value.type)  # DISTINCT changes nothing
 
@@ -142,14 +133,16 @@ _TAKES = ("HUGEINT", "HUGEINT", "DOUBLE[]")
 
 def _sum(value: Typed, distinct: bool) -> Typed | None:
     if value.is_null:
-        return Typed(number(0), INTEGER)
+        return Typed(number(0), types.INTEGER)
     if value.kind is TypeName.INTEGER:  # DuckDB: a HUGEINT, and null of no rows
-        total = cast(_aggregated("sum", value.sql, distinct), sql_type(INTEGER))
-        return Typed(call("coalesce", total, number(0)), INTEGER)
+        total = cast(_aggregated("sum", value.sql, distinct), sql_type(types.INTEGER))
+        return Typed(call("coalesce", total, number(0)), types.INTEGER)
     if value.kind is not TypeName.FLOAT:
         return None
     parts = _parts(value.sql, distinct)
-    return Typed(call_python("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
+    return Typed(
+        call_python("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), types.FLOAT
+    )
 
 
 def _mean_of_integers(total: int, count: int) -> float:
@@ -159,22 +152,22 @@ def _mean_of_integers(total: int, count: int) -> float:
 
 def _average(value: Typed, distinct: bool) -> Typed | None:
     if value.is_null:
-        return Typed(exp.Null(), NULL)
-    if value.kind not in NUMBERS:
+        return Typed(exp.Null(), types.NULL)
+    if value.kind not in types.NUMBERS:
         return None
     count = _aggregated("count", value.sql.copy(), distinct)
     if value.kind is TypeName.FLOAT:
         takes, parts = (*_TAKES, "BIGINT"), [*_parts(value.sql, distinct), count]
         return Typed(
-            call_python("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT
+            call_python("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), types.FLOAT
         )
     total = cast(_aggregated("sum", value.sql.copy(), distinct), "HUGEINT")
     small = compared(exp.LTE, call("abs", total.copy()), number(_HALF))
     both = cast(total.copy(), "DOUBLE"), call("nullif", cast(count.copy(), "DOUBLE"), number(0.0))
     mean = exp.Div(this=both[0], expression=both[1])
-    types = ("HUGEINT", "BIGINT")
-    large = call_python("mean_of_integers", _mean_of_integers, types, "DOUBLE", (total, count))
-    return Typed(chosen((small, mean), default=large), FLOAT)
+    both_kinds = ("HUGEINT", "BIGINT")
+    large = call_python("mean_of_integers", _mean_of_integers, both_kinds, "DOUBLE", (total, count))
+    return Typed(chosen((small, mean), default=large), types.FLOAT)
 
 
 # ---- deviations ------------------------------------------------------------------------------------
@@ -189,15 +182,15 @@ def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
 
     def make(value: Typed, distinct: bool) -> Typed | None:
         if value.is_null:
-            return Typed(number(0.0), FLOAT)
-        if value.kind not in NUMBERS:
+            return Typed(number(0.0), types.FLOAT)
+        if value.kind not in types.NUMBERS:
             return None
         type_ = Type(TypeName.LIST, value.kind)
         given = call("coalesce", _listed(value, distinct), or_nothing(type_))
         sql = call_python(
             f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,)
         )
-        return Typed(sql, FLOAT)
+        return Typed(sql, types.FLOAT)
 
     return make
 
@@ -212,11 +205,11 @@ def _percentile(name: str, between: bool) -> GatheredSql:
         return gathering.result()
 
     def make(value: Typed, distinct: bool, percentile: Typed) -> Typed | None:
-        if value.kind not in NUMBERS or percentile.kind not in NUMBERS:
+        if value.kind not in types.NUMBERS or percentile.kind not in types.NUMBERS:
             return None
         if percentile.constant is None:
             return None
-        type_, result = Type(TypeName.LIST, value.kind), FLOAT if between else value.type
+        type_, result = Type(TypeName.LIST, value.kind), types.FLOAT if between else value.type
         given = call("coalesce", _listed(value, distinct), or_nothing(type_))
         takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
         arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
@@ -235,6 +228,16 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
         _percentile(name, between),
         listed=True,
     )
+
+
+def _extreme_row(name: str, doc: str) -> AggregateFunction:
+    signature, sql, largest = f"{name}(value :: ANY) :: ANY", _extreme(name), name == "max"
+    return aggregate(signature, lambda: aggregates.Extreme(largest), doc, sql, repeats=False)
+
+
+def _deviation_row(name: str, less: int, doc: str) -> AggregateFunction:
+    signature, sql = f"{name}(value :: NUMBER) :: FLOAT", _deviation(name, less)
+    return aggregate(signature, lambda: aggregates.Deviation(name, less), doc, sql, listed=True)
 
 
 ROWS = (
@@ -261,34 +264,10 @@ ROWS = (
         _average,
         repeated=True,
     ),
-    aggregate(
-        "min(value :: ANY) :: ANY",
-        lambda: aggregates.Extreme(largest=False),
-        "the first in the order of ORDER BY",
-        _extreme("min"),
-        repeats=False,
-    ),
-    aggregate(
-        "max(value :: ANY) :: ANY",
-        lambda: aggregates.Extreme(largest=True),
-        "the last in the order of ORDER BY",
-        _extreme("max"),
-        repeats=False,
-    ),
-    aggregate(
-        "stDev(value :: NUMBER) :: FLOAT",
-        lambda: aggregates.Deviation("stDev", 1),
-        "the standard deviation of a sample",
-        _deviation("stDev", 1),
-        listed=True,
-    ),
-    aggregate(
-        "stDevP(value :: NUMBER) :: FLOAT",
-        lambda: aggregates.Deviation("stDevP", 0),
-        "the standard deviation of a population",
-        _deviation("stDevP", 0),
-        listed=True,
-    ),
+    _extreme_row("min", "the first in the order of ORDER BY"),
+    _extreme_row("max", "the last in the order of ORDER BY"),
+    _deviation_row("stDev", 1, "the standard deviation of a sample"),
+    _deviation_row("stDevP", 0, "the standard deviation of a population"),
     *(_percentile_row(name, between=False) for name in ("percentileDisc", "percentile_disc")),
     *(_percentile_row(name, between=True) for name in ("percentileCont", "percentile_cont")),
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gdb.functions.function import AggregateFunction, Function
 
 Row = TypeVar("Row", "Function", "AggregateFunction")
-T = TypeVar("T")
 
 
 class FunctionRows(Mapping[str, Row]):
@@ -34,16 +33,6 @@ class FunctionRows(Mapping[str, Row]):
 
     def __len__(self) -> int:
         return len(self._by_name)
-
-    @overload
-    def get(self, name: str, /) -> Row | None: ...
-
-    @overload
-    def get(self, name: str, default: Row | T, /) -> Row | T: ...
-
-    def get(self, name: str, default: object = None, /) -> object:
-        """The row of that name in lower case, else `default`."""
-        return self._by_name.get(name, default)
 
 
 def sections() -> tuple[tuple[str, tuple[Function, ...]], ...]:

@@ -8,6 +8,7 @@ from gdb.base.sql import call, cast, exp, is_null, negated
 from gdb.base.values import conversion, lists, numbers
 from gdb.base.values.kinds import Value
 from gdb.base.values.naming import value_type
+from gdb.functions import types
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
 from gdb.functions.sql_pieces import (
     LONGEST_LIST,
@@ -19,18 +20,7 @@ from gdb.functions.sql_pieces import (
     strict_kind,
     string,
 )
-from gdb.functions.types import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    NULL,
-    NUMBERS,
-    SCALARS,
-    STRING,
-    Type,
-    Typed,
-    TypeName,
-)
+from gdb.functions.types import Type, Typed, TypeName
 
 # ---- any value -----------------------------------------------------------------------------------
 
@@ -38,18 +28,18 @@ from gdb.functions.types import (
 def _coalesce(*values: Typed) -> Made:
     candidates = [value for value in values if not value.is_null]
     if not candidates:
-        return Typed(exp.Null(), NULL)
+        return Typed(exp.Null(), types.NULL)
     if strict_kind(values) is None or len({value.type for value in candidates}) > 1:
         return None  # a column has one type
-    if not (candidates[0].kind in SCALARS or candidates[0].kind is TypeName.LIST):
+    if not (candidates[0].kind in types.SCALARS or candidates[0].kind is TypeName.LIST):
         return None
     return Typed(call("coalesce", *(value.sql for value in candidates)), candidates[0].type)
 
 
 def _exists(value: Typed) -> Made:
     if value.is_null:
-        return Typed(exp.false(), BOOLEAN)
-    return Typed(negated(is_null(value.sql)), BOOLEAN)
+        return Typed(exp.false(), types.BOOLEAN)
+    return Typed(negated(is_null(value.sql)), types.BOOLEAN)
 
 
 # ---- conversion ----------------------------------------------------------------------------------
@@ -63,15 +53,15 @@ def _to_integer(value: Typed) -> Made:
     if value.kind is TypeName.FLOAT:
         nan = exp.If(this=call("isnan", value.sql.copy()), true=exp.Null())
         whole = cast(call("trunc", value.sql), "BIGINT")
-        return Typed(exp.Case(ifs=[nan], default=whole), INTEGER)
+        return Typed(exp.Case(ifs=[nan], default=whole), types.INTEGER)
     if value.kind is TypeName.STRING:
         plain = call("regexp_matches", value.sql.copy(), string(_WHOLE))
-        return Guarded(plain, Typed(cast(value.sql, "BIGINT", attempt=True), INTEGER))
+        return Guarded(plain, Typed(cast(value.sql, "BIGINT", attempt=True), types.INTEGER))
     return None
 
 
 def _to_float(value: Typed) -> Made:
-    return Typed(cast(value.sql, "DOUBLE"), FLOAT) if value.kind in NUMBERS else None
+    return Typed(cast(value.sql, "DOUBLE"), types.FLOAT) if value.kind in types.NUMBERS else None
 
 
 def _to_string(value: Typed) -> Made:
@@ -79,10 +69,10 @@ def _to_string(value: Typed) -> Made:
         return value
     text = cast(value.sql, "VARCHAR")
     if value.kind in (TypeName.INTEGER, TypeName.BOOLEAN, TypeName.DATE):
-        return Typed(text, STRING)
+        return Typed(text, types.STRING)
     if value.kind is TypeName.DATETIME:  # seconds that are 0 are left out
         dashed = call("replace", text, string(" "), string("T"))
-        return Typed(call("regexp_replace", dashed, string(":00$"), string("")), STRING)
+        return Typed(call("regexp_replace", dashed, string(":00$"), string("")), types.STRING)
     return None
 
 
@@ -90,7 +80,7 @@ def _to_boolean(value: Typed) -> Made:
     if value.kind is TypeName.BOOLEAN:
         return value
     if value.kind is TypeName.INTEGER:
-        return Typed(compared(exp.NEQ, value.sql, number(0)), BOOLEAN)
+        return Typed(compared(exp.NEQ, value.sql, number(0)), types.BOOLEAN)
     return None
 
 
@@ -124,8 +114,8 @@ def _end(place: int) -> ToSql:
     def make(value: Typed) -> Made:
         if value.kind is not TypeName.LIST:
             return None
-        if _item(value) == NULL:
-            return Typed(exp.Null(), NULL)
+        if _item(value) == types.NULL:
+            return Typed(exp.Null(), types.NULL)
         return Typed(call("list_extract", value.sql, number(place)), _item(value))
 
     return make
@@ -146,15 +136,15 @@ def _reverse(value: Typed) -> Made:
 def _size(value: Typed) -> Made:
     """In code points, as Python counts; DuckDB's len() counts what one sees as one character as one."""
     if value.kind is TypeName.STRING:
-        return Typed(call("length", value.sql), INTEGER)
-    return Typed(call("len", value.sql), INTEGER) if value.kind is TypeName.LIST else None
+        return Typed(call("length", value.sql), types.INTEGER)
+    return Typed(call("len", value.sql), types.INTEGER) if value.kind is TypeName.LIST else None
 
 
 def _is_empty(value: Typed) -> Made:
     found = _size(value)
     if not isinstance(found, Typed):
         return None
-    return Typed(compared(exp.EQ, found.sql, number(0)), BOOLEAN)
+    return Typed(compared(exp.EQ, found.sql, number(0)), types.BOOLEAN)
 
 
 def _range(start: Typed, stop: Typed, step: Typed | None = None) -> Made:

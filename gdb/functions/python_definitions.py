@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, exp
 from gdb.executor.relational.python_functions import PythonFunction, define_function
-from gdb.functions import static_kinds
+from gdb.functions import static_kinds, types
 from gdb.functions.function import Function
-from gdb.functions.types import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    NULL,
-    STRING,
-    Type,
-    Typed,
-    TypeName,
-    sql_type,
-)
+from gdb.functions.types import Type, Typed, TypeName, sql_type
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
@@ -30,10 +20,10 @@ if TYPE_CHECKING:
 _CODES = {TypeName.INTEGER: "i", TypeName.FLOAT: "f", TypeName.BOOLEAN: "b", TypeName.STRING: "s"}
 """The kinds that are the same in Python and in DuckDB."""
 _SCALARS = {
-    static_kinds.INTEGER: INTEGER,
-    static_kinds.FLOAT: FLOAT,
-    static_kinds.BOOLEAN: BOOLEAN,
-    static_kinds.STRING: STRING,
+    static_kinds.INTEGER: types.INTEGER,
+    static_kinds.FLOAT: types.FLOAT,
+    static_kinds.BOOLEAN: types.BOOLEAN,
+    static_kinds.STRING: types.STRING,
 }
 _LISTS = {static_kinds.list_of(item): Type(TypeName.LIST, of.kind) for item, of in _SCALARS.items()}
 _RESULTS = _SCALARS | _LISTS
@@ -62,7 +52,7 @@ def of_row(row: Function, arguments: Sequence[Typed], result: Type | None = None
     if row.varies or not arguments:
         return None
     if any(argument.is_null for argument in arguments):
-        return Typed(exp.Null(), NULL)
+        return Typed(exp.Null(), types.NULL)
     type_ = result or _RESULTS.get(row.signature.result)
     codes = [_code(argument.type) for argument in arguments]
     if type_ is None or _code(type_) is None or None in codes:

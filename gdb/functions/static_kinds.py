@@ -49,22 +49,10 @@ class Known:
     def __str__(self) -> str:
         if self.item is None or self.item.kind in (Kind.VALUE, Kind.NULL):
             return str(self.kind)
-        return f"a list of {_SEVERAL[self.item.kind]}"
+        several = f"{self.item.kind.partition(' ')[2]}s"
+        return f"a list of {'dates or times' if self.item.kind is Kind.TEMPORAL else several}"
 
 
-_SEVERAL = {
-    Kind.NODE: "nodes",
-    Kind.RELATIONSHIP: "relationships",
-    Kind.PATH: "paths",
-    Kind.INTEGER: "integers",
-    Kind.FLOAT: "floats",
-    Kind.STRING: "strings",
-    Kind.BOOLEAN: "booleans",
-    Kind.TEMPORAL: "dates or times",
-    Kind.DURATION: "durations",
-    Kind.MAP: "maps",
-    Kind.LIST: "lists",
-}
 VALUE, NULL = Known(Kind.VALUE), Known(Kind.NULL)
 NODE, RELATIONSHIP, PATH = Known(Kind.NODE), Known(Kind.RELATIONSHIP), Known(Kind.PATH)
 INTEGER, FLOAT, STRING = Known(Kind.INTEGER), Known(Kind.FLOAT), Known(Kind.STRING)

@@ -36,11 +36,9 @@ Key: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 FEWEST = 16
 """Patterns from which on they are worth a table."""
-_SHAPES, _PER_SHAPE = (
-    16,
-    8,
-)  # beyond so many shapes there are so many patterns of each, on an average: to find one
-# takes as long as to parse some patterns
+# beyond so many shapes there are so many patterns of each, on an average: to find one takes as long as to parse some
+# patterns
+_SHAPES, _PER_SHAPE = 16, 8
 _BETWEEN_PULSES = 1024
 
 _BLANK = r"(?:\s|//[^\r\n]*(?=[\r\n]|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"

@@ -28,6 +28,10 @@ _TURNED = {
     Comparator.LESS: Comparator.GREATER,
     Comparator.LESS_EQUAL: Comparator.GREATER_EQUAL,
 }
+_WITHOUT_OPERATOR = (
+    *(syntax.Literal, syntax.Parameter, syntax.ElementReference, syntax.Property),
+    *(syntax.ListLiteral, syntax.Call, syntax.Variable),
+)
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _MOST_ITEMS = 20  # of a list; a longer one appears by its hash
 
@@ -135,19 +139,7 @@ class _CanonicalWriter:
 
     def _operand(self, expression: Expression) -> str:
         text = self.text(expression)
-        simple = isinstance(
-            expression,
-            (
-                syntax.Literal,
-                syntax.Parameter,
-                syntax.ElementReference,
-                syntax.Property,
-                syntax.ListLiteral,
-                syntax.Call,
-                syntax.Variable,
-            ),
-        )
-        return text if simple else f"({text})"
+        return text if isinstance(expression, _WITHOUT_OPERATOR) else f"({text})"
 
 
 def labels_text(labels: LabelTerms) -> str:

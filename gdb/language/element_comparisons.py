@@ -43,11 +43,8 @@ _EXACT = {  # nanoseconds that a whole number means
     TypeName.DATETIME: 1_000,
 }
 _MIXED = set(NUMBERS)
-_PLAIN = (
-    TypeName.FLOAT,
-    TypeName.BOOLEAN,
-    TypeName.STRING,
-)  # with which nothing is calculated here
+# with which nothing is calculated here
+_PLAIN = (TypeName.FLOAT, TypeName.BOOLEAN, TypeName.STRING)
 
 
 @dataclass(frozen=True, slots=True)

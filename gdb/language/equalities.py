@@ -39,7 +39,7 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
         both = scope.snapshot.holders(groups, key.text, Wanted(values))
         if both is None:
             return None
-        vids = np.unique(both[1]).astype(np.int64)
+        vids = (both[1] if len(both[1]) < 2 else np.unique(both[1])).astype(np.int64)
         found = vids if found is None else np.intersect1d(found, vids, assume_unique=True)
     return found
 

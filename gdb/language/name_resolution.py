@@ -11,11 +11,8 @@ from gdb.language.report import located_message
 from gdb.language.syntax import Connective, Expression, Place, children, rebuilt, walk
 
 _WITH_VARIABLES = (
-    syntax.ListComprehension,
-    syntax.Quantified,
-    syntax.Reduce,
-    syntax.PatternComprehension,
-    syntax.MapProjection,
+    *(syntax.ListComprehension, syntax.Quantified, syntax.Reduce),
+    *(syntax.PatternComprehension, syntax.MapProjection),
 )
 
 

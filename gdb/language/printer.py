@@ -290,9 +290,8 @@ def _atom(expression: Expression) -> str:
             return name_text(name)
         case syntax.ElementReference(kind=kind, index=index):
             return f"${kind[0]}{index}"
-        case syntax.Property(
-            subject=syntax.Parameter(name=name), key=key
-        ):  # the dot is not that of 0.5
+        case syntax.Property(subject=syntax.Parameter(name=name), key=key):
+            # the dot is not that of 0.5
             return f"${name_text(name)}.{name_text(key.text)}"
         case syntax.Property(subject=subject, key=key):
             return f"{expression_text(subject, _TIGHT)}.{name_text(key.text)}"

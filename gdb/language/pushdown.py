@@ -21,7 +21,7 @@ from gdb.language.existence import EdgeTest, with_edge
 from gdb.language.name_resolution import elements, is_id, parameters
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import Comparator, Expression, children, walk
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Value
@@ -40,6 +40,7 @@ class ElementConditions:
 
     answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
     among : the groups that a vertex may be in, and their id spaces, once they were needed.
+    mentioned : the parameters in those on its properties, once they were needed.
     """
 
     on_id: list[tuple[Expression, IdTerms]] = field(default_factory=list)
@@ -47,6 +48,7 @@ class ElementConditions:
     on_edges: list[EdgeTest] = field(default_factory=list)
     answer: I64 | None = None
     among: tuple[tuple[int, ...], tuple[str, ...]] | None = None
+    mentioned: frozenset[str] | None = None
 
     def all(self) -> list[Expression]:
         """The conditions on its id, then those on its properties."""
@@ -61,9 +63,10 @@ class ElementConditions:
         mention none of them keep their answer."""
         if not self.on_properties:
             return self
-        stale = any(name in changed for c in self.on_properties for name, _ in parameters(c))
-        answer = None if stale else self.answer
-        return ElementConditions(self.on_id, self.on_properties, self.on_edges, answer, self.among)
+        if self.mentioned is None:
+            self.mentioned = frozenset(n for c in self.on_properties for n, _ in parameters(c))
+        answer = self.answer if self.mentioned.isdisjoint(changed) else None
+        return replace(self, answer=answer)
 
 
 def distribute(
@@ -211,6 +214,10 @@ def allowed_vertices(
         conditions.among = groups, tuple(dict.fromkeys(names))
     groups, spaces = conditions.among
     known = scope.parameters if values is None else values
+    if not conditions.on_properties and not conditions.on_edges and len(conditions.on_id) == 1:
+        return _with_id(scope, groups, spaces, _ids(conditions.on_id[0][1], known)).astype(
+            np.uint32
+        )
     parts: list[I64] = []
     for _, terms in conditions.on_id:
         parts.append(_with_id(scope, groups, spaces, _ids(terms, known)))

@@ -14,25 +14,12 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import aliased, call, cast, column_of, exp, is_null, joined, negated, operand
 from gdb.errors import NotSupported, SyntaxProblem
-from gdb.functions import column_functions
+from gdb.functions import column_functions, types
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import call_python, of_row
 from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
 from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
-from gdb.functions.types import (
-    BOOLEAN,
-    INTEGER,
-    NULL,
-    NUMBERS,
-    SCALARS,
-    STRING,
-    Constant,
-    Type,
-    Typed,
-    TypeName,
-    sql_type,
-    type_of,
-)
+from gdb.functions.types import Constant, Type, Typed, TypeName, sql_type, type_of
 from gdb.language import column_times, syntax
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column, written_list
@@ -116,9 +103,9 @@ class Translator:
             case syntax.IsNull(operand=inner, negated=negated_):
                 value = self.translate(inner)
                 test = exp.true() if value.is_null else is_null(value.sql)
-                return Typed(negated(test) if negated_ else test, BOOLEAN)
+                return Typed(negated(test) if negated_ else test, types.BOOLEAN)
             case syntax.Not(operand=inner):
-                return Typed(negated(self._boolean(inner, "NOT").sql), BOOLEAN)
+                return Typed(negated(self._boolean(inner, "NOT").sql), types.BOOLEAN)
             case syntax.Connected():
                 return self._connected(expression)
             case syntax.Comparison():
@@ -151,8 +138,8 @@ class Translator:
     def _constant(self, value: Value) -> Typed:
         type_ = type_of(value)
         assert type_ is not None, "a literal is a list."
-        if type_ == NULL:
-            return Typed(exp.Null(), NULL, Constant(None))
+        if type_ == types.NULL:
+            return Typed(exp.Null(), types.NULL, Constant(None))
         return Typed(self.parameters.add(value, type_), type_, Constant(value))
 
     def _parameter_value(self, value: Value, place: Place) -> Typed:
@@ -180,7 +167,7 @@ class Translator:
     def _list(self, expression: syntax.ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
         kind = self._one_kind(items, expression.place)
-        if kind not in (*SCALARS, TypeName.NULL):
+        if kind not in (*types.SCALARS, TypeName.NULL):
             raise self.refuse(expression.place, f"a list with an item of type {kind} is")
         type_ = Type(TypeName.LIST, kind)
         return Typed(cast(exp.Array(expressions=[i.sql for i in items]), sql_type(type_)), type_)
@@ -197,13 +184,16 @@ class Translator:
         if expression.default is not None:
             values.append(self.translate(expression.default))
         kind = self._one_kind(values, expression.place)
-        types = {value.type for value in values if not value.is_null}
-        if len(types) > 1 or kind in (TypeName.NODE, TypeName.RELATIONSHIP):
+        distinct_types = {value.type for value in values if not value.is_null}
+        if len(distinct_types) > 1 or kind in (TypeName.NODE, TypeName.RELATIONSHIP):
             raise self.refuse(expression.place, f"CASE that gives {kind} is")
         tests = [self._when(expression, when) for when, _ in expression.branches]
         ifs = [exp.If(this=t, true=v.sql) for t, v in zip(tests, values, strict=False)]
         default = values[-1].sql if expression.default is not None else exp.Null()
-        return Typed(exp.Case(ifs=ifs, default=default), types.pop() if types else NULL)
+        return Typed(
+            exp.Case(ifs=ifs, default=default),
+            distinct_types.pop() if distinct_types else types.NULL,
+        )
 
     def _when(self, expression: syntax.Case, when: Expression) -> exp.Expr:
         if expression.subject is None:
@@ -225,13 +215,13 @@ class Translator:
         name = expression.connective
         parts = [self._boolean(part, name).sql for part in expression.operands]
         if name is Connective.AND:
-            return Typed(joined(exp.And, parts), BOOLEAN)
+            return Typed(joined(exp.And, parts), types.BOOLEAN)
         if name is Connective.OR:
-            return Typed(joined(exp.Or, parts), BOOLEAN)
+            return Typed(joined(exp.Or, parts), types.BOOLEAN)
         sql = parts[0]
         for part in parts[1:]:
             sql = exp.NEQ(this=operand(sql), expression=operand(part))  # null where one is null
-        return Typed(sql, BOOLEAN)
+        return Typed(sql, types.BOOLEAN)
 
     def _comparison(self, comparison: syntax.Comparison) -> Typed:
         left, right = self.translate(comparison.left), self.translate(comparison.right)
@@ -246,8 +236,8 @@ class Translator:
         if test.operator is StringOperator.MATCHES:
             takes = ("VARCHAR", "VARCHAR")
             sql = call_python("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
-            return Typed(sql, BOOLEAN)
-        return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
+            return Typed(sql, types.BOOLEAN)
+        return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), types.BOOLEAN)
 
     def _in(self, test: syntax.In) -> Typed:
         values = written_list(test.list, self.scope)
@@ -263,7 +253,7 @@ class Translator:
             return null()
         if items.kind is not TypeName.LIST:
             raise self.refuse(test.list.place, f"IN {items.kind} is")
-        return Typed(within(item, items), BOOLEAN)
+        return Typed(within(item, items), types.BOOLEAN)
 
     def _same(self, item: Typed, part: Expression) -> Typed:
         other = self.translate(part)
@@ -277,12 +267,12 @@ class Translator:
     def _index(self, expression: syntax.Index) -> Typed:
         subject, index = self.translate(expression.subject), self.translate(expression.index)
         if subject.is_null and index.kind in (TypeName.INTEGER, TypeName.NULL):
-            return Typed(exp.Null(), NULL)
+            return Typed(exp.Null(), types.NULL)
         if subject.kind is not TypeName.LIST or index.kind not in (TypeName.INTEGER, TypeName.NULL):
             raise self.refuse(expression.place, "an index of anything but a list is")
         item = subject.type.item
         if item in (None, TypeName.NULL) or index.is_null:
-            return Typed(exp.Null(), NULL)
+            return Typed(exp.Null(), types.NULL)
         return Typed(item_at(subject.sql, index.sql), Type(item or TypeName.NULL))
 
     def _slice(self, expression: syntax.Slice) -> Typed:
@@ -291,7 +281,7 @@ class Translator:
         bounds = [None if part is None else self.translate(part) for part in bounds_of]
         kinds = {bound.kind for bound in bounds if bound is not None}
         if subject.is_null or TypeName.NULL in kinds:
-            return Typed(exp.Null(), NULL)
+            return Typed(exp.Null(), types.NULL)
         if subject.kind is not TypeName.LIST or not kinds <= {TypeName.INTEGER}:
             raise self.refuse(expression.place, "a slice of anything but a list is")
         start, stop = (None if bound is None else bound.sql for bound in bounds)
@@ -329,12 +319,12 @@ class Translator:
         return value
 
     def _check_number(self, value: Typed, place: Place, operator: Operator) -> None:
-        if not (value.kind in NUMBERS or value.is_null):
+        if not (value.kind in types.NUMBERS or value.is_null):
             raise self.refuse(place, f"{operator} of {value.kind} is")
 
     def _concatenated(self, left: Typed, right: Typed, place: Place) -> Typed:
         if left.is_null or right.is_null:
-            return Typed(exp.Null(), NULL)
+            return Typed(exp.Null(), types.NULL)
         parts = []
         for side in (left, right):
             if side.kind is TypeName.FLOAT:
@@ -346,14 +336,14 @@ class Translator:
                 parts.append(operand(side.sql) if plain else cast(side.sql, "VARCHAR"))
             else:
                 raise self.refuse(place, f"+ of a string and {side.kind} is")
-        return Typed(exp.DPipe(this=parts[0], expression=parts[1]), STRING)
+        return Typed(exp.DPipe(this=parts[0], expression=parts[1]), types.STRING)
 
     # ---- functions -------------------------------------------------------------------------------
 
     def _call(self, expression: syntax.Call) -> Typed:
         name, place = expression.function.text.lower(), expression.place
-        if name in AGGREGATES:
-            return self.aggregate(expression)
+        if name in AGGREGATES:  # where rows are not gathered
+            raise self.refuse(place, f"{expression.function.text}() here is")
         row = FUNCTIONS[name]
         if name in OF_ELEMENTS:
             return of_element(name, expression, self)
@@ -374,10 +364,6 @@ class Translator:
 
     # ---- aggregates ------------------------------------------------------------------------------
 
-    def aggregate(self, expression: syntax.Call) -> Typed:
-        """An aggregate, where rows are not gathered."""
-        raise self.refuse(expression.place, f"{expression.function.text}() here is")
-
     def gathered(self, expression: syntax.Call) -> Typed:
         """SQL of an aggregate of these rows.
 
@@ -387,7 +373,7 @@ class Translator:
         """
         row = AGGREGATES[expression.function.text.lower()]
         if expression.star:
-            return Typed(exp.Count(this=exp.Star()), INTEGER)
+            return Typed(exp.Count(this=exp.Star()), types.INTEGER)
         count = len(expression.arguments)
         if count != row.signature.least:
             takes = "one value" if row.signature.least == 1 else "two values"

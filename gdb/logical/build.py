@@ -18,28 +18,21 @@ from gdb.language.clauses import Clause, Query, imports_names
 from gdb.language.mentioned_names import mentioned
 from gdb.language.procedure_signatures import Procedure
 from gdb.language.syntax import Expression, Name, brings, rebuilt
+from gdb.logical import operators
 from gdb.logical.operators import (
     MADE,
     Aggregate,
-    Apply,
     Column,
-    Distinct,
-    Filter,
-    Gathered,
-    Limit,
     Names,
     Operator,
     Operators,
-    Plan,
-    Project,
-    Sort,
     follow,
     names_after,
 )
 from gdb.records import dataclass, replace
 
 
-def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> Plan:
+def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> operators.Plan:
     """The operators of a query in which `language.checks.check` found nothing wrong.
 
     procedures : what CALL finds. start : the names of the rows that it begins with.
@@ -50,7 +43,7 @@ def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) 
     builder = _OperatorBuilder(procedures)
     sides = tuple(builder.side(side, start) for side in query.parts)
     returns = isinstance(query.parts[0][-1], clauses.Return) or alone is not None
-    return Plan(query.text, sides, query.all, start, returns)
+    return operators.Plan(query.text, sides, query.all, start, returns)
 
 
 def _resolved(
@@ -100,7 +93,7 @@ class _OperatorBuilder:
             case _:
                 return [clause]
 
-    def apply(self, clause: clauses.CallSubquery, names: Names) -> Apply:
+    def apply(self, clause: clauses.CallSubquery, names: Names) -> operators.Apply:
         query, imports = clause.query, clause.imports
         if imports is None:  # the first WITH of each side says what it takes
             sees = names if any(imports_names(side[0]) for side in query.parts) else ()
@@ -110,12 +103,12 @@ class _OperatorBuilder:
         sides = []
         for side in query.parts:
             alone = imports is None and sees and not imports_names(side[0])
-            nothing = [Project((), clause.place)] if alone else []
+            nothing = [operators.Project((), clause.place)] if alone else []
             sides.append((*nothing, *self.side(side, () if alone else sees)))
         returns = isinstance(query.parts[0][-1], clauses.Return)
-        plan = Plan(query.text, tuple(sides), query.all, sees, returns)
+        plan = operators.Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
-        return Apply(plan, sees, brings, returns, clause.optional, clause.place)
+        return operators.Apply(plan, sees, brings, returns, clause.optional, clause.place)
 
 
 # ---- WITH and RETURN -----------------------------------------------------------------------------
@@ -153,22 +146,24 @@ class _Projection:
         cuts = clause.distinct or order or clause.skip is not None or clause.limit is not None
         if not cuts and not found:
             early = [one for one in where if _same(one, columns)]
-            found += [Filter(one, place) for one in early]
+            found += [operators.Filter(one, place) for one in early]
             where = [one for one in where if one not in early]
         order, keys = self._keys(order, before, columns)
         needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
         passed = [name for name in before if name in needed and name not in new]
         kept = [Column(name, syntax.Variable(name, place)) for name in passed]
-        found.append(Project((*columns, *keys, *kept), place))
+        found.append(operators.Project((*columns, *keys, *kept), place))
         if clause.distinct:
-            found.append(Distinct(new, place))
+            found.append(operators.Distinct(new, place))
         if order:
-            found.append(Sort(tuple(order), place))
+            found.append(operators.Sort(tuple(order), place))
         if clause.skip is not None or clause.limit is not None:
-            found.append(Limit(clause.skip, clause.limit, place))
-        found += [Filter(one, place) for one in where]
+            found.append(operators.Limit(clause.skip, clause.limit, place))
+        found += [operators.Filter(one, place) for one in where]
         if keys or kept:
-            found.append(Project(tuple(Column(n, syntax.Variable(n, place)) for n in new), place))
+            found.append(
+                operators.Project(tuple(Column(n, syntax.Variable(n, place)) for n in new), place)
+            )
         return found
 
     def _columns(self) -> list[Column]:
@@ -209,7 +204,7 @@ class _Projection:
         rest = (needed & {*self.names}) - {*keys.values()}
         aggregate = Aggregate(
             tuple(Column(name, key) for key, name in keys.items()),
-            tuple(Gathered(name, call) for call, name in calls.items()),
+            tuple(operators.Gathered(name, call) for call, name in calls.items()),
             tuple(name for name in self.names if name in rest),
             self.clause.place,
         )

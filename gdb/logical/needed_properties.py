@@ -11,20 +11,8 @@ from gdb.language.clauses import BulkCreate, Create, Finish, Match, Merge, Unwin
 from gdb.language.mentioned_names import mentioned, of_clause
 from gdb.language.name_resolution import properties
 from gdb.language.syntax import Call, Expression, HasLabels, Variable, walk
-from gdb.logical.operators import (
-    Aggregate,
-    Apply,
-    Column,
-    Distinct,
-    Filter,
-    Limit,
-    Names,
-    Operator,
-    Project,
-    Sort,
-    follow,
-    names_after,
-)
+from gdb.logical import operators
+from gdb.logical.operators import Column, Names, Operator, follow, names_after
 from gdb.records import dataclass, field, quick
 
 _WEIGHED = ("count", "sum", "min", "max")
@@ -55,15 +43,15 @@ class Demand:
 
 
 def demands(
-    operators: Sequence[Operator], names: Iterable[str], start: Names | None = None
+    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
 ) -> list[Demand]:
-    """For each operator what later ones need of its rows. names : the columns of the answer. start : the names before
-    the first, where they are known; then names that an operator brings are not live before it, so that of many
-    operators with names of their own each needs few."""
+    """For each operator of a side what later ones need of its rows. names : the columns of the answer. start : the
+    names before the first, where they are known; then names that an operator brings are not live before it, so that of
+    many operators with names of their own each needs few."""
     state = _Demands({*names}, {*names})
-    brought = [()] * len(operators) if start is None else _brought(operators, start)
+    brought = [()] * len(side) if start is None else _brought(side, start)
     found: list[Demand] = []
-    for operator, own in zip(reversed(operators), reversed(brought), strict=True):
+    for operator, own in zip(reversed(side), reversed(brought), strict=True):
         found.append(state.demand())
         state.before(operator)
         state.live.difference_update(own)
@@ -71,11 +59,11 @@ def demands(
     return found[::-1]
 
 
-def _brought(operators: Sequence[Operator], start: Names) -> list[Names]:
+def _brought(side: Sequence[Operator], start: Names) -> list[Names]:
     """The names that each operator adds to those before it."""
     known = dict.fromkeys(start)
     found: list[Names] = []
-    for operator in operators:
+    for operator in side:
         adds = isinstance(operator, _ADDS)
         found.append(tuple(n for n in names_after(operator, ()) if adds and n not in known))
         follow(operator, known)
@@ -101,24 +89,24 @@ class _Demands:
 
     def before(self, operator: Operator) -> None:
         match operator:
-            case Project(columns=columns):
+            case operators.Project(columns=columns):
                 self._columns(columns, ())
-            case Aggregate(keys=keys, calls=calls, rest=rest):
+            case operators.Aggregate(keys=keys, calls=calls, rest=rest):
                 rested = [Column(name, Variable(name, operator.place)) for name in rest]
                 self.valued |= {key.name for key in keys}  # they are compared
                 self._columns([*keys, *rested], [gathered.call for gathered in calls])
                 self.numbers = all(map(_weighed, (gathered.call for gathered in calls)))
                 self.once = all(ignores_repeats(gathered.call) for gathered in calls)
-            case Distinct(names=names):
+            case operators.Distinct(names=names):
                 self._names(names)
                 self.numbers = self.once = True
-            case Sort(keys=keys):
+            case operators.Sort(keys=keys):
                 self._ask([key.expression for key in keys])
                 plain = [k.expression for k in keys if isinstance(k.expression, Variable)]
                 self.aspects |= {(key.name, "id") for key in plain}  # elements are in this order
-            case Filter(condition=condition):
+            case operators.Filter(condition=condition):
                 self._ask([condition])
-            case Limit():
+            case operators.Limit():
                 self.numbers = self.once = False
             case Unwind(variable=variable):
                 self.live.discard(variable.text)
@@ -127,7 +115,7 @@ class _Demands:
             case Match(where=where):
                 self._names(of_clause(operator))
                 self.wishes |= properties([] if where is None else [where])
-            case Apply(sees=sees):
+            case operators.Apply(sees=sees):
                 self._names(sees)
                 self.numbers = self.once = False
             case Finish():

@@ -9,19 +9,8 @@ from typing import TypeAlias
 from gdb.language.name_text import name_text
 from gdb.language.printer import clause_text, expression_text, sort_text
 from gdb.language.syntax import Expression
-from gdb.logical.operators import (
-    MADE,
-    Aggregate,
-    Apply,
-    Column,
-    Distinct,
-    Filter,
-    Limit,
-    Operator,
-    Plan,
-    Project,
-    Sort,
-)
+from gdb.logical import operators
+from gdb.logical.operators import MADE, Column, Operator, Plan
 
 _MADE = re.compile(f"`{MADE}([a-z]+[0-9]+)`")
 
@@ -36,10 +25,10 @@ def _nothing(_: Operator) -> tuple[str, Iterable[str]]:
 
 def plan_lines(plan: Plan, note: Note = _nothing, indent: str = "") -> Iterator[str]:
     """One line for each operator, the first one first; what is done for each row is indented."""
-    for number, operators in enumerate(plan.sides):
+    for number, side in enumerate(plan.sides):
         if number:
             yield f"{indent}Union{' all' * plan.all[number - 1]}"
-        for operator in operators:
+        for operator in side:
             yield from _operator_lines(operator, note, indent)
 
 
@@ -48,31 +37,31 @@ def _operator_lines(operator: Operator, note: Note, indent: str) -> Iterator[str
     behind, below = note(operator)
     yield indent + _MADE.sub(r"#\1", operator_text(operator)) + behind
     yield from (f"{indent}  {line}" for line in below)
-    if isinstance(operator, Apply):
+    if isinstance(operator, operators.Apply):
         yield from plan_lines(operator.plan, note, indent + "  ")
 
 
 def operator_text(operator: Operator) -> str:
     """The line of EXPLAIN for one operator, without its inputs."""
     match operator:
-        case Project(columns=columns):
+        case operators.Project(columns=columns):
             return _line("Project", map(_column, columns))
-        case Aggregate(keys=keys, calls=calls):
+        case operators.Aggregate(keys=keys, calls=calls):
             groups = ", ".join(map(_column, keys))
             by = f" by {groups}" if groups else ""
             made = ", ".join(
                 f"{expression_text(one.call)} AS {name_text(one.name)}" for one in calls
             )
             return f"Aggregate{by}" + (f": {made}" if made else "")
-        case Distinct(names=names):
+        case operators.Distinct(names=names):
             return _line("Distinct", map(name_text, names))
-        case Sort(keys=keys):
+        case operators.Sort(keys=keys):
             return _line("Sort", map(sort_text, keys))
-        case Limit(skip=skip, limit=limit):
+        case operators.Limit(skip=skip, limit=limit):
             return _line("Limit", _cut(skip, limit))
-        case Filter(condition=condition):
+        case operators.Filter(condition=condition):
             return f"Filter {expression_text(condition)}"
-        case Apply(sees=sees, optional=optional):
+        case operators.Apply(sees=sees, optional=optional):
             return _line(f"Apply{' optional' * optional}", map(name_text, sees))
         case _:
             return clause_text(operator)

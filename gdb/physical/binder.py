@@ -96,17 +96,19 @@ class BoundQuery:
         self,
         values: Mapping[str, Value],
         changed: Set[str],
-        touched: Iterable[tuple[ElementReference, ElementConditions]],
+        mentions: Iterable[tuple[ElementReference, frozenset[str], ElementConditions]],
     ) -> tuple[dict[int, U32], dict[int, I64]]:
         """The allowed vids of query vertices and edge ids of query edges, by number, with other values of the
         parameters, each of the same kind as before.
 
-        touched : the elements whose conditions mention a parameter in `changed`, and these conditions.
+        mentions : as in `conditions`.
         """
         scope = self.sources.scope
         vertices: dict[int, U32] = {}
         edges: dict[int, I64] = {}
-        for element, known in touched:
+        for element, names, known in mentions:
+            if names.isdisjoint(changed):
+                continue
             again, k = known.with_values(changed), element.index
             if element.kind == "vertex":
                 vertices[k] = pushdown.allowed_vertices(scope, element, again, values)

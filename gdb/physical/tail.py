@@ -164,7 +164,7 @@ class TailCompiler:
             raise NotSupported("the operators after its rows need more than their columns.")
         query, types = answer(relation, self.names)
         sql, made = written(query), outputs(self.names, types)
-        used = builder.used(sql)
+        used = builder.parameters.used(sql)
         chain = Chain(tuple(builder.steps), sql, used, made, ownership=builder.ownership)
         return chain, tuple(builder.taken.values())
 

@@ -181,8 +181,7 @@ def _with_terms(
     arrange: Callable[[Problem, tuple[int, ...], Symmetry, int], Plan],
 ) -> Plan:
     """The plan without conditions that make it dearer than what they leave out."""
-    narrowed = replace(query, candidates=sampled.candidates)
-    problem = problem_of(narrowed, conditions(query, {}))
+    problem = problem_of(query, conditions(query, {}))
     if problem is None or sampled.samples is None:
         return plan_before
     from gdb.planner.differences import terms  # compiles kernels

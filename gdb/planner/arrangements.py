@@ -8,18 +8,22 @@ are changed a little as long as that makes them cheaper (hill climbing). `gdb.pl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.executor.cpu.nest_prices import UNKNOWN
 from gdb.planner.pricing import Prices
 from gdb.planner.shape import components, members
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
 
 FIRSTS = 6  # vertices that orders begin with
+MOST_TRIES = 240  # orders that are made at once
 PLAIN = 3  # orders without random weights
 NEAR = (-2, -1, 1, 2)  # how far a vertex is moved, every second time
 
@@ -57,31 +61,51 @@ def cheapest(
 
     known : orders to begin with. tries : orders that are made, and changes of the best ones. root : the first vertex.
     """
-    random = np.random.default_rng(1)  # the same in each process
     orders = dict.fromkeys(known)
-    for made in _made(prices, tries, root, random):
+    for made in _made(prices, tries, root):
         orders[made] = None
     found = sorted((prices.price(order), order) for order in orders)
-    best = _climbed(prices, *found[0], tries, random, root)
+    best = _climbed(prices, *found[0], tries, root)
     return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < UNKNOWN][:2]
 
 
-def _made(
-    prices: Prices, tries: int, root: int | None, random: np.random.Generator
-) -> Iterator[Order]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Draws:
+    """Random numbers for the orders of n vertices.
+
+    firsts : i64[k], of the first vertices. noises : f64[k, n], weights of all. changes : i64[k, 2], a place, and
+        another that a vertex is moved to.
+    """
+
+    firsts: list[int]
+    noises: npt.NDArray[np.float64]
+    changes: list[list[int]]
+
+
+@cache
+def _draws(n: int) -> _Draws:
+    """The same numbers in each process."""
+    random = np.random.default_rng(1)
+    noises = random.standard_normal((MOST_TRIES, n))
+    noises *= (0.5 + 0.5 * (np.arange(MOST_TRIES) % 4))[:, None]
+    noises[:PLAIN] = 0.0
+    changes = random.integers(n, size=(MOST_TRIES, 2))
+    near = changes[:, 0] + random.choice(NEAR, MOST_TRIES)
+    changes[::2, 1] = np.clip(near, 0, n - 1)[::2]
+    firsts = random.integers(FIRSTS, size=MOST_TRIES)
+    return _Draws(firsts.tolist(), np.exp(noises), changes.tolist())
+
+
+def _made(prices: Prices, tries: int, root: int | None) -> Iterator[Order]:
     """So many orders, the first ones without random weights; some vertices have none."""
     n, statistics = prices.n, prices.statistics
     firsts = [root] if root is not None else list(range(n))
     firsts.sort(key=lambda v: statistics.count(v) / (1 + statistics.near[v].bit_count()))
-    chosen = random.integers(min(FIRSTS, len(firsts)), size=tries).tolist()
-    noises = random.standard_normal((tries, n))
-    noises *= (0.5 + 0.5 * (np.arange(tries) % 4))[:, None]
-    noises[:PLAIN] = 0.0
-    np.exp(noises, out=noises)
+    firsts, draws = firsts[:FIRSTS], _draws(n)
     falls = np.exp(np.arange(3)[:, None] * np.arange(n + 1))
     for k in range(tries):
-        first = firsts[0 if k < PLAIN else chosen[k]]
-        order = prices.arranged(first, falls[k % 3], noises[k])
+        first = firsts[0 if k < PLAIN else draws.firsts[k] % len(firsts)]
+        order = prices.arranged(first, falls[k % 3], draws.noises[k])
         if order is not None:
             yield tuple(order.tolist())
 
@@ -91,16 +115,11 @@ def _climbed(
     price: float,
     order: Order,
     tries: int,
-    random: np.random.Generator,
     root: int | None,
 ) -> tuple[float, Order]:
     """The cheapest order that a sequence of changes leads to, each one making it cheaper."""
-    n = prices.n
     best = np.array(order, np.int64)
-    places = random.integers(n, size=(tries, 2))
-    near = places[:, 0] + random.choice(NEAR, tries)
-    places[::2, 1] = np.clip(near, 0, n - 1)[::2]
-    for at, to in places.tolist():
+    for at, to in _draws(prices.n).changes[:tries]:
         if root is not None and 0 in (at, to):
             continue
         changed = prices.moved(best, at, to)

@@ -3,11 +3,13 @@
 Two vertices that have to differ keep the parts of a pattern together that they are in: neither is counted by itself,
 and each is a part of what the other's count is kept by. Without such conditions a large pattern may be counted in a
 fraction of the steps, and the patterns in which the two are one vertex are smaller and have few embeddings
-(`gdb.planner.problem`; thesis ch. 3). With S the pairs taken off, and each product of some of them a partition p,
+(`gdb.planner.problem`; thesis ch. 3). With pairs p1 to pk taken off one after another,
 
-    count(Q, D) = sum over subsets A of S: (-1)^|A| count(Q / p(A), (D - S) / p(A))
+    count(Q, D) = count(Q, D - {p1 .. pk}) - sum over i: count(Q / pi, (D - {p1 .. pi}) / pi)
 
-Which pairs, and in which order each pattern is matched, is chosen by prices (`gdb.planner.pricing`).
+so that each smaller pattern keeps the conditions that are taken off after it: these are often cheap there, or hold
+anyway; where they are not, it is treated in the same way. Which pairs, and in which order each pattern is matched, is
+chosen by prices (`gdb.planner.pricing`).
 """
 
 from __future__ import annotations
@@ -23,25 +25,22 @@ from gdb.planner.sampled_embeddings import Statistics
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import U32
 
-WORTH, TERM_WORTH = (
-    4e6,
-    1e7,
-)  # steps of a nest, and of a term's, from which on others are looked for
-MOST_TERMS = 16
+# steps of a nest, and of a term's, from which on others are looked for
+WORTH, TERM_WORTH = 4e6, 2e6
 MOST_PAIRS = 8  # taken off
-LOOKED_INTO = 3  # ways to take off one pair less, whose terms are counted
-DEEPEST = 2  # a term of a term is counted as it is
-# orders without the conditions: at most so many; the share of the nest that a search may cost, steps of pricing one,
-# about 0.03 ms, and how many may be priced before smaller patterns are counted along the orders that they come with
-TRIES, SEARCH_SHARE, A_PRICE, MOST_PRICED = 60, 0.1, 3e3, 3000
-# orders of each smaller pattern: at most so many, steps for one, the share of its nest that finding another may cost
-TERM_TRIES, A_TRY, TRIED_SHARE = 40, 1e4, 0.1
-A_TERM_SEARCH = 25  # prices that the statistics of one take as long as
+DEEPEST = 6  # a term of so many terms is counted as it is
+# a search may cost this share of the nest's steps; pricing a nest takes so many, about 0.03 ms, and the statistics of a
+# smaller pattern as many as some prices; how many may be priced before these are counted along the orders that they
+# come with
+SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 30, 1500
+# orders that are made of one pattern, and changes of the best, at least and at most
+LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
-# than the nest with all conditions; and if each term costs as much as the pattern itself, for these to be looked into
+# how much cheaper all terms have to be than the nest with all conditions; and if each of them costs as much as the
+# pattern itself, for these to be looked into
 CHEAPER, HOPEFUL = 0.6, 1.0
 
 
@@ -57,63 +56,127 @@ class Term:
     steps: float
 
 
-@dataclass(slots=True, eq=False)
-class TermSearch:
-    """left : how many nests it may still price. deeper : so many have to be left to look for terms of a term."""
-
-    left: int
-    deeper: int
-
-
-def terms(
-    problem: Problem,
-    samples: Samples,
-    order: Order,
-    depth: int = 0,
-    search: TermSearch | None = None,
-) -> tuple[float, list[Term]] | None:
+def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list[Term]] | None:
     """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
     all; None where to count it along `order` as it is seems best.
 
-    samples : of the problem's query. depth : of how many others it is a term. search : that this is a part of; None: it
-        is all of one.
+    samples : of the problem's query.
     """
     whole = Prices(samples, problem.order | problem.apart).price(order)
-    if not (TERM_WORTH if depth else WORTH) <= whole < UNKNOWN:
+    if not WORTH <= whole < UNKNOWN:
         return None
-    if search is None:
-        most = int(min(MOST_PRICED, SEARCH_SHARE * whole / A_PRICE))
-        search = TermSearch(most, most // 2)
-    prices = Prices(samples, problem.order)
-    free = cheapest(prices, [order], min(TRIES, search.left // 4))
-    search.left -= prices.priced
-    choices = [
-        (choice.expected(taken), k, choice, taken)
-        for k, (least, along) in enumerate(free)
-        if least <= CHEAPER * whole
-        and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
-        and choice.expected(taken) <= HOPEFUL * whole
-    ]
-    if not choices:
-        return None
-    *_, choice, taken = min(choices)
-    search.left -= sum(one.priced for _, _, one, _ in choices)
-    own = replace(problem, apart=problem.apart - taken)
-    price = choice.price(taken)
-    found = [Term(1, own, choice.order, choice.prices(taken).tail(choice.order), price)]
-    for partition, factor in problem.partitions(taken).items():
-        quotient = problem.merged(partition, taken)
-        if quotient is None or price > CHEAPER * whole:
-            continue
-        smaller, place = quotient
-        along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
-        if along is None:
+    search = _TermSearch(_priced_for(whole))
+    free = search.without(problem, samples, order, whole)
+    return search.split(problem, samples, free, whole)
+
+
+def _priced_for(steps: float) -> int:
+    """How many nests a search may price that is to save a part of so many steps."""
+    return int(min(SEARCH_SHARE * steps / A_PRICE, float(MOST_PRICED)))
+
+
+@dataclass(slots=True, eq=False)
+class _TermSearch:
+    """left : how many nests it may still price."""
+
+    left: int
+
+    def cheapest(
+        self, prices: Prices, known: list[Order], steps: float
+    ) -> list[tuple[float, Order]]:
+        """The cheapest orders found of a pattern that is counted in about so many steps."""
+        tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), LEAST_TRIES)
+        before = prices.priced
+        found = cheapest(prices, known, tries)
+        self.left -= prices.priced - before
+        return found
+
+    def without(
+        self, problem: Problem, samples: Samples, order: Order, steps: float
+    ) -> list[tuple[float, Order]]:
+        """The cheapest orders found of a pattern without all conditions."""
+        return self.cheapest(Prices(samples, problem.order), [order], steps)
+
+    def split(
+        self,
+        problem: Problem,
+        samples: Samples,
+        free: list[tuple[float, Order]],
+        whole: float,
+        depth: int = 0,
+    ) -> tuple[float, list[Term]] | None:
+        """The price of a problem less what some of its conditions leave out, and the terms; None where it is not much
+        less than `whole`.
+
+        samples : of candidates that hold without conditions too. free : orders without conditions, with their prices.
+        depth : of how many others it is a term.
+        """
+        choices = [
+            (choice.expected(taken), k, choice, taken)
+            for k, (least, along) in enumerate(free[: 1 if depth else None])
+            if least <= CHEAPER * whole
+            and (taken := (choice := _Choice(problem, samples, along)).fewest(least)) is not None
+            and choice.expected(taken) <= HOPEFUL * whole
+        ]
+        if not choices:
             return None
-        members = _merged(samples.statistics, place, len(smaller.query.candidates))
-        cost, these = _cheapest(smaller, members, along, depth + 1, search)
-        price += cost
-        found += [replace(term, factor=factor * term.factor) for term in these]
-    return (price, found) if price <= CHEAPER * whole else None
+        *_, choice, taken = min(choices)
+        self.left -= sum(one.priced for _, _, one, _ in choices)
+        own = replace(problem, apart=problem.apart - taken)
+        price = choice.price(taken)
+        found = [_term(own, samples.statistics, choice.order, choice.prices(taken), price)]
+        pairs, left = choice.dearest_first(taken), self.left
+        for k, pair in enumerate(pairs):
+            quotient = problem.merged(pair, frozenset(pairs[: k + 1]))
+            if quotient is None:
+                continue
+            smaller, place = quotient
+            along = joined(smaller.query, list(dict.fromkeys(place[v] for v in choice.order)))
+            if along is None:
+                return None
+            members = _merged(samples.statistics, place, len(smaller.query.candidates))
+            own_share = _TermSearch(max(left, 0) // (len(pairs) - k))
+            cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
+            left -= max(left, 0) // (len(pairs) - k) - own_share.left
+            price += cost
+            if price > CHEAPER * whole:
+                return None
+            found += [replace(term, factor=-term.factor) for term in these]
+        self.left = left
+        return price, found
+
+    def counted(
+        self, problem: Problem, members: list[U32], changed: int, order: Order, depth: int
+    ) -> tuple[float, list[Term]]:
+        """The price of a smaller pattern, and what it is counted by. members : its candidates. changed : the vertex
+        that two became. order : to begin with."""
+        statistics = Statistics(problem.query, problem.apart, members, distinct=False)
+        statistics.narrow(LOOKED_AT, changed)
+        statistics.fans()
+        if min(statistics.counts()) == 0:
+            return 0.0, []
+        statistics.weigh(order)
+        self.left -= A_TERM_SEARCH
+        samples = Samples(statistics, MEMBERS)
+        prices = Prices(samples, problem.order | problem.apart)
+        free = self.without(problem, samples, order, prices.price(order))
+        price, order = min((prices.price(along), along) for along in (order, *(o for _, o in free)))
+        if free and problem.apart and price > max(free[0][0] / CHEAPER, TERM_WORTH):
+            price, order = min(
+                [(price, order), *self.cheapest(prices, [order], price)], key=lambda f: f[0]
+            )
+            if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
+                terms_of = self.split(problem, samples, free, price, depth)
+                if terms_of is not None:
+                    return terms_of
+        return price + A_TERM, [_term(problem, statistics, order, prices, price)]
+
+
+def _term(problem: Problem, known: Statistics, order: Order, prices: Prices, price: float) -> Term:
+    """A problem as a term, with the candidates that are known."""
+    tail = prices.tail(order)
+    query = replace(problem.query, candidates=known.reduced(order, tail))
+    return Term(1, replace(problem, query=query), order, tail, price)
 
 
 def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
@@ -125,82 +188,54 @@ def _merged(statistics: Statistics, place: dict[int, int], n: int) -> list[U32]:
     return [some for some in found if some is not None]
 
 
-def _cheapest(
-    problem: Problem, members: list[U32], order: Order, depth: int, search: TermSearch
-) -> tuple[float, list[Term]]:
-    """The price of a smaller pattern, and what it is counted by. members : its candidates."""
-    statistics = Statistics(problem.query, problem.apart, members)
-    statistics.narrow(LOOKED_AT)
-    statistics.fans()
-    if min(statistics.counts()) == 0:
-        return 0.0, []
-    statistics.weigh(order)
-    samples = Samples(statistics, MEMBERS)
-    prices = Prices(samples, problem.order | problem.apart)
-    price = prices.price(order)
-    tries = int(min(TERM_TRIES, TRIED_SHARE * price / A_TRY)) if search.left > 0 else 0
-    if tries:
-        price, order = min([(price, order), *cheapest(prices, [order], tries)], key=lambda f: f[0])
-    search.left -= prices.priced + A_TERM_SEARCH
-    known = None
-    if depth < DEEPEST and search.left > search.deeper:
-        known = terms(problem, samples, order, depth, search)
-    if known is not None:
-        return known
-    return price + A_TERM, [Term(1, problem, order, prices.tail(order), price)]
-
-
 class _Choice:
     """Which conditions to take off a problem that is counted along an order."""
 
     def __init__(self, problem: Problem, samples: Samples, order: Order) -> None:
         self.problem, self.samples, self.order = problem, samples, order
-        self._prices: dict[Pairs, float] = {}
-        self._terms: dict[Pairs, int] = {}
+        self._known: dict[Pairs, float] = {}
+        self._prices = Prices(samples, ())
+
+    def dearest_first(self, taken: Pairs) -> list[tuple[int, int]]:
+        """The pairs that are taken off, those first that are dear to keep."""
+        near = self.samples.statistics.near
+        return sorted(
+            sorted(taken),
+            key=lambda p: (-sum(near[v].bit_count() for v in p), -self.price(taken - {p})),
+        )
 
     def price(self, taken: Pairs) -> float:
         """The price of the pattern without some conditions."""
-        found = self._prices.get(taken)
+        found = self._known.get(taken)
         if found is None:
-            found = self._prices[taken] = self.prices(taken).price(self.order)
+            found = self._known[taken] = self.prices(taken).price(self.order)
         return found
 
     def prices(self, taken: Pairs) -> Prices:
-        """Prices of nests without some conditions."""
-        return Prices(self.samples, (self.problem.apart - taken) | self.problem.order)
+        """Prices of nests without some conditions, until others are priced."""
+        self._prices.require((self.problem.apart - taken) | self.problem.order)
+        return self._prices
 
     def fewest(self, least: float) -> Pairs | None:
         """Pairs to take off: of all without which the pattern costs about `least`, and of fewer, each time without the
-        one that leaves the price of all terms the lowest, those of the lowest price; None where all have too many
-        terms."""
+        one that is kept the cheapest, those of the lowest price of all terms; None where they are too many."""
         taken = self._needed(self.problem.apart, sorted(self.problem.apart), ALIKE * least)
-        found: list[tuple[float, Pairs]] = []
-        while taken:
-            if len(taken) <= MOST_PAIRS and self.terms(taken) < MOST_TERMS:
-                found.append((self.expected(taken), taken))
-            fewer = sorted((taken - {pair} for pair in sorted(taken)), key=self.price)
-            taken = (
-                min(fewer[:LOOKED_INTO], key=self.expected)
-                if len(taken) <= MOST_PAIRS
-                else fewer[0]
-            )
-        return min(found, key=lambda f: f[0])[1] if found else None
-
-    def terms(self, taken: Pairs) -> int:
-        """How many smaller patterns have to be counted."""
-        found = self._terms.get(taken)
-        if found is None:
-            found = self._terms[taken] = len(self.problem.ways(taken))
-        return found
+        found: tuple[float, Pairs] | None = None
+        while taken and (found is None or self.price(taken) < found[0]):
+            if len(taken) <= MOST_PAIRS:
+                one = self.expected(taken), taken
+                found = one if found is None else min(found, one, key=lambda f: f[0])
+            taken = min((taken - {pair} for pair in sorted(taken)), key=self.price)
+        return None if found is None else found[1]
 
     @property
     def priced(self) -> int:
         """How many nests it priced."""
-        return len(self._prices)
+        return self._prices.priced
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""
-        return (self.price(taken) + A_TERM) * (1 + self.terms(taken))
+        return (self.price(taken) + A_TERM) * (1 + len(taken))
 
     def _needed(self, taken: Pairs, some: list[tuple[int, int]], most: float) -> Pairs:
         """`taken` without those of `some` that can be kept at a price of at most `most`."""

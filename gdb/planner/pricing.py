@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.cpu import nest_orders, nest_prices, populations
+from gdb.executor.cpu import nest_orders, nest_prices, nest_shapes, populations
 from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Samples:
         room = np.empty(max(size, self._least) // 8 + 1, np.int64)
         self._rooms.append(room)
         at = int(room.ctypes.data)
-        self._state[[nest_prices.ROOM, nest_prices.ROOM_END]] = at, at + room.nbytes
+        self._state[[nest_shapes.ROOM, nest_shapes.ROOM_END]] = at, at + room.nbytes
 
 
 class Prices:
@@ -72,16 +72,21 @@ class Prices:
     def __init__(self, samples: Samples, apart: Iterable[tuple[int, int]]) -> None:
         self.samples = samples
         self.statistics = samples.statistics
-        self.n = samples.statistics.n
+        self.n = n = samples.statistics.n
+        block = np.empty(2 * n, np.int64)
+        self._differs, self._out = block[:n], block[n:]
+        self._at = int(block.ctypes.data)
+        self._out_at = self._at + 8 * n
+        self.priced = 0
+        self.require(apart)
+
+    def require(self, apart: Iterable[tuple[int, int]]) -> None:
+        """Price nests under other conditions: pairs of vertices that have to differ."""
         differs = [0] * self.n
         for u, v in apart:
             differs[u] |= 1 << v
             differs[v] |= 1 << u
-        self._differs = np.array(differs, np.int64)
-        self._at = int(self._differs.ctypes.data)
-        self._out = np.empty(self.n, np.int64)
-        self._out_at = int(self._out.ctypes.data)
-        self.priced = 0
+        self._differs[:] = differs
 
     def price(self, order: Sequence[int] | I64) -> float:
         """Steps to count the embeddings along an order: to loop over its first vertices and count the others."""

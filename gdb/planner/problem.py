@@ -15,7 +15,6 @@ import numpy as np
 
 from gdb.executor.plan.plan import Candidates
 from gdb.planner.distinct import ModeConditions
-from gdb.planner.moments import bits
 from gdb.planner.resolved_graph import Resolved, ResolvedEdge
 from gdb.planner.symmetry import Automorphisms
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
@@ -25,8 +24,6 @@ from gdb.storage.format.direction import Direction
 Pairs = frozenset[tuple[int, int]]
 Block = frozenset[int]
 Partition = frozenset[Block]
-Partitions = dict[Partition, int]
-Ways = tuple[int, ...]
 
 _PLAIN = MatchMode(edges_differ=False)
 
@@ -60,60 +57,15 @@ class Problem:
         known = {(min(p), max(p)) for p in pairs}
         return replace(self, apart=self.apart - known, order=self.order | pairs)
 
-    def ways(self, taken: Pairs) -> dict[Ways, int]:
-        """What the pattern without the conditions `taken` counts too much: the ways to make some of these pairs equal,
-        as masks of the vertices that become one, with what each way is to be counted by.
-
-        It is the product of 1 - [u = v] over all pairs, multiplied out; ways that are the same are counted together.
-        """
-        differs = list(self._different)
-        for u, v in self.apart - taken:
-            differs[u] |= 1 << v
-            differs[v] |= 1 << u
-        found: dict[Ways, int] = {(): 1}
-        for u, v in sorted(taken):
-            grown = dict(found)
-            for way, factor in found.items():
-                block = 1 << u | 1 << v
-                others = []
-                for one in way:
-                    if one & block:
-                        block |= one
-                    else:
-                        others.append(one)
-                if not any(differs[x] & block for x in bits(block)):
-                    merged = tuple(sorted((*others, block)))
-                    grown[merged] = grown.get(merged, 0) - factor
-            found = {way: factor for way, factor in grown.items() if factor}
-        del found[()]
-        return found
-
-    @property
-    def _different(self) -> list[int]:
-        """For each vertex a mask of those that are always other ones, whatever is apart; found once."""
-        found: list[int] | None = vars(self).get("_known")
-        if found is None:
-            plain = replace(self, apart=frozenset())
-            vertices = range(len(self.query.candidates))
-            found = [
-                sum(1 << v for v in vertices if v != u and different(plain, u, v)) for u in vertices
-            ]
-            vars(self)["_known"] = found
-        return found
-
-    def partitions(self, taken: Pairs) -> Partitions:
-        """The ways, with the blocks of all vertices."""
-        n, found = len(self.query.candidates), Partitions()
-        for way, factor in self.ways(taken).items():
-            alone = ((1 << n) - 1) & ~sum(way)
-            blocks = [*way, *(1 << v for v in bits(alone))]
-            found[frozenset(frozenset(bits(block)) for block in blocks)] = factor
-        return found
-
-    def merged(self, partition: Partition, taken: Pairs) -> tuple[Problem, dict[int, int]] | None:
-        """The problem without the conditions `taken` in which each block is one vertex, and what became of each vertex;
-        None where one has no candidates."""
-        found = _quotient(replace(self, apart=self.apart - taken), partition)
+    def merged(self, pair: tuple[int, int], taken: Pairs) -> tuple[Problem, dict[int, int]] | None:
+        """The problem without the conditions `taken` in which a pair is one vertex, and what became of each vertex;
+        None where that has no embeddings."""
+        kept = replace(self, apart=self.apart - taken)
+        if different(kept, *pair):
+            return None
+        others = set(range(len(self.query.candidates))) - set(pair)
+        partition = frozenset({frozenset(pair), *(frozenset({v}) for v in others)})
+        found = _quotient(kept, partition)
         return (found, _places(partition)) if found is not None else None
 
 

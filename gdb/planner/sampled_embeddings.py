@@ -13,11 +13,11 @@ from gdb.executor.cpu.workers import view_row
 from gdb.executor.plan.plan import Candidates, ViewSpec
 from gdb.planner.moments import bits
 from gdb.planner.resolved_graph import Resolved
-from gdb.records import dataclass
+from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32
 
-ROUNDS = 3  # of arc consistency
+ROUNDS = 2  # of arc consistency
 
 
 # not frozen: planning makes some hundred
@@ -53,6 +53,7 @@ class Statistics:
     ----------
     differs : pairs of query vertices that have to differ.
     members : of each query vertex the candidates to begin with, u32[k] ascending; None: those of the query.
+    distinct : arc consistency may use that they differ; else what it leaves holds without such conditions too.
     """
 
     def __init__(
@@ -60,8 +61,11 @@ class Statistics:
         query: Resolved,
         differs: Iterable[tuple[int, int]],
         members: Sequence[U32] | None = None,
+        *,
+        distinct: bool = True,
     ) -> None:
         self.query = query
+        self.distinct = distinct
         self.n = n = len(query.candidates)
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
         self.differs = [0] * n
@@ -169,16 +173,21 @@ class Statistics:
 
     def _least(self, group: int) -> int:
         """How many data vertices a group of query vertices needs: 1 unless all of them have to differ."""
-        if not group & (group - 1):
+        if not self.distinct or not group & (group - 1):
             return 1
         apart = all(not group & ~(self.differs[u] | 1 << u) for u in bits(group))
         return group.bit_count() if apart else 1
 
     # ---- candidates ------------------------------------------------------------------------------
 
-    def narrow(self, most: int) -> int:
-        """Drop candidates by arc consistency until `most` elements were looked at; how many were."""
-        return int(candidate_space.narrow(self._vertices_at, self._arcs_at, self.n, ROUNDS, most))
+    def narrow(self, most: int, changed: int | None = None) -> int:
+        """Drop candidates by arc consistency until `most` elements were looked at; how many were.
+
+        changed : the query vertex from which on candidates may have fewer neighbours than before; None: all.
+        """
+        first = (1 << self.n) - 1 if changed is None else 1 << changed | self.near[changed]
+        tables = self._vertices_at, self._arcs_at, self.n
+        return int(candidate_space.narrow(*tables, first, ROUNDS, most))
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
@@ -192,6 +201,24 @@ class Statistics:
     def members(self, v: int) -> U32:
         """Candidates of a query vertex, u32[count] ascending."""
         return self._lists[v][: self.count(v)]
+
+    def reduced(self, order: Sequence[int], tail: int) -> tuple[Candidates, ...]:
+        """What the executor is to match: fewer candidates of vertices that are bound before one of their neighbours,
+        where they leave out at least half. Those of the others have been tested when their neighbours' rows are
+        intersected.
+
+        tail : how many vertices at the end of the order are counted without loops.
+        """
+        place = {v: k for k, v in enumerate(order)}
+        looped = order[: self.n - tail]
+        found = []
+        for v, candidates in enumerate(self.query.candidates):
+            later = any(place[u] > place[v] for u in bits(self.near[v]))
+            if v in looped and later and 2 * self.count(v) <= candidates.count:
+                members = self.members(v).copy()
+                candidates = replace(candidates, allowed=members, count=len(members))
+            found.append(candidates)
+        return tuple(found)
 
     def fans(self) -> None:
         """Fill `fan`: of each pair of joined query vertices (u, v) the mean number of candidates of v that an edge, the

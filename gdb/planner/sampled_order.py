@@ -29,13 +29,13 @@ MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
 STARTS = 4
 FEW = 4  # candidates of a vertex, with which one start will do
 MEMBERS = 128  # of a population, at first
-MOST_MEMBERS = 1024
+MOST_MEMBERS = 512
 MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-# elements that one sample may look at, about 2 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 400_000, 400_000
+# elements that one sample may look at, about 1 ms; and one by which answers of a search are compared
+SAMPLED, COMPARED = 200_000, 200_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25
@@ -110,7 +110,8 @@ def sampled_order(
         return None
     from gdb.planner.sampled_embeddings import Statistics  # compiles kernels
 
-    statistics = Statistics(query, differs)
+    # what is left has to hold without conditions too, where some may be taken off (`differences`)
+    statistics = Statistics(query, differs, distinct=not counting or n > MOST_PRICED)
     statistics.narrow(LOOKED_AT)
     if min(statistics.counts()) == 0:
         return _nothing(query, statistics, root)
@@ -121,7 +122,7 @@ def sampled_order(
     found, exact = statistics.along(order, MEMBERS)
     looped = sum(found[:-2] if tails else found)  # the last two are counted
     if exact:
-        candidates = _candidates(query, statistics, order, frozenset())
+        candidates = statistics.reduced(order, 0) if _lasting(query) else query.candidates
         return Sampled(order, found, candidates, looped if counting else None)
     if statistics.rows() <= LOOKED_AT:
         statistics.weigh(order)
@@ -145,18 +146,17 @@ def sampled_order(
         counting
         and root is None
         and _lasting(query)
-        and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
+        and surely_too_many(statistics, order, found[-1], MOST_MEMBERS)
     )
     if tails and best.steps > WORTH_A_SEARCH and not too_many:
         if n <= MOST_PRICED:
             best = _rearranged(statistics, root, order, found)
         else:
             best = _searched(query, statistics, root, order, found, best.steps)
-    counted = frozenset(best.order[n - best.tail :])
     return Sampled(
         best.order,
         best.found,
-        _candidates(query, statistics, best.order, counted),
+        statistics.reduced(best.order, best.tail) if _lasting(query) else query.candidates,
         best.steps if counting else None,
         too_many,
         best.samples,
@@ -206,7 +206,7 @@ def _rearranged(
         if other == order:
             continue
         # other samples than those that it was chosen by
-        again = Prices(Samples(statistics, MOST_MEMBERS // 4), statistics.apart)
+        again = Prices(Samples(statistics, MOST_MEMBERS // 2), statistics.apart)
         price, least = again.price(order), again.price(other)
         if least < CHEAPER * price:
             price, order = least, other
@@ -316,27 +316,6 @@ def _along(statistics: Statistics, order: tuple[int, ...], most: int) -> tuple[f
         if exact or more < 2 * members:
             return found
         members = more
-
-
-def _candidates(
-    query: Resolved, statistics: Statistics, order: tuple[int, ...], tail: frozenset[int]
-) -> tuple[Candidates, ...]:
-    """What the executor is to match: fewer candidates of vertices that are bound before one of their neighbours, where
-    they leave out at least half. Those of the others have been tested when their neighbours' rows are intersected."""
-    if any(v.allowed is not None for v in query.graph.vertices):
-        return (
-            query.candidates
-        )  # a prepared statement puts others in their place, for which these do not hold
-    place = {v: k for k, v in enumerate(order)}
-    found = []
-    for v, candidates in enumerate(query.candidates):
-        later = any(place[u] > place[v] for u in query.neighbours(v))
-        few = 2 * statistics.count(v) <= candidates.count
-        if later and few and v not in tail:
-            members = statistics.members(v).copy()
-            candidates = replace(candidates, allowed=members, count=len(members))
-        found.append(candidates)
-    return tuple(found)
 
 
 # ---- loops ------------------------------------------------------------------------------------------

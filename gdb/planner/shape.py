@@ -44,24 +44,41 @@ class Shape:
         return 1
 
     def against(self, rest: int) -> int:
-        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what
-        has to differ from others and is neither like them nor, with one of them, alone."""
+        """The vertices that keep a set of vertices from being counted without loops: what lies on a cycle, else what no
+        row of a bound vertex leads to, else what has to differ from others and is neither like them nor, with one of
+        them, alone."""
         known = self._against.get(rest)
         if known is None:
-            known = self._against[rest] = self._cycles(rest) or self._entangled(rest)
+            known = self._without_leaves(rest, 0) or self._unreached(rest) or self._entangled(rest)
+            self._against[rest] = known
         return known
 
-    def _cycles(self, rest: int) -> int:
-        near = self.near
-        found = False
-        while not found:
+    def _without_leaves(self, rest: int, kept: int) -> int:
+        """What is left after vertices that are not `kept` and have at most one neighbour are taken off, again and
+        again."""
+        near, leaves = self.near, 1
+        while leaves:
             leaves = 0
-            for v in members(rest):
+            for v in members(rest & ~kept):
                 if (near[v] & rest).bit_count() < 2:
                     leaves |= 1 << v
             rest &= ~leaves
-            found = not leaves
         return rest
+
+    def _unreached(self, rest: int) -> int:
+        """Of a forest the inner vertices that weights cannot be summed over (`executor.nest.counted_tail`): nothing
+        below them is read by a bound vertex, on whichever one of such paths the root of their tree lies."""
+        near, found = self.near, 0
+        listed = sum(1 << v for v in members(rest) if near[v] & ~rest)
+        reached = self._without_leaves(rest, listed)
+        inner = sum(1 << v for v in members(rest & ~reached) if (near[v] & rest).bit_count() > 1)
+        for tree in components(rest, near) if inner else ():
+            own = inner & tree
+            beside = sum((near[v] & reached).bit_count() for v in members(own))
+            path = all((near[v] & (own | reached)).bit_count() < 3 for v in members(own))
+            if own and not (beside == 1 and path):
+                found |= own
+        return found
 
     def _entangled(self, rest: int) -> int:
         near, differs = self.near, self.differs

@@ -23,10 +23,11 @@ from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
-from gdb.run.request import QueryRun, Request
+from gdb.run.request import Clock, QueryRun, Request
 from gdb.run.statements import Refusal, Statement, key_of
 
 if TYPE_CHECKING:
+    from gdb.executor.plan.embeddings import Embeddings
     from gdb.executor.plan.plan import Plan
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail
@@ -351,65 +352,74 @@ def run_statement(
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     request, snapshot, clock = run.request, run.snapshot, run.clock
-    plan, tail, bindings = statement.plan, statement.tail, statement.bindings
+    plan, tail = statement.plan, statement.tail
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = run.options(profile)
-
-    numbers: I64 | None = None
-
-    def match() -> tuple[Sequence[Array] | int, int]:
-        nonlocal numbers
-        if plan.counting and not tail.count_only:
-            some, numbers = executor.tallies(plan, snapshot, options, bindings)
-            return [relational_tail.part(tail, some, snapshot)], int(numbers.sum())
-        if tail.count_only and tail.once is None:
-            number = counting.count_plan(plan, statement.bound.graph, snapshot, options, bindings)
-        elif tail.count_only and tail.once is not None:
-            number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
-        else:
-            part = partial(relational_tail.part, tail, snapshot=snapshot)
-            most = _most_rows(tail)
-            spill = None if tail.direct is not None else relational_tail.filed_part
-            rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
-            found = rows(most, bindings, spill)
-            return found.parts, found.rows
-        return number, number
-
-    parts, embeddings = clock.step("run", match)
+    begun = clock.begin()
+    parts, embeddings, numbers = _matched(statement, snapshot, options)
+    clock.end("run", begun)
     if isinstance(parts, int):
         answer = relational_tail.finish(tail, parts)
     else:
         try:
-            answer = clock.step(
-                "tail",
-                lambda: finish(
-                    tail,
-                    parts,
-                    numbers=numbers,
-                    memory=request.memory,
-                    cancel=request.cancel,
-                    deadline=clock.deadline,
-                ),
+            begun = clock.begin()
+            answer = finish(
+                tail,
+                parts,
+                numbers=numbers,
+                memory=request.memory,
+                cancel=request.cancel,
+                deadline=clock.deadline,
             )
+            clock.end("tail", begun)
         except QueryError as failed:
             if embeddings > AGAIN and not isinstance(failed, NotSupported):
                 from gdb.language.suspects import locate_failure  # here: only errors come here
 
                 raise locate_failure(_parsed(run), failed) from None
             return _again(run, failed)
-    count = len(answer)
-    limits.check_rows(count)
-    summary = Summary(
-        *(clock.seconds, options.ran, count, embeddings),
+    limits.check_rows(len(answer))
+    summary = partial(_summary, clock, options, len(answer), embeddings)
+    warnings = (*_warnings(statement.bound, plan), *options.lost)
+    return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
+
+
+def _matched(
+    statement: Statement, snapshot: Snapshot, options: executor.Options
+) -> tuple[Sequence[Array] | int, int, I64 | None]:
+    """What the executors find: a number, or the columns that the tail needs in parts; the number of embeddings; where
+    rows represent several of them, how many each."""
+    plan, tail, bindings = statement.plan, statement.tail, statement.bindings
+    if tail.count_only:
+        if tail.once is None:
+            graph = statement.bound.graph
+            number = counting.count_plan(plan, graph, snapshot, options, bindings)
+        else:
+            number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
+        return number, number, None
+    if plan.counting:
+        some, numbers = executor.tallies(plan, snapshot, options, bindings)
+        return [relational_tail.part(tail, some, snapshot)], int(numbers.sum()), numbers
+
+    def part(some: Embeddings) -> Array:
+        return relational_tail.part(tail, some, snapshot)
+
+    spill = None if tail.direct is not None else relational_tail.filed_part
+    most = _most_rows(tail)
+    found = executor.rows(plan, snapshot, options, tail.wanted, part, most, bindings, spill)
+    return found.parts, found.rows, None
+
+
+def _summary(clock: Clock, options: executor.Options, rows: int, embeddings: int) -> Summary:
+    """The summary of a run of a statement, made when it is read."""
+    kept = None if options.ran == "cpu" else options.profile
+    gpu = (0.0, 0) if kept is None else (kept.kernel_seconds, kept.moved_bytes)
+    return Summary(
+        *(clock.seconds, options.ran, rows, embeddings, *gpu),
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )
-    kept = options.profile
-    if kept is not None and options.ran != "cpu":
-        summary = replace(summary, kernel_seconds=kept.kernel_seconds, moved_bytes=kept.moved_bytes)
-    warnings = (*_warnings(statement.bound, plan), *options.lost)
-    return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 
 def _most_rows(tail: Tail) -> int | None:

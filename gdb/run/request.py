@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
+from gdb.imports import deferred
 from gdb.limits import NONE, OF_DATABASE
 from gdb.records import dataclass, field
 from gdb.run.late_interrupt import Outcome
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.importer.report import LoadReport
     from gdb.storage.write.transaction import Changes
+else:
+    executor = deferred("gdb.executor.run")  # `import gdb` stays light
 
 T = TypeVar("T")
 Load: TypeAlias = "Callable[..., LoadReport]"
@@ -69,12 +72,8 @@ class Request:
         profile: executor.Profile | None = None,
     ) -> executor.Options:
         """How its patterns are run. timeout : seconds left."""
-        from gdb.executor.run import Options  # `import gdb` stays light
-
-        return Options(
-            *(self.device, self.threads, self.memory, timeout, self.cancel, profile, self.on),
-            gpu_memory=self.gpu_memory,
-        )
+        first = self.device, self.threads, self.memory, timeout, self.cancel, profile, self.on
+        return executor.Options(*first, gpu_memory=self.gpu_memory)
 
 
 @dataclass(slots=True)
@@ -154,17 +153,24 @@ class Clock:
         ------
         Cancelled, QueryTimeout : before it; a step that has begun is not looked after here.
         """
-        watched = self.timeout is not None or self.cancel.is_set()
-        begin = self.check() if watched else time.monotonic()
-        compiled = self.usage.compile_seconds
+        begun = self.begin()
         value = work()
-        spent = time.monotonic() - begin
-        if self.usage.compile_seconds != compiled:
-            compiled = self.usage.compile_seconds - compiled
-            spent = max(spent - compiled, 0.0)
-            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
-        self.seconds[name] = self.seconds.get(name, 0.0) + spent
+        self.end(name, begun)
         return value
+
+    def begin(self) -> tuple[float, float]:
+        """As before a step whose work follows; what `end` needs when it is done."""
+        watched = self.timeout is not None or self.cancel.is_set()
+        return self.check() if watched else time.monotonic(), self.usage.compile_seconds
+
+    def end(self, name: str, begun: tuple[float, float]) -> None:
+        """Note the seconds of the step that began then."""
+        seconds, (then, before) = self.seconds, begun
+        spent, compiled = time.monotonic() - then, self.usage.compile_seconds - before
+        if compiled:
+            spent = max(spent - compiled, 0.0)
+            seconds["compile"] = seconds.get("compile", 0.0) + compiled
+        seconds[name] = seconds.get(name, 0.0) + spent
 
 
 @dataclass(slots=True, eq=False)

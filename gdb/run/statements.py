@@ -12,14 +12,17 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
+from gdb.imports import deferred
 from gdb.records import dataclass, replace
 from gdb.run.parameters import kind_of
 from gdb.run.query_cache import QueryCache
 
 if TYPE_CHECKING:
     from gdb.answer.rows import Kinds
+    from gdb.executor.nest import bindings
     from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Compare, Plan
+    from gdb.executor.relational import relational_tail
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
     from gdb.language.syntax import ElementReference
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot
+else:  # only texts that come again need them
+    bindings = deferred("gdb.executor.nest.bindings")
+    relational_tail = deferred("gdb.executor.relational.relational_tail")
 
 MOST = 256  # statements of one database
 MOST_BYTES = 512 << 20  # of what their stages keep
@@ -82,40 +88,33 @@ class Statement:
         """The statement for these values of its parameters; its plan is kept where that will do."""
         if self.has(values):
             return self
-        changed = self.bound.changed(values)
+        bound = self.bound
+        changed = bound.changed(values)
         if not changed:
-            return replace(self, values=self.bound.values, tail=self.bound.tail, bindings=None)
+            return replace(self, values=bound.values, tail=bound.tail, bindings=None)
         if changed <= self.lasting:
-            touched = [(one, own) for one, names, own in self.mentions if names & changed]
-            compared = bool(self.bound.graph.compared)
-            bounds = self.bound.bounds_again(values, changed) if compared else _UNBOUNDED
+            compared = bound.graph.compared
+            bounds = bound.bounds_again(values, changed) if compared else _UNBOUNDED
             if bounds is not None:
-                # here: only other values of parameters need it
-                from gdb.executor.nest.bindings import Bindings
-
-                numbered = self._numbered(bounds) if compared else {}
-                allowed = self.bound.allowed_again(values, changed, touched)
-                bindings = Bindings(*allowed, numbered or {})
-                if numbered is not None and self._near(bindings):
-                    return self._with(values, self.bound.tail, bindings)
-        return self._bound_to(self.bound.with_values(values), make_plan)
+                numbered = self._numbered(bounds) if compared else _UNBOUNDED
+                allowed = bound.allowed_again(values, changed, self.mentions)
+                if numbered is not None:
+                    changes = bindings.Bindings(*allowed, numbered)
+                    if self._near(changes):
+                        return self._with(values, bound.tail, changes)
+        return self._bound_to(bound.with_values(values), make_plan)
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
-        # here: only repeated texts need it
-        from gdb.executor.relational.relational_tail import same
-
-        known = self.values
-        return all(same(value, known[name]) for name, value in values.items())
+        known, same = self.values, relational_tail.same
+        # not `all` of a generator, which takes a microsecond
+        return not [name for name, value in values.items() if not same(value, known[name])]
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
-        # here: only other values of parameters need it
-        from gdb.executor.nest.bindings import Bindings
-
         before, after = self.bound.graph, bound.graph
         numbered = self._numbered_of(after)
-        bindings = Bindings(
+        changes = bindings.Bindings(
             {
                 k: allowed
                 for k, allowed in enumerate(v.allowed for v in after.vertices)
@@ -128,7 +127,7 @@ class Statement:
             },
             numbered or {},
         )
-        others = bindings.vertices or bindings.edges or bindings.bounds
+        others = changes.vertices or changes.edges or changes.bounds
         keeps = (
             numbered is not None
             and not after.optional
@@ -137,15 +136,15 @@ class Statement:
             and after.symmetric_under == before.symmetric_under
             and _classes(after.vertices) == _classes(before.vertices)
             and _classes(after.edges) == _classes(before.edges)
-            and self._near(bindings)
+            and self._near(changes)
         )
         if not keeps:
             return Statement.of(bound, make_plan(bound))
-        return self._with(bound.values, bound.tail, bindings)
+        return self._with(bound.values, bound.tail, changes)
 
-    def _with(self, values: Mapping[str, Value], tail: Tail, bindings: Bindings) -> Statement:
+    def _with(self, values: Mapping[str, Value], tail: Tail, changes: Bindings) -> Statement:
         """`bound` stays the query that was planned: changes are always measured against it."""
-        return Statement(self.bound, self.plan, values, tail, bindings, self.mentions, self.lasting)
+        return Statement(self.bound, self.plan, values, tail, changes, self.mentions, self.lasting)
 
     def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
         """The bounds that another query graph has, by the plan's numbers; None where more than bounds differs."""
@@ -168,16 +167,17 @@ class Statement:
             self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
         )
 
-    def _near(self, bindings: Bindings) -> bool:
+    def _near(self, changes: Bindings) -> bool:
         """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""
-        for vertex, allowed in bindings.vertices.items():
+        for vertex, allowed in changes.vertices.items():
             known, before = self.plan.candidates[vertex], self.bound.graph.vertices[vertex].allowed
             count, planned = len(allowed), known.count
             if before is None or len(before) != planned:
                 return False
-            low, high = min(count, planned), max(count, planned)
-            if high >= _SMALL and high >= _DRIFT * low:
-                return False
+            if count >= _SMALL or planned >= _SMALL:
+                low, high = min(count, planned), max(count, planned)
+                if high >= _DRIFT * low:
+                    return False
             ranges = known.ranges
             if count and not ranges[0][0] <= allowed[0] <= allowed[-1] < ranges[-1][1]:
                 return False

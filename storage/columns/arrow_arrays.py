@@ -18,8 +18,8 @@ import numpy as np
 from gdb.records import replace
 
 from . import temporal
-from .model import I64, Bools, Column, Values, offsets_of_lengths
-from .numpy_arrays import LOST, Array, Unfit, column_of_kind, lists, places, refuse, scaled, single
+from .model import I64, Bools, Column, Values, offsets_of_lengths, places
+from .numpy_arrays import LOST, Array, Unfit, column_of_kind, lists, refuse, scaled, single
 
 if TYPE_CHECKING:
     from nanoarrow.c_array import CArray

@@ -154,13 +154,23 @@ class Column:
         valid = None if self.valid is None else self.valid[rows]
         if self.offsets is None:
             return Column(self.kind, self.values[rows], None, valid)
+        if rows.shape[0] == 1 and self.kind in TEXT_KINDS:
+            return self._one_text(rows[0], valid)
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts
         offsets = offsets_of_lengths(lengths)
         if self.items is not None:
-            at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-            return Column.of_lists(self.items.take(at), offsets, valid)
+            items = self.items.take(places(starts, lengths, offsets))
+            return Column.of_lists(items, offsets, valid)
         return Column(self.kind, _gathered(self.values, starts, offsets), offsets, valid)
+
+    def _one_text(self, row: np.int64, valid: Bools | None) -> Column:
+        """The text of one row, copied."""
+        assert self.offsets is not None
+        first, end = self.offsets[row], self.offsets[row + 1]
+        offsets = np.zeros(2, np.int64)
+        offsets[1] = end - first
+        return Column(self.kind, self.values[first:end].copy(), offsets, valid)
 
     def to_list(self) -> list[PropertyValue]:
         """The values as Python objects, None where null; of the kind "any" as values of the language."""
@@ -274,6 +284,9 @@ def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:
     UnicodeEncodeError (a ValueError) : a value holds a lone surrogate.
     """
     joined = "".join(values)
+    if len(values) == 1:
+        data = joined.encode()
+        return Column("string", np.frombuffer(data, np.uint8), np.array((0, len(data))), valid)
     if joined.isascii():
         lengths = np.fromiter(map(len, values), np.int64, len(values))
         data = joined.encode("ascii")
@@ -325,6 +338,11 @@ def offsets_of_lengths(lengths: I64) -> I64:
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
     lengths.cumsum(out=offsets[1:])
     return offsets
+
+
+def places(starts: I64, lengths: I64, offsets: I64) -> I64:
+    """Where the pieces from `starts` on lie, one after the other, each `lengths` long; offsets : of these lengths."""
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
 def named(kind: Kind) -> str:
@@ -387,6 +405,8 @@ _SHORT = 64  # bytes: longer strings are cut one by one in no more time
 def _strings(data: npt.NDArray[np.uint8], offsets: I64) -> list[str]:
     """The strings between the offsets, i64[n + 1]."""
     count = len(offsets) - 1
+    if count == 1:
+        return [str(data[offsets[0] : offsets[1]].data, "utf-8")]
     if count >= _MANY and offsets[-1] - offsets[0] <= _SHORT * count:
         body = data[offsets[0] : offsets[-1]]
         if not (body == 0).any():

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gdb.records import replace
 
 from . import temporal
-from .model import DTYPES, I64, LIST_OF, Bools, Column, Kind, Values, offsets_of_lengths
+from .model import DTYPES, I64, LIST_OF, Bools, Column, Kind, Values, offsets_of_lengths, places
 
 Array: TypeAlias = "npt.NDArray[np.generic]"
 
@@ -193,8 +193,3 @@ def lists(
         row = int(np.searchsorted(offsets, np.flatnonzero(~found.valid)[0], "right")) - 1
         raise Unfit("is a list that holds null", "Leave nulls out of lists.", row)
     return Column.of_lists(replace(found, valid=None), offsets, valid)
-
-
-def places(starts: I64, lengths: I64, offsets: I64) -> I64:
-    """Where the pieces from `starts` on lie, one after the other, each `lengths` long."""
-    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)

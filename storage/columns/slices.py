@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 from .model import I64, Column, Kind, PropertyValue
 
@@ -23,6 +23,7 @@ LEAST = 1024
 Numbers = npt.NDArray[np.int64 | np.uint32]
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """The rows from `begin` to before `end` of a column."""

@@ -121,7 +121,7 @@ class Adjacency:
         for low, high in ranges:
             begin, end = np.searchsorted(vids, (low, high)).tolist()
             found.append(vids[begin:end])
-            degrees.append(np.diff(self.offsets[begin : end + 1]))
+            degrees.append(self.offsets[begin + 1 : end + 1] - self.offsets[begin:end])
         whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
         if len(whole) == 1:
             return whole[0]

@@ -23,6 +23,9 @@ from .pcsr import stable_order
 U64 = npt.NDArray[np.uint64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)  # of splitmix64
+_MASK = (1 << 64) - 1
+_SHORT = 256  # bytes of one string that are hashed in Python, not by arrays
 _STRIPE = 1 << 22  # strings hashed at a time: bounds the memory beside the bytes
 
 
@@ -47,6 +50,13 @@ def column_of(ids: I64 | list[str]) -> Column:
 def hash_strings(data: U8, offsets: I64) -> U64:
     """The hash of each string of a column, u64[n] (docs/FORMAT.md, *Id index*)."""
     found = np.empty(offsets.shape[0] - 1, np.uint64)
+    if (
+        found.shape[0] == 1
+        and (one := data[offsets[0] : offsets[1]].tobytes())
+        and len(one) < _SHORT
+    ):
+        found[0] = _hash_one(one)
+        return found
     for begin in range(0, found.shape[0], _STRIPE):
         part = offsets[begin : begin + _STRIPE + 1]
         found[begin : begin + _STRIPE] = _hash(data[part[0] : part[-1]], part - part[0])
@@ -62,10 +72,21 @@ def _hash(data: U8, offsets: I64) -> U64:
     sums = np.zeros(data.shape[0] + 1, np.uint64)
     np.cumsum((data.astype(np.uint64) + np.uint64(1)) * powers[position], out=sums[1:])
     mixed: U64 = sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    for shift, factor in _MIXERS:
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return mixed
+
+
+def _hash_one(text: bytes) -> int:
+    """The same of one string."""
+    found, factor = 0, int(_MULTIPLIER)
+    for byte in reversed(text):
+        found = (found + byte + 1) * factor & _MASK
+    found = found + len(text) & _MASK
+    for shift, mixer in _MIXERS:
+        found = (found ^ (found >> shift)) * mixer & _MASK
+    return found ^ (found >> 31)
 
 
 def build(ids: Column, vids: U32, space: str) -> IdIndex:
@@ -131,8 +152,9 @@ def find_integers(index: IdIndex, wanted: I64) -> I64:
 
 def find_integer(index: IdIndex, wanted: int) -> int:
     """The vid of one id, -1 where there is none: a query by id looks up one, and arrays cost more than the search."""
-    at = int(index.keys.searchsorted(np.int64(wanted)))
-    return int(index.vids[at]) if at < len(index.keys) and index.keys[at] == wanted else -1
+    keys = index.keys
+    at = int(keys.searchsorted(wanted))
+    return index.vids.item(at) if at < keys.shape[0] and keys.item(at) == wanted else -1
 
 
 def find_strings(

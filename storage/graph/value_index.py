@@ -274,6 +274,8 @@ def _found_texts(column: Column, texts: Texts, index: Index | None) -> Found:
 
 def _same_texts(one: Column, other: Column) -> npt.NDArray[np.bool_]:
     """Which of n pairs of texts are the same, bool[n]: hashes may collide."""
+    if len(one) == 1:
+        return np.array([one.values.tobytes() == other.values.tobytes()])
     assert one.offsets is not None
     assert other.offsets is not None
     if np.array_equal(one.offsets, other.offsets) and np.array_equal(one.values, other.values):
@@ -291,7 +293,7 @@ def _bytes(column: Column) -> list[bytes]:
 def _compared_texts(column: Column, texts: Texts) -> Found:
     """Each text with those of its length, byte for byte from the last one on, where most texts differ."""
     assert column.offsets is not None
-    starts, lengths = column.offsets[:-1], np.diff(column.offsets)
+    starts, lengths = column.offsets[:-1], column.offsets[1:] - column.offsets[:-1]
     at, found_rows = [], []
     for number, text in enumerate(_bytes(texts.column)):
         rows = np.flatnonzero(lengths == len(text))
@@ -308,6 +310,11 @@ def _compared_texts(column: Column, texts: Texts) -> Found:
 
 def _searched(index: Index, keys: Keys) -> Found:
     """Places of keys, and rows of the index that have them."""
+    if len(keys) == 1:
+        (key,) = keys
+        first, end = index.keys.searchsorted(key), index.keys.searchsorted(key, "right")
+        found = index.rows[first:end].astype(np.int64)
+        return np.zeros(found.shape[0], np.int64), found
     low = np.searchsorted(index.keys, keys, "left")
     at, places = expanded(low, np.searchsorted(index.keys, keys, "right"))
     return at, index.rows[places].astype(np.int64)

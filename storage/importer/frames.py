@@ -68,9 +68,7 @@ def frame_layout(frame: Frame, columns: Sequence[str] | None) -> Layout:
     """
     with closing(Engine()) as engine, closing(engine.cursor()) as connection:
         schema = _schema(frame, connection)
-    return typed_layout(
-        schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=frame.name)
-    )
+    return typed_layout(schema, columns, frame.name)
 
 
 def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:

@@ -137,9 +137,7 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     """
     with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         schema = _schema(path, connection)
-    return typed_layout(
-        schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=str(path))
-    )
+    return typed_layout(schema, columns, str(path))
 
 
 def parquet_kinds(path: Path) -> list[tuple[Kind, str]]:

@@ -158,13 +158,14 @@ def _type(name: str) -> _Type | None:
 _NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 
 
-def typed_layout(
-    schema: Schema, columns: Sequence[str] | None, wrong: Callable[[str, str], ImportFailed]
-) -> Layout:
-    """The layout of a table; `columns` are its header fields instead of its names.
+def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> Layout:
+    """The layout of a table; `columns` are its header fields instead of its names. file : its name in errors.
 
-    wrong : makes the error of a reason and its cure, which is raised where the table holds what cannot be stored.
+    Raises
+    ------
+    ImportFailed : it holds what cannot be stored.
     """
+    wrong = partial(ImportFailed, file=file)
     _refuse_nested(schema, wrong)
     names, types = schema
     if columns is not None:

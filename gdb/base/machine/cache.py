@@ -138,9 +138,8 @@ def _key(folder: int) -> bytes:
         os.link(made, KEY, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         pass  # another process was quicker
-    except (
-        OSError
-    ):  # no hard links here: then the last one counts, and what had another key is made again
+    except OSError:
+        # no hard links here: then the last one counts, and what had another key is made again
         os.rename(made, KEY, src_dir_fd=folder, dst_dir_fd=folder)
         made = ""
     if made:

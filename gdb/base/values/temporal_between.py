@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from gdb.base.values.days import plus_months, year_month_day
 from gdb.base.values.duration import DAY, Duration, duration_of_parts, number_of, truncated
+from gdb.base.values.naming import type_phrase
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import (
     TEMPORAL_TYPES,
@@ -18,7 +19,7 @@ from gdb.base.values.temporal import (
     Temporal,
     Time,
 )
-from gdb.base.values.temporal_make import TemporalParts, describe_type, parts_of
+from gdb.base.values.temporal_make import TemporalParts, parts_of
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
@@ -187,5 +188,5 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
 
 
 def _unfit(done: str, left: Value, right: Value, cure: str) -> ValueProblem:
-    message = f"{describe_type(left).capitalize()} and {describe_type(right)} cannot be {done}."
+    message = f"{type_phrase(left).capitalize()} and {type_phrase(right)} cannot be {done}."
     return ValueProblem("type", message, cure)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.base.values.duration import Duration
+from gdb.base.values.naming import type_phrase
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import DateTime, Instant, Temporal
 from gdb.base.values.temporal_clock import real_instant, statement_instant, transaction_instant
-from gdb.base.values.temporal_make import UTC, TemporalType, describe_type, make, present
+from gdb.base.values.temporal_make import UTC, TemporalType, make, present
 from gdb.base.values.temporal_truncate import truncate
 from gdb.base.values.zones import zone_of
 
@@ -52,7 +53,7 @@ def truncation(kind: TemporalType) -> Callable[..., Temporal]:
         changes = arguments[2] if len(arguments) > 2 else {}
         if not isinstance(changes, dict):
             raise ValueProblem(
-                "argument", f"The parts to change are {describe_type(changes)}, no map."
+                "argument", f"The parts to change are {type_phrase(changes)}, no map."
             )
         return truncate(kind, unit, value, changes)
 
@@ -79,19 +80,19 @@ def _instant(value: Value) -> Instant:
     if isinstance(value, Instant):
         return value
     raise ValueProblem(
-        "argument", f"This is {describe_type(value)}.", "It must be a date, a time, or both."
+        "argument", f"This is {type_phrase(value)}.", "It must be a date, a time, or both."
     )
 
 
 def _text(value: Value, what: str) -> str:
     if isinstance(value, str):
         return value
-    raise ValueProblem("argument", f"{what} is {describe_type(value)}.", "It must be a text.")
+    raise ValueProblem("argument", f"{what} is {type_phrase(value)}.", "It must be a text.")
 
 
 def _integer(value: Value) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise ValueProblem(
-        "argument", f"A time since 1970 is {describe_type(value)}.", "Give an integer."
+        "argument", f"A time since 1970 is {type_phrase(value)}.", "Give an integer."
     )

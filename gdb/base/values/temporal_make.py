@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from gdb.base.values.duration import DAY, SECOND, UNITS, Duration, duration_of_units, number_of
+from gdb.base.values.naming import type_phrase
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import (
     TYPE_NAMES,
@@ -14,7 +15,6 @@ from gdb.base.values.temporal import (
     Instant,
     LocalDateTime,
     LocalTime,
-    Temporal,
     Time,
 )
 from gdb.base.values.temporal_clock import statement_instant
@@ -119,7 +119,7 @@ def make(kind: TemporalType, value: Value) -> Instant:
         case _:
             raise ValueProblem(
                 "argument",
-                f"{kind.name}() does not take {describe_type(value)}.",
+                f"{kind.name}() does not take {type_phrase(value)}.",
                 "It takes a text, a map, or another temporal value.",
             )
 
@@ -136,7 +136,7 @@ def make_duration(value: Value) -> Duration:
         case _:
             raise ValueProblem(
                 "argument",
-                f"duration() does not take {describe_type(value)}.",
+                f"duration() does not take {type_phrase(value)}.",
                 "It takes a text or a map.",
             )
 
@@ -208,7 +208,7 @@ def zone_in(parts: Mapping[str, Value]) -> Zone | None:
         return None
     text = parts["timezone"]
     if not isinstance(text, str):
-        raise ValueProblem("argument", f"timezone is {describe_type(text)}.", "It must be a text.")
+        raise ValueProblem("argument", f"timezone is {type_phrase(text)}.", "It must be a text.")
     return zone_of(text)
 
 
@@ -267,7 +267,7 @@ def _source(name: str, value: Value) -> TemporalParts:
         missing = {"date": parts.day is None, "time": parts.time is None}
         if not missing.get(name, parts.day is None or parts.time is None):
             return parts
-    raise ValueProblem("argument", f"{describe_type(value)} cannot be the {name} of a value.")
+    raise ValueProblem("argument", f"{type_phrase(value)} cannot be the {name} of a value.")
 
 
 def _duration_of_map(parts: Mapping[str, Value]) -> Duration:
@@ -278,7 +278,7 @@ def _duration_of_map(parts: Mapping[str, Value]) -> Duration:
                 "argument", f"A duration has no {unit!r}.", f"It has {', '.join(UNITS)}."
             )
         if isinstance(count, bool) or not isinstance(count, int | float):
-            raise ValueProblem("argument", f"{unit} is {describe_type(count)}.", "Give a number.")
+            raise ValueProblem("argument", f"{unit} is {type_phrase(count)}.", "Give a number.")
         counts[unit] = number_of(count)
     if not counts:
         raise ValueProblem("argument", "A duration of nothing.", "Give {seconds: 0} for none.")
@@ -287,28 +287,5 @@ def _duration_of_map(parts: Mapping[str, Value]) -> Duration:
 
 def _integer(name: str, value: Value) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueProblem("argument", f"{name} is {describe_type(value)}.", "Give an integer.")
+        raise ValueProblem("argument", f"{name} is {type_phrase(value)}.", "Give an integer.")
     return value
-
-
-def describe_type(value: Value) -> str:
-    """A value's type, for a message."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int():
-            return "an integer"
-        case float():
-            return "a float"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case dict():
-            return "a map"
-        case _ if isinstance(value, Temporal):
-            return f"a {TYPE_NAMES[type(value)]}"
-        case _:
-            return "an element of a graph"

@@ -110,12 +110,8 @@ def for_python(name: str, local: datetime) -> ZoneInfo:
     ours = zone_named(name)
     try:
         theirs = ZoneInfo(name)
-    except (
-        ZoneInfoNotFoundError,
-        ValueError,
-        OSError,
-    ):  # the machine has no database, or an older one
-        return ours
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ours  # the machine has no database, or an older one
     same = local.replace(tzinfo=theirs).utcoffset() == local.replace(tzinfo=ours).utcoffset()
     return theirs if same else ours
 

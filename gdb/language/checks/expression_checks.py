@@ -39,6 +39,9 @@ def known(expression: Expression, frame: Frame) -> Known:
             return static_kinds.VALUE
         case syntax.Variable(name=name, place=place):
             return frame.need(name, place)
+        case syntax.Property(subject=subject):
+            operand_checks.with_keys(known(subject, frame), expression, frame)
+            return static_kinds.VALUE
         case (
             syntax.Comparison() | syntax.StringTest() | syntax.IsNull() | IsTyped() | IsNormalized()
         ):
@@ -47,9 +50,6 @@ def known(expression: Expression, frame: Frame) -> Known:
             result = static_kinds.BOOLEAN
         case syntax.Connected() | syntax.Not():
             return condition(expression, frame)
-        case syntax.Property(subject=subject):
-            operand_checks.with_keys(known(subject, frame), expression, frame)
-            return static_kinds.VALUE
         case syntax.MapProjection(subject=subject, entries=entries):
             operand_checks.with_keys(known(subject, frame), expression, frame)
             for _, value in entries:
@@ -146,9 +146,8 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
-        frame = frame.inner(
-            {part.variable.text: static_kinds.RELATIONSHIP}
-        )  # it holds for each of them
+        # it holds for each of them
+        frame = frame.inner({part.variable.text: static_kinds.RELATIONSHIP})
     condition(part.where, frame)
 
 
@@ -171,8 +170,7 @@ def check_names(names: Expression, frame: Frame) -> None:
 
 
 def _pattern_as_value(expression: syntax.PatternTest, frame: Frame) -> SyntaxProblem:
-    return frame.problem(
-        SyntaxProblem,
+    return frame.not_allowed(
         expression.place,
         "UnexpectedSyntax",
         "a pattern is used here as a value.",
@@ -209,7 +207,7 @@ def _refuse_random(argument: Expression, frame: Frame) -> None:
             name = FUNCTIONS[part.function.text.lower()].name
             message = f"{name}() gives another value for each row, so no aggregate takes it."
             cure = "Compute it in a WITH before."
-            raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
+            raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
 
 
 def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:
@@ -287,9 +285,11 @@ def called(expression: syntax.Call, frame: Frame) -> Function | AggregateFunctio
     NameProblem : there is no such function.
     """
     name = expression.function.text
-    row = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
-    if row is not None:
-        return row
+    low = name.lower()
+    if low in AGGREGATES:
+        return AGGREGATES[low]
+    if low in FUNCTIONS:
+        return FUNCTIONS[low]
     message = f"there is no function '{name}'."
     cure = instead_of(name) or did_you_mean(name, names())
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
@@ -318,10 +318,10 @@ def refuse_aggregate(expression: syntax.Call, frame: Frame, nested: bool) -> Syn
     if nested:
         message = "an aggregate is nested in another."
         cure = "Compute the inner one in a WITH before."
-        return frame.problem(SyntaxProblem, expression.place, "NestedAggregation", message, cure)
+        return frame.not_allowed(expression.place, "NestedAggregation", message, cure)
     message = "an aggregate is allowed only in the items of RETURN and WITH, and in their ORDER BY."
     cure = "Compute it in a WITH before."
-    return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
+    return frame.not_allowed(expression.place, "InvalidAggregation", message, cure)
 
 
 def _check_star(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
@@ -332,7 +332,7 @@ def _check_star(expression: syntax.Call, row: Function | AggregateFunction, fram
         message = f"{name}() takes no DISTINCT: it is no aggregate."
     else:
         return
-    raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
+    raise frame.not_allowed(expression.place, "UnexpectedSyntax", message)
 
 
 def _check_number(expression: syntax.Call, row: Function | AggregateFunction, frame: Frame) -> None:
@@ -345,4 +345,4 @@ def _check_number(expression: syntax.Call, row: Function | AggregateFunction, fr
         takes = str(least) if least == most else f"{least} to {most}"
     values = "value" if takes == "1" else "values"
     message = f"{row.name}() takes {takes} {values}, not {number}."
-    raise frame.problem(SyntaxProblem, expression.place, "InvalidNumberOfArguments", message)
+    raise frame.not_allowed(expression.place, "InvalidNumberOfArguments", message)

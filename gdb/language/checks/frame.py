@@ -163,6 +163,10 @@ class Frame:
         """An error with its place in the text. detail : the openCypher TCK's name of it."""
         return problem(kind, self.query.text, place, message, cure, detail=detail)
 
+    def not_allowed(self, place: Place, detail: str, message: str, cure: str = "") -> SyntaxProblem:
+        """The error of what the language does not allow here; otherwise as `problem`."""
+        return self.problem(SyntaxProblem, place, detail, message, cure)
+
     def undefined(self, name: str, place: Place) -> NameProblem:
         """The error of a variable that is not there."""
         known = [known for known in self.visible() if known.isidentifier()]  # no "count(*)"
@@ -180,13 +184,13 @@ class Frame:
     def taken(self, name: Name, cure: str = "Give it a name of its own.") -> SyntaxProblem:
         """The error of a name that is in use."""
         message = f"'{name.text}' is already the name of {self.shown(name.text)}."
-        return self.problem(SyntaxProblem, name.place, "VariableAlreadyBound", message, cure)
+        return self.not_allowed(name.place, "VariableAlreadyBound", message, cure)
 
     def conflict(self, name: Name, wanted: str) -> SyntaxProblem:
         """The error of a variable where another kind of element must be."""
         message = f"'{name.text}' is {self.shown(name.text)}, and here it would be {wanted}."
         cure = "Give it a name of its own."
-        return self.problem(SyntaxProblem, name.place, "VariableTypeConflict", message, cure)
+        return self.not_allowed(name.place, "VariableTypeConflict", message, cure)
 
     def misfit(self, place: Place, message: str, cure: str = "") -> TypeProblem:
         """A value of the wrong kind."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gdb.errors import SyntaxProblem
 from gdb.functions.static_kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.checks.frame import Frame
 from gdb.language.hidden_names import is_hidden
@@ -58,9 +57,7 @@ def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
         if isinstance(part.given, Parameter):
             message = f"${part.given.name} is used where a map of properties must be written out."
             cure = "Write {key: $value}, one parameter for each property."
-            raise frame.problem(
-                SyntaxProblem, part.given.place, "InvalidParameterUse", message, cure
-            )
+            raise frame.not_allowed(part.given.place, "InvalidParameterUse", message, cure)
 
 
 def _node(node: NodePattern, frame: Frame) -> None:
@@ -80,9 +77,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
     if name.text in twice:
         message = f"the relationship '{name.text}' occurs twice in the pattern."
         cure = "Give the second one a name of its own; relationships differ anyway."
-        raise frame.problem(
-            SyntaxProblem, name.place, "RelationshipUniquenessViolation", message, cure
-        )
+        raise frame.not_allowed(name.place, "RelationshipUniquenessViolation", message, cure)
     twice.add(name.text)
     if relationship.length is None:
         _name(name, RELATIONSHIP, "a relationship", frame)

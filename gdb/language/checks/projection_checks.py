@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.errors import NameProblem, QueryError, TypeProblem
 from gdb.functions.static_kinds import ELEMENTS, INTEGER, VALUE, Kind, Known
 from gdb.imports import deferred
 from gdb.language import syntax
@@ -28,13 +28,8 @@ else:
 
 _OF_GRAPH = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
 _OPERATORS = (
-    syntax.Arithmetic,
-    syntax.Comparison,
-    syntax.Connected,
-    syntax.In,
-    syntax.Negative,
-    syntax.Not,
-    syntax.StringTest,
+    *(syntax.Arithmetic, syntax.Comparison, syntax.Connected, syntax.In),
+    *(syntax.Negative, syntax.Not, syntax.StringTest),
 )
 _NOTHING: frozenset[str] = frozenset()
 
@@ -50,7 +45,7 @@ def check_return(clause: Return, frame: Frame) -> dict[str, Known]:
     if clause.everything and all(map(is_hidden, frame.names)):
         message = "RETURN * has nothing to return: nothing has a name here."
         cure = "Name a node, as in (a), or write RETURN count(*)."
-        raise frame.problem(SyntaxProblem, clause.place, "NoVariablesInScope", message, cure)
+        raise frame.not_allowed(clause.place, "NoVariablesInScope", message, cure)
     return _projected(clause, frame).columns
 
 
@@ -88,7 +83,7 @@ def _projected(clause: Return, frame: Frame) -> Projected:
             message = f"there are two columns '{item.name}'."
             cure = "Name one of them with AS."
             place = item.alias.place if item.alias else item.expression.place
-            raise frame.problem(SyntaxProblem, place, "ColumnNameConflict", message, cure)
+            raise frame.not_allowed(place, "ColumnNameConflict", message, cure)
         columns[item.name] = value
     items = [item.expression for item in clause.items]
     projected = Projected(
@@ -150,13 +145,13 @@ def _count(word: str, count: Expression, frame: Frame) -> None:
         if is_aggregate(part):
             message = f"{word} is the same for all rows, so it names nothing of a row."
             cure = "Write a number or a parameter."
-            raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
+            raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
     value = known(count, frame)
     if not value.may_be((INTEGER.kind,)) or value.kind is Kind.NULL:
         raise frame.misfit(count.place, f"{word} takes a number of rows, and this is {value}.")
     if isinstance(count, syntax.Negative) and isinstance(count.operand, syntax.Literal):
         message = f"{word} takes a number from 0."
-        raise frame.problem(SyntaxProblem, count.place, "NegativeIntegerArgument", message)
+        raise frame.not_allowed(count.place, "NegativeIntegerArgument", message)
 
 
 def same_columns(
@@ -168,7 +163,7 @@ def same_columns(
             f"the columns on one side of UNION are {_listed(first)}, on the other {_listed(other)}."
         )
         cure = "Name them alike with AS."
-        raise frame.problem(SyntaxProblem, place, "DifferentColumnsInUnion", message, cure)
+        raise frame.not_allowed(place, "DifferentColumnsInUnion", message, cure)
 
 
 def _listed(columns: dict[str, Known]) -> str:
@@ -179,7 +174,7 @@ def one_column(columns: dict[str, Known], place: Place, frame: Frame) -> Known:
     """The column of COLLECT { }, which has one."""
     if len(columns) != 1:
         message = f"COLLECT gathers one column, and this query has {len(columns) or 'none'}."
-        raise frame.problem(SyntaxProblem, place, "UnexpectedSyntax", message)
+        raise frame.not_allowed(place, "UnexpectedSyntax", message)
     return next(iter(columns.values()))
 
 
@@ -270,7 +265,7 @@ def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> s
 def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
     message = f"'{name}' is used beside an aggregate, but is no grouping column."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
-    return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
+    return frame.not_allowed(place, "AmbiguousAggregationExpression", message, cure)
 
 
 @dataclass(frozen=True, slots=True)

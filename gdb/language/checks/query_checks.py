@@ -94,7 +94,7 @@ def _clauses(side: tuple[Clause, ...], frame: Frame) -> dict[str, Known]:
 
 
 def _misplaced(clause: Clause, frame: Frame, message: str, cure: str) -> SyntaxProblem:
-    return frame.problem(SyntaxProblem, clause.place, "InvalidClauseComposition", message, cure)
+    return frame.not_allowed(clause.place, "InvalidClauseComposition", message, cure)
 
 
 # ---- clauses -------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _call(clause: clauses.CallSubquery, frame: Frame) -> None:
             place = clause.query.parts[0][-1].place
             message = f"CALL returns '{name}', which is already the name of {frame.shown(name)}."
             cure = "Name the column otherwise with AS."
-            raise frame.problem(SyntaxProblem, place, "VariableAlreadyBound", message, cure)
+            raise frame.not_allowed(place, "VariableAlreadyBound", message, cure)
     frame.names.update(found)
 
 
@@ -244,8 +244,7 @@ def _check_arguments(
     fields = signature.arguments
     if clause.arguments is None:
         if frame.query.alone is not clause:
-            raise frame.problem(
-                SyntaxProblem,
+            raise frame.not_allowed(
                 clause.place,
                 "InvalidArgumentPassingMode",
                 "a procedure among other clauses needs its arguments.",
@@ -256,8 +255,7 @@ def _check_arguments(
         return
     if len(kinds) != len(fields):
         values = "value" if len(fields) == 1 else "values"
-        raise frame.problem(
-            SyntaxProblem,
+        raise frame.not_allowed(
             clause.place,
             "InvalidNumberOfArguments",
             f"{signature.name}() takes {len(fields)} {values}, not {len(kinds)}.",
@@ -278,8 +276,7 @@ def _brought(
         if clause.everything or frame.query.alone is clause:
             found = outputs
         elif outputs:
-            raise frame.problem(
-                SyntaxProblem,
+            raise frame.not_allowed(
                 clause.place,
                 "InvalidClauseComposition",
                 f"{clause.name.text}() gives {', '.join(outputs)}, and nothing says which of it goes on.",
@@ -289,9 +286,7 @@ def _brought(
             if frame.find(name) is not None:
                 message = f"'{name}' is already the name of {frame.shown(name)}."
                 cure = f"Write YIELD {name} AS another name."
-                raise frame.problem(
-                    SyntaxProblem, clause.place, "VariableAlreadyBound", message, cure
-                )
+                raise frame.not_allowed(clause.place, "VariableAlreadyBound", message, cure)
     for item, alias in clause.yields or ():
         if signature is not None and item.text not in outputs:
             cure = (

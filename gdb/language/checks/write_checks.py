@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gdb.errors import SyntaxProblem
 from gdb.functions.static_kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind
 from gdb.language import syntax
 from gdb.language.checks.expression_checks import check_names, check_values, known
@@ -61,7 +60,7 @@ def _bring(
 def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
     if any(len(term) > 1 for term in node.labels):
         message = "a node that is written has all of its labels, not one of several."
-        raise frame.problem(SyntaxProblem, node.place, "UnexpectedSyntax", message)
+        raise frame.not_allowed(node.place, "UnexpectedSyntax", message)
     if node.variable is None:
         return
     before = frame.find(node.variable.text)
@@ -94,15 +93,15 @@ def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None
     if part.length is not None:
         message = "a path of variable length cannot be written."
         cure = "Write out each of its relationships."
-        raise frame.problem(SyntaxProblem, place, "CreatingVarLength", message, cure)
+        raise frame.not_allowed(place, "CreatingVarLength", message, cure)
     if len(part.types) + len(part.named) != 1:
         message = "a relationship that is written has one type."
         cure = "Write it behind a colon, as in -[:KNOWS]->."
-        raise frame.problem(SyntaxProblem, place, "NoSingleRelationshipType", message, cure)
+        raise frame.not_allowed(place, "NoSingleRelationshipType", message, cure)
     if part.direction is Direction.ANY and not merged:
         message = "a relationship that is created has a direction."
         cure = "Write --> or <--."
-        raise frame.problem(SyntaxProblem, place, "RequiresDirectedRelationship", message, cure)
+        raise frame.not_allowed(place, "RequiresDirectedRelationship", message, cure)
     if part.variable is not None:
         frame.names[part.variable.text] = RELATIONSHIP
 
@@ -113,13 +112,13 @@ def _refuse_conditions(path: PathPattern, frame: Frame) -> None:
             message = "what is written takes no WHERE in its pattern."
             if "WHERE" not in frame.query.text[part.place.start : part.place.end].upper():
                 message = "what is written has its labels by name, without ! % and $any."
-            raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
+            raise frame.not_allowed(part.where.place, "UnexpectedSyntax", message)
 
 
 def _name_path(path: PathPattern, frame: Frame) -> None:
     if path.selector is not None or path.mode is not PathMode.TRAIL:
         message = "a path that is written is not chosen among others."
-        raise frame.problem(SyntaxProblem, path.nodes[0].place, "UnexpectedSyntax", message)
+        raise frame.not_allowed(path.nodes[0].place, "UnexpectedSyntax", message)
     if path.name is None:
         return
     frame.bring(path.name, PATH)
@@ -180,7 +179,7 @@ def delete(clause: Delete, frame: Frame) -> None:
         if isinstance(target, syntax.HasLabels):
             message = "DELETE takes a node or relationship, not its label or type."
             cure = "To take a label away write REMOVE."
-            raise frame.problem(SyntaxProblem, target.place, "InvalidDelete", message, cure)
+            raise frame.not_allowed(target.place, "InvalidDelete", message, cure)
         if value.kind in _NEVER_DELETED:
             raise frame.misfit(
                 target.place,

@@ -25,19 +25,9 @@ from gdb.functions.types import INTEGER, NULL, Type, TypeName
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
+from gdb.logical import operators
 from gdb.logical.needed_properties import Demand, demands
-from gdb.logical.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Limit,
-    Names,
-    Operators,
-    Plan,
-    Project,
-    Sort,
-)
+from gdb.logical.operators import Names, Operators, Plan
 from gdb.physical.columns import column_projection
 from gdb.physical.columns.expression_translation import ChainTranslator, integers_of
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settle_embeddings
@@ -84,13 +74,13 @@ def compiled(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Ch
 def _compiled(builder: Builder, plan: Plan) -> Chain:
     if not plan.returns:
         raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
-    found = [over(builder, operators, plan.names, UNIT) for operators in plan.sides]
+    found = [over(builder, side, plan.names, UNIT) for side in plan.sides]
     if len(found) == 1:
         sql, types = answer(found[0], plan.names)
     else:
         sql, types = _united(builder, plan, found)
     made, text = outputs(plan.names, types), written(sql)
-    steps, used = tuple(builder.steps), builder.used(text)
+    steps, used = tuple(builder.steps), builder.parameters.used(text)
     return Chain(steps, text, used, made, tuple(types), builder.ownership)
 
 
@@ -126,7 +116,7 @@ def _united(
     return sql, types
 
 
-def over(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
+def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Relation:
     """The relation that some operators make of one. names : the columns of the answer.
 
     Raises
@@ -135,46 +125,46 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
     """
     relation = start
     builder.all_needed()
-    limit: Limit | None = None  # done with the Sort before it
-    demanded = demands(operators, names)
-    for place, (operator, demand) in enumerate(zip(operators, demanded, strict=True)):
+    limit: operators.Limit | None = None  # done with the Sort before it
+    demanded = demands(side, names)
+    for place, (operator, demand) in enumerate(zip(side, demanded, strict=True)):
         builder.pulse()
         builder.reached = place
-        if builder.alone and not isinstance(operator, (Project, Aggregate)):
+        if builder.alone and not isinstance(operator, (operators.Project, operators.Aggregate)):
             relation = settle_embeddings(builder, relation, demand)
         match operator:
             case Match():
                 relation = builder.matched(relation, operator, demand)
             case Unwind():
                 relation = _unwound(builder, relation, operator)
-            case Project():
+            case operators.Project():
                 relation = column_projection.compile_project(builder, relation, operator, demand)
-            case Aggregate():
+            case operators.Aggregate():
                 relation = column_projection.compile_aggregate(builder, relation, operator, demand)
-            case Distinct():
+            case operators.Distinct():
                 relation = column_projection.distinct(builder, relation, operator)
-            case Filter():
+            case operators.Filter():
                 from gdb.physical.columns.pattern_columns import PatternColumns
 
                 relation = PatternColumns(builder, relation).filtered([operator.condition])
-            case Sort():
-                after = operators[place + 1] if place + 1 < len(operators) else None
-                limit = after if isinstance(after, Limit) else None
-                behind = operators[place + 1 + (limit is not None) :]
-                last = all(isinstance(one, (Project, Filter)) for one in behind)
+            case operators.Sort():
+                after = side[place + 1] if place + 1 < len(side) else None
+                limit = after if isinstance(after, operators.Limit) else None
+                behind = side[place + 1 + (limit is not None) :]
+                last = all(isinstance(one, (operators.Project, operators.Filter)) for one in behind)
                 relation = column_projection.compile_sort(builder, relation, operator, limit, last)
-            case Limit():
+            case operators.Limit():
                 if operator is not limit:
                     relation = column_projection.compile_limit(builder, relation, operator)
-            case Apply():
+            case operators.Apply():
                 relation = _applied(builder, relation, operator)
             case _:
                 raise builder.refuse(operator.place, f"{type(operator).__name__} is")
         relation = relation.only(demand.live)
         if builder.ownership is not None:
-            with_limit = isinstance(operator, Sort) and limit is not None
+            with_limit = isinstance(operator, operators.Sort) and limit is not None
             relation = owned(builder, relation, operator, demand, whole=not with_limit)
-    builder.reached = len(operators)
+    builder.reached = len(side)
     return builder.expanded(relation)
 
 
@@ -251,7 +241,7 @@ def _with_items(
     return replace(found, source=sql, hidden=(*rest, number), order=number)
 
 
-def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
+def _applied(builder: Builder, relation: Relation, operator: operators.Apply) -> Relation:
     """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
     plan = operator.plan
     if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:

@@ -14,7 +14,6 @@ from gdb.base.sql import (
     exp,
     joined,
     left_joined,
-    row_number,
     select,
     unequal,
     value_of,
@@ -27,8 +26,7 @@ from gdb.language.existence import is_edge_test
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks
 from gdb.language.name_resolution import properties
-from gdb.language.scope import ScopeEdge as ScopeEdge
-from gdb.language.scope import ScopeVertex as ScopeVertex
+from gdb.language.scope import ScopeEdge, ScopeVertex
 from gdb.language.syntax import ElementReference, HasLabels, Name, Variable
 from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
@@ -220,12 +218,7 @@ class _ColumnMatching:
         valued = [n for n in needed if n not in present]
         number = builder.fresh("w") if self._counts(component, valued, bound) else None
         columns = {n: builder.fresh("x") for n in (needed if number is None else valued)}
-        held = {
-            n: (relation.table, relation.names[n].column) for n in component.vertices if n in bound
-        }
-        held |= {
-            n: (relation.table, relation.names[n].column) for n in component.edges if n in bound
-        }
+        held = {n: (relation.table, relation.names[n].column) for n in names if n in bound}
         table = builder.fresh("f")
         stored = {n: self._stored(n, fresh[n]) for n in names if n in fresh and n in columns}
         refs = [
@@ -398,14 +391,8 @@ class _ColumnMatching:
 
     def _numbered_optional(self, relation: Relation, wanted: Collection[str]) -> Relation:
         """OPTIONAL MATCH with conditions that contain patterns: matched as MATCH, and joined by the rows' numbers."""
-        builder, number = self.builder, self.builder.fresh("n")
-        columns: list[SqlPart] = [*relation.columns, aliased(row_number(), number)]
-        counted = replace(
-            relation,
-            source=select_columns(columns, relation.from_),
-            hidden=(*relation.hidden, number),
-        )
-        counted = builder.as_table(counted)
+        builder = self.builder
+        counted, number = builder.numbered(relation)
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
         with builder.asking():

@@ -21,7 +21,7 @@ from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, TypeName
 from gdb.language.clauses import SortItem
 from gdb.language.mentioned_names import asks
-from gdb.language.syntax import Call, ElementReference, Expression, Place, Variable, rebuilt
+from gdb.language.syntax import Call, ElementReference, Expression, Variable, rebuilt
 from gdb.logical.needed_properties import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
 from gdb.physical.columns.expression_translation import ChainTranslator
@@ -79,16 +79,9 @@ def _passed_on(
     for column in columns:
         assert isinstance(column.expression, Variable)
         held = relation.names[column.expression.name]
-        _check_measured(builder, held, column.expression.place)
+        builder.check_measured(held, column.expression.place)
         found.append((column.name, held))
     return found
-
-
-def _check_measured(builder: Builder, column: Held, place: Place) -> None:
-    if column.measured:
-        path = column.measured == "length"
-        what = "a name for a whole path" if path else "a list of relationships"
-        raise builder.refuse(place, f"{what}, but for its {column.measured}, is")
 
 
 def _stored(
@@ -183,7 +176,7 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     if {*relation.names} != {*operator.names}:
         raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
     for held in relation.names.values():
-        _check_measured(builder, held, operator.place)
+        builder.check_measured(held, operator.place)
     names = relation.names
     if not builder.alone:  # it is looked up again of what is left
         names = {name: replace(held, stored={}) for name, held in names.items()}

@@ -111,10 +111,7 @@ class ChainTranslator(Translator):
         if not isinstance(part, syntax.Variable):
             return None
         held = self.names.get(part.name)
-        if held is not None and held.measured:
-            path = held.measured == "length"
-            what = "a name for a whole path" if path else "a list of relationships"
-            raise self.builder.refuse(part.place, f"{what}, but for its {held.measured}, is")
+        self.builder.check_measured(held, part.place)
         if held is None or held.element is None:
             return part
         return syntax.ElementReference(held.element.kind, held.element.index, part.place)

@@ -19,7 +19,6 @@ from gdb.base.sql import (
     is_there,
     joined,
     left_joined,
-    row_number,
     select,
     value_of,
 )
@@ -41,7 +40,7 @@ from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.base.sql import Part, Rows
+    from gdb.base.sql import Rows
 
 
 class PatternColumns:
@@ -162,13 +161,8 @@ class PatternColumns:
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
-        builder, row = self.builder, self.builder.fresh("n")
-        relation = self.relation
-        columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
-        numbered = replace(
-            relation, source=select_columns(columns, relation.from_), hidden=(*relation.hidden, row)
-        )
-        numbered = builder.as_table(numbered)
+        builder = self.builder
+        numbered, row = builder.numbered(self.relation)
         inner = numbered.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
             live = frozenset[str]() if k == len(matches) - 1 else mentioned

@@ -15,19 +15,9 @@ import numpy as np
 from gdb.errors import GdbError
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Variable
+from gdb.logical import operators
 from gdb.logical.needed_properties import demands
-from gdb.logical.operators import (
-    Aggregate,
-    Column,
-    Distinct,
-    Filter,
-    Limit,
-    Operators,
-    Plan,
-    Project,
-    Sort,
-    behind,
-)
+from gdb.logical.operators import Column, Operators, Plan, behind
 from gdb.physical.rows.batches import MOST, Batches
 from gdb.physical.rows.values import taken
 from gdb.records import dataclass, replace
@@ -40,8 +30,8 @@ if TYPE_CHECKING:
     from gdb.physical.columns.steps import Chain
     from gdb.physical.rows.run_context import RowContext
 
-_FEWER = (Aggregate, Distinct, Limit)
-_READING = (Match, Unwind, Project, Filter, Sort, *_FEWER)
+_FEWER = (operators.Aggregate, operators.Distinct, operators.Limit)
+_READING = (Match, Unwind, operators.Project, operators.Filter, operators.Sort, *_FEWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +50,10 @@ def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Pref
     """
     if len(plan.sides) > 1:
         return None
-    (operators,) = plan.sides
+    (side,) = plan.sides
     names = plan.names if plan.returns else ()
-    demanded = demands(operators, names)
-    ends = _ends(operators)
+    demanded = demands(side, names)
+    ends = _ends(side)
     if not ends:
         return None
     from gdb.functions.types import TypeName  # here: runs over rows alone need no SQL
@@ -71,11 +61,11 @@ def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Pref
 
     while ends:
         end = ends.pop()
-        first, rest = operators[:end], operators[end:]
+        first, rest = side[:end], side[end:]
         known = behind(first, ())
         live = [name for name in known if name in demanded[end - 1].live] or [*known[:1]]
         place = first[-1].place
-        kept = Project(tuple(Column(name, Variable(name, place)) for name in live), place)
+        kept = operators.Project(tuple(Column(name, Variable(name, place)) for name in live), place)
         begins = Plan(plan.text, ((*first, kept),), (), (), returns=True)
         found = compiled(context, begins, values)
         if isinstance(found, NotForColumns):
@@ -86,11 +76,11 @@ def prefix(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Pref
     return None
 
 
-def _ends(operators: Operators) -> list[int]:
-    """How many operators a chain may be worth."""
+def _ends(side: Operators) -> list[int]:
+    """How many operators of a side a chain may be worth."""
     found: list[int] = []
     matched = fewer = False
-    for place, operator in enumerate(operators[:-1], 1):
+    for place, operator in enumerate(side[:-1], 1):
         if not isinstance(operator, _READING):
             break
         matched = matched or isinstance(operator, Match)

@@ -13,6 +13,7 @@ from gdb.base.sql import (
     created,
     exp,
     parameter_of,
+    row_number,
     rows_of,
     select,
     value_of,
@@ -29,7 +30,6 @@ from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.base.sql import Part, Rows
-    from gdb.executor.relational.relational_tail import Value
     from gdb.functions.types import Type
     from gdb.language.clauses import Match
     from gdb.language.element_columns import What
@@ -183,10 +183,6 @@ class Builder:
             self.taken[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
         return self.taken[place].name
 
-    def used(self, sql: str) -> dict[str, Value]:
-        """The parameters that a text mentions."""
-        return self.parameters.used(sql)
-
     def as_table(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""
         if isinstance(relation.source, str):
@@ -200,12 +196,19 @@ class Builder:
         }
         return replace(relation, source=name, names=names)
 
+    def numbered(self, relation: Relation) -> tuple[Relation, str]:
+        """The relation as a table whose rows are numbered, and the column of the numbers."""
+        number = self.fresh("n")
+        columns: list[Part] = [*relation.columns, aliased(row_number(), number)]
+        source, hidden = select_columns(columns, relation.from_), (*relation.hidden, number)
+        return self.as_table(replace(relation, source=source, hidden=hidden)), number
+
     def table(self, letter: str, query: exp.Query, what: str, *, part: bool = False) -> str:
         """A new table, of what a SELECT gives. what, part : as `Made`."""
         name = self.fresh(letter)
         sql = written(created(name, query))
         self._queries[name] = query
-        self.steps.append(Made(name, sql, self.used(sql), what, part))
+        self.steps.append(Made(name, sql, self.parameters.used(sql), what, part))
         return name
 
     @contextmanager
@@ -247,6 +250,13 @@ class Builder:
         each = aliased(call("unnest", call("range", relation.weight)), self.fresh("n"))
         inner = select_columns([*found.columns, each], relation.from_)
         return replace(found, source=select_columns(found.columns, inner))
+
+    def check_measured(self, column: Held | None, place: Place) -> None:
+        """Refuse a name whose only known value is its length or its size (`Held.measured`)."""
+        if column is not None and column.measured:
+            path = column.measured == "length"
+            what = "a name for a whole path" if path else "a list of relationships"
+            raise self.refuse(place, f"{what}, but for its {column.measured}, is")
 
     def refuse(self, place: Place, what: str) -> NotSupported:
         """Why a part of the query is not for columns."""

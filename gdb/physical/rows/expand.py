@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.storage.graph.ascending import expanded
+
 if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Accepted, Component, Pattern
     from gdb.storage.graph.adjacency import I64, U32
@@ -67,11 +69,8 @@ def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I
     degrees = np.diff(ends, prepend=0)
     if most is not None:
         row_of = row_of[: int(np.searchsorted(np.cumsum(degrees[row_of]), most)) + 1]
-    counts = degrees[row_of]
-    at = np.repeat(np.arange(len(row_of), dtype=np.int64), counts)
-    begins = ends[row_of] - counts
-    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return at, order[np.repeat(begins, counts) + within]
+    at, places = expanded((ends - degrees)[row_of], ends[row_of])
+    return at, order[places]
 
 
 def places_labelled(snapshot: Snapshot, accepted: Accepted, vids: U32) -> I64:

@@ -32,6 +32,7 @@ from gdb.language.syntax import (
 )
 from gdb.records import dataclass, quick
 from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.graph.ascending import expanded
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
@@ -311,11 +312,9 @@ def _paired(answers: Sequence[_Answer], at: I64, rows: int) -> tuple[I64, U32]:
         return of_row, vertex
     order = np.argsort(of_row, kind="stable")
     of_row, vertex = of_row[order], vertex[order]
-    low = np.searchsorted(of_row, at, "left")
-    counts = np.searchsorted(of_row, at, "right") - low
-    kept = np.repeat(np.arange(len(at)), counts)
-    within = np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return kept, vertex[np.repeat(low, counts) + within]
+    low, high = (np.searchsorted(of_row, at, side) for side in ("left", "right"))
+    kept, places = expanded(low, high)
+    return kept, vertex[places]
 
 
 def _pairs(answer: _Answer) -> tuple[I64, U32]:
@@ -325,11 +324,9 @@ def _pairs(answer: _Answer) -> tuple[I64, U32]:
         return np.repeat(answer.rows, len(vids)), vids
     order = np.argsort(answer.codes, kind="stable")
     codes, vids = answer.codes[order], answer.vids[order]
-    low = np.searchsorted(codes, answer.row_codes, "left")
-    counts = np.searchsorted(codes, answer.row_codes, "right") - low
-    each = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return answer.rows[each], vids[np.repeat(low, counts) + within]
+    low, high = (np.searchsorted(codes, answer.row_codes, side) for side in ("left", "right"))
+    each, places = expanded(low, high)
+    return answer.rows[each], vids[places]
 
 
 def _agrees(answer: _Answer, rows: I64, vids: U32) -> I64:

@@ -23,7 +23,9 @@ from gdb.language.syntax import PathMode, Selector
 from gdb.physical.rows.component import admitted_edges, candidates
 from gdb.physical.rows.pattern import Pattern, RowEdge
 from gdb.records import replace
+from gdb.storage.columns.model import offsets_of_lengths
 from gdb.storage.graph.adjacency import I64
+from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -118,7 +120,7 @@ class Walk:
         counts = np.array([len(one) for one in used], np.int64)
         return replace(
             question,
-            used_at=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]),
+            used_at=offsets_of_lengths(counts),
             used=self.graph.eids([one for some in used for one in some]),
         )
 
@@ -161,9 +163,7 @@ class Walk:
             seen[level] = True
             at = view.rows_of(level)
             at = at[at >= 0]
-            counts = view.offsets[at + 1] - view.offsets[at]
-            places = np.repeat(view.offsets[at] - np.cumsum(counts) + counts, counts)
-            places += np.arange(len(places))
+            _, places = expanded(view.offsets[at], view.offsets[at + 1])
             if bits is not None:
                 places = places[(bits[eids[places] >> 3] >> (eids[places] & 7)) & 1 == 1]
             passed = self._pass(eids[places], row)
@@ -195,9 +195,8 @@ class Walk:
             self.context.pulse()
             some = order[start : start + _CHUNK]
             counts = paths.lengths[some]
-            at = np.repeat(paths.offsets[some] - np.cumsum(counts) + counts, counts)
-            eids = paths.eids[at + np.arange(len(at))]
-            relationships = self.graph.relationships(eids)
+            _, at = expanded(paths.offsets[some], paths.offsets[some + 1])
+            relationships = self.graph.relationships(paths.eids[at])
             nodes = self.graph.nodes(paths.ends[some])
             begin = 0
             for place, count, node in zip(

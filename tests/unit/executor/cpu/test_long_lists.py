@@ -17,7 +17,15 @@ from gdb.executor.nest.verifier import verify
 from gdb.executor.plan.plan import Plan
 from gdb.executor.plan.source import GraphSource
 from gdb.executor.work.scheduler import Budget, Watch
-from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import (
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
 from gdb.storage.format.direction import Direction
 from tests.support.backends import BACKENDS, Backend
 from tests.support.small_graph import SmallGraph
@@ -99,3 +107,42 @@ def test_a_tree_counts_the_same_from_its_other_end(
     found = launch.count(prepared, Watch(None, None, None), Budget())
     assert turned
     assert found == subgraphs(pairs)["triangle"]
+
+
+# a vertex of many neighbours a, of few b; between them c beside a, and below c what is beside b too
+TREES = {
+    "one": [(0, 1), (0, 2), (2, 3), (1, 3)],
+    "two": [(0, 1), (0, 2), (2, 3), (1, 3), (2, 4), (1, 4)],
+    "a longer one": [(0, 1), (0, 2), (2, 3), (3, 4), (1, 4), (2, 5)],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    "mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS], ids=["subgraphs", "nodes", "any"]
+)
+@pytest.mark.parametrize("pattern", TREES)
+def test_trees_below_long_lists_count(backend: Backend, pattern: str, mode: MatchMode) -> None:
+    """They may be counted from the few elements of a leaf's list."""
+    draw = random.Random(1)
+    pairs = {(0, v) for v in range(1, 90)} | {(v, v + 1) for v in range(1, 89)}
+    pairs |= {(a, b) for a, b in (sorted(draw.sample(range(1, 90), 2)) for _ in range(60))}
+    labels = [("A",)] + [("B",) if v % 9 == 0 else ("C",) for v in range(1, 90)]
+    order = sorted(range(90), key=lambda v: labels[v])
+    place = {v: k for k, v in enumerate(order)}
+    data = [("R", place[a], place[b]) for a, b in sorted(pairs)]
+    graph = SmallGraph([labels[v] for v in order], data, frozenset("R"))
+    edges = tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in TREES[pattern])
+    n = 1 + max(e.target for e in edges)
+    named = [((("A",),), (("B",),))[k] if k < 2 else () for k in range(n)]
+    query = QueryGraph(tuple(QueryVertex(labels=x) for x in named), edges, mode)
+    counts = set()
+    for off in (set(), {"trees"}, {"count_last"}, {"structure"}, {"structure", "symmetry"}):
+        plan = planner.plan(query, graph, counting=True, switched_off=frozenset(off))
+        total = 0
+        for factor, term in ((1, plan), *plan.terms):
+            found = backend.count(prepare(term, graph), Watch(None, None, None), Budget())
+            total += factor * term.multiplicity * found
+        counts.add(total // plan.divisor)
+    assert len(counts) == 1
+    assert counts.pop() > 0

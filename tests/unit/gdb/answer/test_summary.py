@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+import gdb
 from gdb import Database
 from gdb.answer.summary import Effects, Summary, sentence
 
@@ -82,3 +84,28 @@ def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
 def test_nothing_runs_for_a_plan(db: Database) -> None:
     summary = db.execute("EXPLAIN MATCH (a) RETURN a").summary
     assert (summary.evaluator, summary.device) == ("", "")
+
+
+def test_a_summary_is_made_when_it_is_read() -> None:
+    db = gdb.connect()
+    db.execute("CREATE (:P {x: 1})-[:R]->(:P {x: 2})")
+    text = "MATCH (a:P)-[:R]->(b) RETURN a.x, b.x"
+    first, again = db.execute(text), db.execute(text)
+    db.close()
+    for result in (first, again):
+        summary = result.summary
+        assert summary is result.summary
+        assert (summary.device, summary.rows, summary.embeddings) == ("cpu", 1, 1)
+        assert summary.bytes_read > 0
+        assert {"run", "tail"} <= set(summary.seconds)
+    assert "plan" in first.summary.seconds
+    assert "plan" not in again.summary.seconds
+    assert again.summary.bytes_read == first.summary.bytes_read
+
+
+def test_nodes_of_several_answers_are_read_after_the_store_is_closed(tmp_path: Path) -> None:
+    with gdb.connect(tmp_path / "s.gdb") as db:
+        db.execute("CREATE (:P {x: 1, name: 'one'}), (:Q {y: 2})")
+    with gdb.connect(tmp_path / "s.gdb") as db:
+        answers = [db.execute("MATCH (n:P) RETURN n"), db.execute("MATCH (n:Q) RETURN n")]
+    assert [dict(answer.single()[0]) for answer in answers] == [{"x": 1, "name": "one"}, {"y": 2}]

@@ -84,7 +84,7 @@ def test_a_fault_of_ours_keeps_its_traceback(db: Database, monkeypatch: pytest.M
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gdb.run.pipeline.answer", broken)
+    monkeypatch.setattr("gdb.api.queries.pipeline.answer", broken)
     with pytest.raises(gdb.InternalError) as caught:
         db.execute("RETURN 1")
     assert len(frames_of(caught.value)) > 1

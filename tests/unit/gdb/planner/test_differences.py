@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations
 from typing import Any
 from unittest.mock import patch
 
@@ -17,18 +16,21 @@ from gdb.executor import reference
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
+from gdb.planner.arrangements import cheapest
 from gdb.planner.distinct import conditions
 from gdb.planner.pricing import Prices
 from gdb.planner.problem import Problem, problem_of
 from gdb.planner.resolved_graph import resolve
 from gdb.query_graph import (
     DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
     SUBGRAPHS,
     MatchMode,
     QueryEdge,
     QueryGraph,
     QueryVertex,
 )
+from gdb.records import replace
 from gdb.storage.format.direction import Direction
 from tests.support.backends import BACKENDS, Backend
 from tests.support.effort import share
@@ -163,33 +165,62 @@ def problem(seed: int) -> tuple[Problem, SmallGraph]:
 
 
 @pytest.mark.parametrize("seed", range(share(12)))
-def test_partitions_are_the_product_multiplied_out(seed: int) -> None:
-    """One by one each set of pairs, as a partition and the sign of its number."""
-    asked, _ = problem(seed)
-    taken = frozenset(sorted(asked.apart)[:4])
-    want = Counter[frozenset[frozenset[int]]]()
-    for number in range(1, len(taken) + 1):
-        for some in combinations(sorted(taken), number):
-            blocks = [frozenset([v]) for v in range(5)]
-            for u, v in some:
-                both = [b for b in blocks if u in b or v in b]
-                blocks = [b for b in blocks if b not in both] + [frozenset().union(*both)]
-            want[frozenset(blocks)] += (-1) ** number
-    found = asked.partitions(taken)
-    assert all(want[partition] == factor for partition, factor in found.items())
-    for partition in want.keys() - found.keys():
-        # what is not there has no embeddings, or is taken off as often as it is added
-        possible = asked.merged(partition, taken)
-        kept = asked.apart - taken
-        split = any((min(p), max(p)) in kept for b in partition for p in combinations(sorted(b), 2))
-        assert want[partition] == 0 or split or possible is None or _joined(asked, partition)
+def test_conditions_taken_off_one_after_another_are_what_smaller_patterns_count(seed: int) -> None:
+    """Each smaller pattern keeps the conditions that are taken off after it."""
+    whole, graph = problem(seed)
+    pairs = sorted(whole.apart)[:4]
+
+    def count(one: Problem) -> int:
+        everything = replace(one.query.graph, mode=REPEATABLE_ELEMENTS)
+        rows = reference.rows(planner.plan(everything, graph, counting=False), graph).vids.tolist()
+        return sum(all(row[u] != row[v] for u, v in one.apart) for row in rows)
+
+    smaller = [whole.merged(pair, frozenset(pairs[: k + 1])) for k, pair in enumerate(pairs)]
+    parts = sum(count(one[0]) for one in smaller if one is not None)
+    relaxed = replace(whole, apart=whole.apart - frozenset(pairs))
+    assert count(whole) == count(relaxed) - parts
+    for pair, one in zip(pairs, smaller, strict=True):
+        if one is not None:
+            assert one[1][pair[0]] == one[1][pair[1]]
+            assert len(one[0].query.candidates) == len(whole.query.candidates) - 1
 
 
-def _joined(asked: Problem, partition: frozenset[frozenset[int]]) -> bool:
-    """Whether an edge, or labels, keep two vertices of a block apart."""
-    query = asked.query
-    return any(
-        v in query.neighbours(u) or query.disjoint(u, v)
-        for block in partition
-        for u, v in combinations(sorted(block), 2)
+def test_candidates_of_terms_hold_without_the_conditions_taken_off() -> None:
+    """Two leaves of one label must differ, so a vertex with one such neighbour is no candidate beside them; where they
+    need not differ it is one, in the pattern in which they are one vertex as well."""
+    labels = [("A",)] * 3 + [("B",)] * 4
+    edges = [("R", 0, 3), ("R", 0, 4), ("R", 1, 5), ("R", 2, 6), ("R", 0, 1), ("R", 1, 2)]
+    graph = SmallGraph(labels, edges)
+    vertices = tuple(QueryVertex(f"v{k}", ((x,),)) for k, x in enumerate("ABBAB"))
+    pairs = ((0, 1), (0, 2), (0, 3), (3, 4))
+    query = QueryGraph(
+        vertices, tuple(QueryEdge(u, v, ("R",), Direction.ANY) for u, v in pairs), DIFFERENT_NODES
     )
+    plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"statistics"}))
+    want = reference.count(plain, graph)
+    assert want == 2
+    with taken_off(8):
+        plan = planner.plan(query, graph, counting=True)
+    assert plan.terms
+    assert reference.count(plan, graph) == want
+
+
+def test_a_smaller_pattern_may_have_no_order_of_a_known_price() -> None:
+    """It is counted along the order that it comes with."""
+    graph = data_graph(np.random.default_rng(3))
+    query = pattern(np.random.default_rng(3), 6, DIFFERENT_NODES)
+    plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"statistics"}))
+    from gdb.planner import differences
+
+    found = cheapest
+    calls = 0
+
+    def seldom(prices: Prices, known: list[tuple[int, ...]], tries: int) -> object:
+        nonlocal calls
+        calls += 1
+        return found(prices, known, tries) if calls % 2 else []
+
+    with taken_off(), patch.object(differences, "cheapest", seldom):
+        plan = planner.plan(query, graph, counting=True)
+    assert calls > 2
+    assert reference.count(plan, graph) == reference.count(plain, graph)

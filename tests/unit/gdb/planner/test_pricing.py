@@ -10,19 +10,27 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from gdb import planner
 from gdb.executor.cpu import nest_prices, workers
 from gdb.executor.nest import interface_caches
+from gdb.executor.nest.prepare import loop_nest
 from gdb.planner import pricing
 from gdb.planner.arrangements import cheapest
+from gdb.planner.decompose import decompose
+from gdb.planner.distinct import conditions
+from gdb.planner.order import joined
+from gdb.planner.phases import build
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import resolve
 from gdb.planner.sampled_embeddings import Statistics
 from gdb.planner.shape import Shape, components, members
-from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import REPEATABLE_ELEMENTS, MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.records import replace
 from gdb.storage.format.direction import Direction
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
+OFF = frozenset({"symmetry", "structure", "differences", "statistics"})
 MANY = 1 << 12  # members: more than a small graph has embeddings
 
 Edges = list[tuple[int, int]]
@@ -263,3 +271,27 @@ def test_what_no_sample_lasts_for_has_no_price() -> None:
 def test_prices_know_the_caches_that_there_are() -> None:
     assert nest_prices.MOST_KEYS == interface_caches.MOST_KEYS
     assert nest_prices.SLOTS == workers.MOST_SLOTS
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_priced_as_counted_is_counted(seed: int) -> None:
+    """The nest of a connected order has at least the tail that its price says."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(6, 11))
+    graph = SmallGraph([("A",)] * 9, [("R", a, b) for a, b in drawn(random, 9, 24)])
+    edges = tuple(QueryEdge(u, v, ("R",), Direction.ANY) for u, v in drawn(random, n, 1))
+    vertices = tuple(QueryVertex(f"v{k}") for k in range(n))
+    query = resolve(QueryGraph(vertices, edges, REPEATABLE_ELEMENTS), graph)
+    statistics = Statistics(query, ())
+    prices = Prices(Samples(statistics, MANY), ())
+    shape = Shape(statistics.near, [0] * n)
+    for _ in range(10):
+        order = joined(query, [int(v) for v in random.permutation(n)])
+        assert order is not None
+        tail = prices.tail(order)
+        assert tail == n - shape.looped(order)
+        plan = planner.plan(query.graph, graph, counting=True, switched_off=OFF)
+        found = decompose(query), conditions(query, {}), {}, ()
+        phases, views = build(query, order, *found, patterns=True, implied=True)
+        nest = loop_nest(replace(plan, phases=phases, views=views, tail=tail, ranked=False), graph)
+        assert len(nest.levels) - nest.loops >= tail

@@ -38,6 +38,7 @@ def lost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exc
     def fail(*_: object, **__: object) -> None:
         raise request.param
 
+    monkeypatch.setattr(choose_device, "cuda_begun", lambda: True)  # else none is chosen first
     for module in (run, pipeline):
         monkeypatch.setattr(module, "choose", choose)
     for name in ("counts", "deliver_rows", "distinct"):
