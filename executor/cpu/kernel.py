@@ -42,7 +42,7 @@ from .caches import cache_of, keep, recall
 from .levels import accepts, element, enter, is_repeat, passes
 from .local_counts import count_local, enter_loop
 from .look_ahead import leads_on
-from .sets import compute_sets, has_bit, level, lower_bound
+from .sets import compute_sets, has_bit, level
 from .tail import count_tail
 
 
@@ -424,15 +424,4 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
     store_i64(control, STAMP, stamp)
 
 
-def _fill_split(
-    first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
-) -> None:
-    """For each row of a view, out[row] is the position of its first neighbour that is not below its vid."""
-    for k in range(intervals):
-        vid, at = load_u32(first, k), load_u32(row, k)
-        for i in range(load_u32(length, k)):
-            start, end = load_i64(offsets, at + i), load_i64(offsets, at + i + 1)
-            store_i64(out, at + i, lower_bound(near, start, end, vid + i))
-
-
-run, rebind, fill_split = together(_run, _rebind, _fill_split)
+run, rebind = together(_run, _rebind)

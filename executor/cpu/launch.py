@@ -7,13 +7,14 @@ import threading
 from collections import deque
 from concurrent.futures import Future
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, replace
 from gdb.storage.disk.arrays import placed
 from gdb.storage.graph import row_loops as _row_loops  # noqa: F401 - loads with the kernel, not with a query
 from gdb.storage.graph.adjacency import I64, U32
@@ -26,6 +27,9 @@ from . import address
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
 from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
+
+if TYPE_CHECKING:
+    from .ranges import Passes
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
@@ -53,6 +57,7 @@ class _Run:
         beside the first.
     total : what was counted. once : the distinct values that each worker found.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
+    part : the number of the pass that it is, and how many there are.
     """
 
     prepared: Prepared
@@ -72,6 +77,7 @@ class _Run:
     active: int = 1
     helpers: list[Future[None]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    part: tuple[int, int] = (0, 1)
 
     @property
     def early(self) -> bool:
@@ -215,9 +221,9 @@ def _begun(prepared: Prepared, wanted: Wanted, limit: int | None) -> Worker | No
 
 
 def put_back(worker: Worker) -> None:
-    """Let the next run have a worker."""
+    """Let the next run have a worker; not one of a pass, which would keep its blocks."""
     idle = worker.prepared.idle["cpu"]
-    if len(idle) < MOST_IDLE and not worker.filed:
+    if len(idle) < MOST_IDLE and not worker.filed and not worker.prepared.blocks:
         idle.append(worker)
 
 
@@ -233,7 +239,43 @@ def _run(run: _Run) -> _Run:
     if not _accounts(run.watch, run.budget):
         return _ran(run)
     with run.budget.part() as run.budget:
-        return _ran(run)
+        found = _passes(run)
+        return _ran(run) if found is None else _in_passes(run, found)
+
+
+def _passes(run: _Run) -> Passes | None:
+    """The passes in which a run goes over its graph; None for one."""
+    watch = run.watch
+    if run.early or watch.start is not None or watch.may_give or run.wanted.once is not None:
+        return None
+    return passes_under(run.prepared, run.budget)
+
+
+def passes_under(prepared: Prepared, budget: Budget) -> Passes | None:
+    """The passes of a run that has no LIMIT and is for no distinct values, None for one."""
+    if budget.limit is None or prepared.bytes <= budget.limit:
+        return None
+    from . import ranges  # of large graphs and small budgets alone
+
+    return ranges.find(prepared, budget.limit, budget.left or 0)
+
+
+def _in_passes(run: _Run, passes: Passes) -> _Run:
+    """The run, done in passes."""
+    for k in range(len(passes)):
+        run.watch.check()
+        run.total += _pass(run, passes, k)
+    return run
+
+
+def _pass(run: _Run, passes: Passes, k: int) -> int:
+    """What a run counts in pass k, of which nothing is left in memory."""
+    with run.budget.part() as part:
+        prepared = passes.stage(run.prepared, k, part)
+        one = replace(
+            run, prepared=prepared, budget=part, part=(k, len(passes)), total=0, helpers=[]
+        )
+        return _ran(one).total
 
 
 def _ran(run: _Run) -> _Run:
@@ -249,7 +291,7 @@ def _ran(run: _Run) -> _Run:
     run.turns = turns = Turns.of(ranges, TURN if early else NEVER, run.budget)
     if watch.start is not None:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
-    watch.progress = partial(_share_done, turns, len(ranges), threads)
+    watch.progress = partial(_share_done, turns, len(ranges), threads, run.part)
     run.threads, run.units = run.size.threads, len(ranges)
     if not early and watch.start is None:
         run.call_helpers(len(ranges) - 1)
@@ -272,10 +314,10 @@ def _ran(run: _Run) -> _Run:
     return run
 
 
-def _share_done(turns: Turns, units: int, threads: int) -> float:
-    """Of the units of a run, those under way being half done."""
+def _share_done(turns: Turns, units: int, threads: int, part: tuple[int, int]) -> float:
+    """Of the units of a run, those under way being half done. part : number of the pass, and how many there are."""
     begun = units - len(turns.waiting)
-    return max(begun - min(threads, begun) / 2, 0.5) / max(units, 1)
+    return (part[0] + max(begun - min(threads, begun) / 2, 0.5) / max(units, 1)) / part[1]
 
 
 def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tuple[int, int]], int]:
@@ -307,6 +349,8 @@ def _units(run: _Run) -> None:
     once: list[U32] = []
     try:
         while (unit := run.turns.take(run.watch.beginning)) is not None:
+            if run.prepared.blocks and unit.place is None:
+                _read_ahead(run, unit)
             worker.stand_at(unit)
             if _turn(run, worker, unit, once):
                 run.turns.end()
@@ -324,6 +368,15 @@ def _units(run: _Run) -> None:
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
     put_back(worker)
+
+
+def _read_ahead(run: _Run, unit: Unit) -> None:
+    """Have the rows of the roots of a unit of a pass read, and of the one that comes next."""
+    from .ranges import read_roots_ahead
+
+    read_roots_ahead(run.prepared, unit.start, unit.end)
+    for following in list(run.turns.waiting)[:1]:
+        read_roots_ahead(run.prepared, following.start, following.end)
 
 
 def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:

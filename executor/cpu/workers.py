@@ -6,21 +6,29 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import usage
 from gdb.base.budget import Budget
-from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
-from gdb.storage.disk.arrays import GRAPH, GRAPH_SHARE, placed
+from gdb.storage.disk.arrays import placed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
+from gdb.storage.graph.row_blocks import split_positions
 
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
-from ..table_fields import CacheField, LevelField, NodeField, Role, StrangerField, ValueField
+from ..table_fields import (
+    CacheField,
+    LevelField,
+    LevelFlag,
+    NodeField,
+    Role,
+    StrangerField,
+    ValueField,
+)
 from ..work.place import END, KEPT, POSITION, ROWS, Place
 from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
@@ -40,28 +48,7 @@ _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
 MOST_SLOTS = 1 << 16  # of one
 WORKERS = "workers"  # what memory is for
-_ROWS = 1 << 18  # rows between two looks at whether the query goes on
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
-
-
-def split_positions(view: Adjacency) -> I64:
-    """For each row the position of its first neighbour that is not below the row's own vid,
-    i64[rows]; computed once for each view."""
-    return _splits.of(view)
-
-
-def _made_split(view: Adjacency) -> I64:
-    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    for begin, end in usage.paced(view.rows, _ROWS):
-        first, length, row = view.intervals_of(begin, end)
-        index = _address(first), _address(length), _address(row), len(first)
-        kernel.fill_split(
-            *index, _address(view.offsets), _address(view.neighbours), _address(found)
-        )
-    return found
-
-
-_splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
 
 
 def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
@@ -196,8 +183,11 @@ class Worker:
         """Views, whether each is simple, lists, bitsets: addresses of what `prepared` keeps."""
         prepared = self.prepared
         views = np.zeros((max(len(prepared.views), 1), address.N_VIEW), np.int64)
+        whole = len(prepared.views) - prepared.blocks
         for i, view in enumerate(prepared.views):
-            views[i] = view_row(view, prepared.eids[i], restricted=prepared.restricted)
+            views[i] = view_row(
+                view, prepared.eids[i], restricted=i < whole and prepared.restricted
+            )
         simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
         lists = [(_address(x), len(x)) for x in prepared.lists]
         bits = [_address(b) for b in prepared.bit_sets]
@@ -256,25 +246,19 @@ class Worker:
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
         gives a large one as pages that are not there before they are touched, in one call."""
-        marks, nodes = self.prepared.tables.marks, self.prepared.tables.nodes
-        own = np.zeros((max(len(marks), 1), address.M.N), np.int64)
-        states = np.zeros((max(len(nodes), 1), address.Q.N), np.int64)
-        wanted = [(own, i, address.M.BYTES, 1) for i in range(len(marks))]
-        for i, role in enumerate(nodes[:, NodeField.ROLE].tolist()):
-            if role == Role.MARK:
-                wanted.append((states, i, address.Q.SCRATCH, 1))
-            elif role in (Role.INNER, Role.PUSHED):
-                wanted.append((states, i, address.Q.SCRATCH, 8))
-            if role == Role.PUSHED:
-                wanted.append((states, i, address.Q.TOUCHED, 4))
-            if nodes[i, NodeField.SPREADS]:
-                wanted.append((states, i, address.Q.SUMS, 8))
-        sizes = [-(-self.prepared.vids * width // _LINE) * _LINE for *_, width in wanted]
+        own = np.zeros((max(len(self.prepared.tables.marks), 1), address.M.N), np.int64)
+        states = np.zeros((max(len(self.prepared.tables.nodes), 1), address.Q.N), np.int64)
+        wanted = [
+            (own, i, address.M.BYTES, 1, 0, self.prepared.vids)
+            for i in range(len(self.prepared.tables.marks))
+        ]
+        wanted += [(states, *one) for one in _scratch_of_nodes(self.prepared)]
+        sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
         at = -(-_address(block) // _LINE) * _LINE
-        for (table, i, column, _), size in zip(wanted, sizes, strict=True):
-            table[i, column] = at
+        for (table, i, column, width, low, _), size in zip(wanted, sizes, strict=True):
+            table[i, column] = at - width * low
             at += size
         return own, states
 
@@ -459,15 +443,45 @@ def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
+def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, int]]:
+    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range. That of
+    a root with a list is not kept."""
+    nodes, every = prepared.tables.nodes, (0, prepared.vids)
+    for i, node in enumerate(nodes.tolist()):
+        cut = prepared.tables.levels[node[NodeField.LEVEL]]
+        low, high = int(cut[LevelField.LO]), min(int(cut[LevelField.HI]), prepared.vids)
+        own = every if cut[LevelField.IS_EDGE] else (min(low, high), high)
+        role = node[NodeField.ROLE]
+        if role == Role.MARK:
+            yield i, address.Q.SCRATCH, 1, *own
+        elif role == Role.PUSHED and _is_counted_in_pairs(prepared, node):
+            yield i, address.Q.SCRATCH, 4, *own
+        elif role == Role.PUSHED:
+            yield i, address.Q.SCRATCH, 8, *own
+            yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
+        elif role == Role.INNER and node[NodeField.PARENT] >= 0:
+            yield i, address.Q.SCRATCH, 8, *own
+        if node[NodeField.SPREADS]:
+            yield i, address.Q.SUMS, 8, *every
+
+
+def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:
+    """Whether `trees.push` has `push_pairs` count a PUSHED node."""
+    if not node[NodeField.PAIRED]:
+        return False
+    pusher = prepared.tables.nodes[node[NodeField.PUSHER]]
+    flags = prepared.tables.levels[pusher[NodeField.LEVEL], LevelField.FLAGS]
+    tested = int(flags) & (LevelFlag.DIFFERS | LevelFlag.BITS | LevelFlag.REPEATS)
+    return prepared.views[pusher[NodeField.BACK]].simple and not tested
+
+
 def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
     """Bytes that one worker needs besides its row buffer; slots : of each cache of counts; room : i64 for
     rows of bits."""
-    roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
-    each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
-    vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
-    vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
+    vids = len(prepared.tables.marks) * prepared.vids
+    vids += sum(width * (high - low) for *_, width, low, high in _scratch_of_nodes(prepared))
     own = 8 * slots * int(_slot_widths(prepared).sum())
-    own += 4 * prepared.tables.buffer + prepared.vids * vids
+    own += 4 * prepared.tables.buffer + vids
     found = neighbourhood_tables.find(prepared)
     if found is None:
         return own

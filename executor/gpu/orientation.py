@@ -15,7 +15,8 @@ import numpy.typing as npt
 from gdb.base import waiting
 from gdb.base.once import MadeOnce
 from gdb.storage.format.direction import Direction
-from gdb.storage.graph.adjacency import I64, U32, Adjacency
+from gdb.storage.graph.adjacency import U32, Adjacency
+from gdb.storage.graph.row_blocks import Side, sizes_of
 
 from ..nest.nest import Kind, LoopNest, Operand, Order, SetOp, Slice, VertexLevel
 from ..nest.prepare import Prepared
@@ -55,11 +56,6 @@ def _is_below(operand: Operand, cut: Slice) -> bool:
     return operand.kind is not Kind.ROW or operand.b in cut.below
 
 
-def lower_degrees(view: Adjacency) -> I64:
-    """Of each row how many of its neighbours have a smaller vid than its own, i64[rows]; made once."""
-    return _degrees.of(view)
-
-
 def lower_side(view: Adjacency) -> Adjacency:
     """The view with nothing in its rows but the neighbours below their own vids; made once. A row may be empty."""
     return _sides.of(view)
@@ -80,20 +76,8 @@ def _cuts(view: Adjacency) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(np.unique([0, *cuts.tolist(), view.rows]))]
 
 
-def _count(view: Adjacency) -> I64:
-    vids, found = view.vids(), np.zeros(view.rows, np.int64)
-
-    def count(first: int, last: int) -> None:
-        kept = np.concatenate([[0], np.cumsum(_kept(view, first, last, vids))])
-        ends = view.offsets[first : last + 1] - view.offsets[first]
-        found[first:last] = np.diff(kept[ends])
-
-    _each(view, count)
-    return found
-
-
 def _side(view: Adjacency) -> Adjacency:
-    degrees = lower_degrees(view)
+    degrees = sizes_of(view, Side.BELOW)
     vids, offsets = view.vids(), np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
     neighbours = np.empty(int(offsets[-1]), np.uint32)
 
@@ -124,5 +108,4 @@ def _each(view: Adjacency, work: object) -> None:
         list(pool.map(work, [a for a, _ in cuts], [b for _, b in cuts]))
 
 
-_degrees: MadeOnce[Adjacency, I64] = MadeOnce(_count)
 _sides: MadeOnce[Adjacency, Adjacency] = MadeOnce(_side)

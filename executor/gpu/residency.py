@@ -18,9 +18,9 @@ from gdb.errors import OutOfBudget, QueryError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import Adjacency
 
-from ..nest.nest import Kind, Member, VertexLevel
 from ..nest.prepare import Prepared
-from ..table_fields import NodeField, Role
+from ..nest.vid_ranges import describe_passes
+from ..nest.visits import readers, visits_to_rows
 from . import orientation, passes
 
 F64 = npt.NDArray[np.float64]
@@ -208,7 +208,7 @@ def split_views(prepared: Prepared, room: int) -> Split:
     # edge ids are read in place whole: they are looked at for what is found, not on the way to it
     splits = restricted and not lower
     every, found = _size(views, split=splits), dict[int, Extent]()
-    visits = [_visits(prepared, k) for k in range(len(views))]
+    visits = [visits_to_rows(prepared, k) for k in range(len(views))]
     for view, often in zip(views, visits, strict=True):
         if id(view) not in found:
             share = room * view_bytes(view, split=splits) // max(every, 1)
@@ -237,7 +237,7 @@ def _passes(
 ) -> tuple[int, tuple[Pass, ...]]:
     """The level and its passes, where they are expected to take less time than reads through the link; else none.
 
-    view : what is placed. best : what would be resident without passes. visits : see `_visits`.
+    view : what is placed. best : what would be resident without passes. visits : see `visits_to_rows`.
     """
     level = passes.level_of(prepared)
     windows = _windows(view, room, split=split) if level in visits else []
@@ -291,54 +291,6 @@ def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
     return value * (1 + np.diff(view.offsets) / LINE)
 
 
-def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
-    """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
-    each once: by the side of its vertex that holds vertices bound before, and as often in all as the plan
-    expects."""
-    view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
-    expected = dict(zip(plan.order, plan.notes.estimates, strict=False))
-    found: dict[int, F64] = {}
-    for reader in sorted(_readers(prepared, k)):
-        level = nest.levels[reader]
-        if not isinstance(level, VertexLevel) or level.base.kind is Kind.LIST:
-            continue
-        often = np.diff(view.offsets).astype(np.float64)
-        if level.cut.above or level.cut.below:
-            lower = orientation.lower_degrees(view)
-            often = lower.astype(np.float64) if level.cut.above else often - lower
-        total = float(often.sum())
-        of_root = level.base.kind is Kind.ROW and level.base.b == 0  # then the sum is exact
-        times = 1.0 if of_root or not total else expected.get(level.vertex, total) / total
-        if total:
-            found[reader] = often * max(times, 1.0)
-    return found
-
-
-def _readers(prepared: Prepared, k: int) -> set[int]:
-    """The levels from whose vertices view k is read."""
-    nest, found = prepared.nest, set[int]()
-    for level in nest.levels:
-        if isinstance(level, VertexLevel):
-            operands = [level.base]
-            found |= {c.source for c in level.checks if isinstance(c, Member) and c.view == k}
-        else:
-            operands = []
-            found |= {level.source} if level.view == k else set()
-        found |= {o.b for o in operands if o.kind is Kind.ROW and o.a == k}
-    for one in nest.sets:
-        found |= {o.b for o in (one.left, one.right) if o.kind is Kind.ROW and o.a == k}
-    nodes = prepared.tables.nodes
-    for c, node in enumerate(nest.tail):
-        if node.parent < 0:
-            continue
-        pushed = nodes[node.parent, NodeField.ROLE] == Role.PUSHED
-        if pushed and node.back == k:
-            found.add(node.levels[0])
-        if node.view == k and not (pushed and nodes[node.parent, NodeField.PUSHER] == c):
-            found.add(nest.tail[node.parent].levels[0])
-    return found
-
-
 def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
     """About how many rows kernels come to that are not resident, each as often as they come to it, and the bytes of all
     of them: what goes through the link at most, for of a long row that is searched only a part is read.
@@ -349,8 +301,8 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
     for k, (view, part) in enumerate(zip(found.views, found.extents, strict=True)):
         if part is None:
             continue
-        visits = _visits(prepared, k)
-        if 0 in _readers(prepared, k) and not found.passes:
+        visits = visits_to_rows(prepared, k)
+        if 0 in readers(prepared, k) and not found.passes:
             once = np.isin(view.vids(), prepared.roots).astype(np.float64)
             visits[0] = visits[0] + once if 0 in visits else once
         often = np.zeros(view.rows)
@@ -379,12 +331,7 @@ def describe_residency(prepared: Prepared, room: int) -> list[str]:
     rows, size = read_in_place(prepared, found)
     reads = [f"  about {rows:,} rows of {size:,} bytes in all are read so"] if rows else []
     if found.passes:
-        name = prepared.nest.levels[found.level]
-        assert isinstance(name, VertexLevel)
-        lines.append(
-            f"  in {len(found.passes)} passes, each over a part of {prepared.plan.names[name.vertex]}, "
-            f"whose rows are resident meanwhile"
-        )
+        lines.append(f"  {describe_passes(prepared, found.level, len(found.passes))}")
         return lines + reads
     seen: set[int] = set()
     for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):

@@ -54,6 +54,7 @@ class Prepared:
     spent : seconds that it has taken on each GPU, by ordinal. runs : the seconds of the quickest run there with one
         kernel or the other, as `gdb.executor.gpu.special.Race` keeps them.
     read : the arrays of the graph among all these.
+    blocks : how many of the views, the last, are blocks of others (`gdb.executor.nest.vid_ranges`).
     """
 
     plan: Plan
@@ -77,6 +78,7 @@ class Prepared:
     spent: dict[int, float] = field(default_factory=dict)
     runs: dict[object, float] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
+    blocks: int = 0
 
     @property
     def bytes(self) -> int:

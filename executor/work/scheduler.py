@@ -147,6 +147,12 @@ class Watch:
             self.stopped.set()
         return not self.stopped.is_set()
 
+    @property
+    def may_give(self) -> bool:
+        """Whether others may go on with what is left of the run, at places of the whole stage."""
+        ends = self.until, self.taken_back, self.most_rows
+        return any(end is not None for end in ends)
+
     def giving(self) -> bool:
         """Whether others go on with what is left."""
         if self.until is not None and time.monotonic() > self.until:

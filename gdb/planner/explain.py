@@ -96,21 +96,23 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     if options.on is not None:
         lines.append(_elsewhere(plan, graph, options.on))
     if options.memory is not None and choice.device == "cpu":
-        lines.append(_memory(plan, graph, options))
+        lines += _memory(plan, graph, options)
     lines += _residency(plan, graph, options, choice)
     return "\n".join(lines)
 
 
-def _memory(plan: Plan, graph: GraphSource, options: Options) -> str:
-    """How many workers a budget leaves, and how large they are."""
-    from gdb.executor.cpu.launch import workers_under  # brings the compiler
+def _memory(plan: Plan, graph: GraphSource, options: Options) -> list[str]:
+    """How many workers a budget leaves, how large they are, and in how many passes they go over the graph."""
+    from gdb.executor.cpu import launch  # brings the compiler
 
-    prepared = stage(plan, graph, windows=True)
-    size, wanted = workers_under(prepared, Budget(options.memory), options.threads)
+    prepared, budget = stage(plan, graph, windows=True), Budget(options.memory)
+    size, wanted = launch.workers_under(prepared, budget, options.threads)
     fits = size.bytes * size.threads <= (options.memory or 0)
     where = "" if fits else ", in part in temporary files"
     many = f"{size.threads} of {wanted} workers of about {size.bytes:,} bytes"
-    return f"memory: {options.memory:,} bytes for {many}{where}"
+    passes = launch.passes_under(prepared, budget)
+    several = [] if passes is None else [f"  {passes.describe(prepared)}"]
+    return [f"memory: {options.memory:,} bytes for {many}{where}", *several]
 
 
 def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice) -> list[str]:

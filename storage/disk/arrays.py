@@ -29,7 +29,7 @@ Item = TypeVar("Item", bound=np.generic)
 _LARGE = 1 << 20  # bytes that are worth a map
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
-GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
+GRAPH_SHARE = 0.25  # of what is left of a budget, that one array of the graph may take
 _BLOCKS = (1 << 24, 1 << 30)  # bytes of the first temporary file of a shelf, and of any at most
 _ALIGNED = 64  # bytes; an array begins there at a multiple of these
 _MAPPED = 1 << 24  # bytes of a shelf that are written before they are unmapped
@@ -87,6 +87,21 @@ def _read_anywhere(file: mmap.mmap) -> mmap.mmap:
     if hasattr(mmap, "MADV_RANDOM"):
         file.madvise(mmap.MADV_RANDOM)
     return file
+
+
+def read_ahead(array: npt.NDArray[np.generic], begin: int, end: int) -> None:
+    """Have the system read items [begin, end) of an array that lies in a mapped file, without waiting for it; also
+    where the file is read in any order, so that it would read page by page. In memory there is nothing to do."""
+    found: object = array
+    while isinstance(found, (np.ndarray, memoryview)):
+        found = found.base if isinstance(found, np.ndarray) else found.obj
+    if end <= begin or not isinstance(found, mmap.mmap) or not hasattr(mmap, "MADV_WILLNEED"):
+        return
+    start = array.ctypes.data - np.frombuffer(found, np.uint8).ctypes.data
+    first = (start + begin * array.itemsize) // mmap.PAGESIZE * mmap.PAGESIZE
+    until = min(start + end * array.itemsize, len(found))
+    with suppress(OSError):  # a hint
+        found.madvise(mmap.MADV_WILLNEED, first, until - first)
 
 
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:

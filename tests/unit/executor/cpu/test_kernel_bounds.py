@@ -19,6 +19,7 @@ from gdb.executor.work.place import Place
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph.row_blocks import split_positions
 from tests.support.backends import rows_on_cpu
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
@@ -51,7 +52,7 @@ class Watched(workers.Worker):
         arrays += [x for o in prepared.orders for x in (o.values, o.eids, o.source)]
         for view in prepared.views:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
-            arrays.append(workers.split_positions(view))
+            arrays.append(split_positions(view))
         Watched.held = tuple({(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays})
 
 
@@ -68,7 +69,7 @@ def watched(access: Access, width: int) -> Access:
 def seen_accesses() -> Iterator[None]:
     """The kernel in Python, its loads and stores checked."""
     one = SmallGraph([("A",), ("A",)], [("R", 0, 1)], frozenset())
-    workers.split_positions(
+    split_positions(
         one.adjacency(("R",), Direction.OUT)
     )  # which is compiled, of what is patched below
     with pytest.MonkeyPatch.context() as patch:

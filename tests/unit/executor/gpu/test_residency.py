@@ -12,6 +12,7 @@ from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import memory, orientation, passes, residency
 from gdb.executor.gpu.residency import Room
+from gdb.executor.nest import visits
 from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
@@ -19,6 +20,7 @@ from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.run import options
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph.row_blocks import Side, sizes_of
 from tests.support.small_graph import SmallGraph
 
 SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
@@ -67,7 +69,7 @@ def test_lower_sides() -> None:
     view = graph.adjacency(("U",), Direction.ANY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orientation, "_BLOCK", 50)  # several blocks
-        degrees, side = orientation.lower_degrees(view), orientation.lower_side(view)
+        degrees, side = sizes_of(view, Side.BELOW), orientation.lower_side(view)
     assert len(side.neighbours) == len(pairs) == degrees.sum()
     for vid in range(60):
         row = view.neighbours_of(vid)
@@ -150,7 +152,7 @@ COUNTED = {
 def test_rows_that_are_read_in_place(name: str) -> None:
     """As many as a run binds vertices whose rows it reads, where none is resident; the fewer, the more are."""
     stage = with_hubs(COUNTED[name])
-    readers = [level for k in range(len(stage.views)) for level in residency._readers(stage, k)]
+    readers = [level for k in range(len(stage.views)) for level in visits.readers(stage, k)]
     watch = Watch(None, None, None)
     watch.bound = np.zeros(stage.tables.loops, np.int64)
     launch.count(stage, watch, Budget(), 1)
@@ -180,8 +182,8 @@ def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = residency.read_in_place(stage, residency.split_views(stage, 0))
     # each pass comes to the roots that have something in it, and to no other row that is not resident
     ends = np.array([one.hi for one in several.passes])
-    visits, _ = passes.root_visits(stage, stage.views[0], ends)
-    assert residency.read_in_place(stage, several)[0] == visits
+    times, _ = passes.root_visits(stage, stage.views[0], ends)
+    assert residency.read_in_place(stage, several)[0] == times
     assert residency.read_in_place(stage, without)[0] < whole[0]
 
 

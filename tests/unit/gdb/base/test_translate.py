@@ -26,10 +26,11 @@ from gdb.base.machine.memory import (
 from gdb.base.machine.translate import translate
 from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
-from gdb.executor.cpu import kernel, launch, workers
+from gdb.executor.cpu import kernel, launch
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
+from gdb.storage.graph import row_blocks
 from tests.support.backends import rows_on_cpu
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
@@ -219,11 +220,11 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
     graph, query = case
     plan = planner.plan(query, graph, counting=wanted == "count")
     found: list[object] = []
-    for run, fill in ((kernel.run, kernel.fill_split), (kernel._run, kernel._fill_split)):
+    for run, fill in ((kernel.run, row_blocks._split), (kernel._run, row_blocks._split_loop)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "run", run)
-            patch.setattr(kernel, "fill_split", fill)
-            patch.setattr(workers, "_splits", MadeOnce(workers._made_split))
+            patch.setattr(row_blocks, "_split", fill)
+            patch.setattr(row_blocks, "_splits", MadeOnce(row_blocks._made_split))
             prepared = prepare(plan, graph)
             watch, budget = Watch(None, None, None), Budget()
             match wanted:

@@ -15,6 +15,7 @@ from gdb import Database
 from gdb.base import budget
 from gdb.base.budget import LEAST
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
+from gdb.executor.cpu import ranges
 from gdb.run import options
 from gdb.storage.disk import arrays, scratch_folder
 from tests.support.effort import PROFILE
@@ -144,6 +145,20 @@ def test_explain_and_profile_show_who_takes_it(small: Path) -> None:
     with gdb.connect(small, read_only=True) as db:
         lines = [line for (line,) in db.execute(f"PROFILE {text}", device="cpu", memory="100")]
         assert any("in temporary files: " in line and "workers " in line for line in lines)
+
+
+def test_explain_and_profile_show_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "GAIN", float("inf"))
+    text = f"MATCH DIFFERENT NODES {SHAPES['triangle']} RETURN count(*)"
+    (tmp_path / "edges.txt").write_text("".join(f"{a} {b}\n" for b in range(40) for a in range(b)))
+    with gdb.connect(tmp_path / "complete.gdb") as db:
+        db.load(tmp_path / "edges.txt", type="R", label="N", directed=False)
+        assert "passes" not in db.explain(text, device="cpu", memory="2MB")
+        found = db.explain(text, device="cpu", memory="2000")
+        assert re.search(r"in \d+ passes, each over a part of \w+, whose rows are resident", found)
+        lines = [line for (line,) in db.execute(f"PROFILE {text}", device="cpu", memory="2000")]
+        assert any("blocks of rows" in line for line in lines if line.startswith("memory: "))
+        assert db.execute(text, device="cpu", memory="2000").scalar() == 40 * 39 * 38
 
 
 def test_temporary_files_have_no_names(small: Path) -> None:

@@ -1,0 +1,208 @@
+"""Passes of a stage over ranges of vids: one level is bound to the vids of a range only, and the rows that are read
+from there are in memory meanwhile.
+
+A nest reads the rows of its first level in order, but those of the others in any order, again and again: where they do
+not fit in memory, each read may be one of the disk, or through the link to a GPU. Bound to a range, a level reads few
+rows, which fit. What the nest finds is the union, and what it counts the sum, over all ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from gdb.records import dataclass, replace
+from gdb.storage.graph.adjacency import Adjacency
+from gdb.storage.graph.row_blocks import Side
+
+from ..table_fields import NodeField, Role
+from .encoding import encode
+from .nest import (
+    EdgeLevel,
+    Kind,
+    Level,
+    LoopNest,
+    Member,
+    Node,
+    Operand,
+    Order,
+    Slice,
+    VertexLevel,
+)
+from .prepare import Prepared, between
+
+_SIDES = {Order.NONE: Side.BOTH, Order.BELOW: Side.BELOW, Order.ABOVE: Side.ABOVE}
+
+
+def is_sum(nest: LoopNest, level: int) -> bool:
+    """Whether what a nest finds is a sum over the vids that a level is bound to, each for itself: an optional part that
+    has none in a range would count one there."""
+    if level < 1 or nest.around or nest.parts:
+        return False
+    if level < nest.loops:
+        return True
+    return any(n.levels == (level,) and n.parent < 0 for n in nest.tail)
+
+
+def describe_passes(prepared: Prepared, level: int, count: int) -> str:
+    """What EXPLAIN says of a stage that runs in passes."""
+    bound = prepared.nest.levels[level]
+    assert isinstance(bound, VertexLevel)
+    name = prepared.plan.names[bound.vertex]
+    return f"in {count} passes, each over a part of {name}, whose rows are resident meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a nest reads because of a level, and which side of each row counts.
+
+    rows : by view, where the rows of the level's vertices are read. columns : by view, where of rows of other vertices
+        the part is read that the level is bound to, and nothing else.
+    """
+
+    rows: Mapping[int, Side]
+    columns: Mapping[int, Side]
+
+
+def reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
+    """What a stage reads of rows: the view, the level whose vertex has the row, and the side of it that counts."""
+    nest, nodes = prepared.nest, prepared.tables.nodes
+    for one in nest.levels:
+        if isinstance(one, EdgeLevel):
+            yield one.view, one.source, Side.BOTH
+            continue
+        yield from _of(one.base, one.cut)
+        for check in one.checks:
+            if isinstance(check, Member):
+                yield check.view, check.source, Side.BOTH
+    for op in nest.sets:
+        yield from _of(op.left, op.cut)
+        yield from _of(op.right, op.cut)
+    for c, node in enumerate(nest.tail):
+        if node.parent < 0:
+            continue
+        pushed = _is_pushed(prepared, node.parent)
+        if pushed:
+            yield node.back, node.levels[0], _SIDES[node.order].across
+        if not pushed or nodes[node.parent, NodeField.PUSHER] != c:
+            yield node.view, nest.tail[node.parent].levels[0], _SIDES[node.order]
+
+
+def _of(operand: Operand, cut: Slice) -> Iterator[tuple[int, int, Side]]:
+    if operand.kind is Kind.ROW:
+        yield operand.a, operand.b, _side(cut, operand.b)
+
+
+def reads_of(prepared: Prepared, level: int) -> Reads:
+    """What a stage reads because of a level."""
+    rows, columns = dict[int, Side](), dict[int, Side]()
+    for view, source, side in reads(prepared):
+        if source == level:
+            rows[view] = side if rows.get(view, side) == side else Side.BOTH
+    for node in _children(prepared.nest, level):
+        if _is_pushed(prepared, node.parent):
+            side = _SIDES[node.order].across
+            columns[node.back] = side if columns.get(node.back, side) == side else Side.BOTH
+    return Reads(rows, columns)
+
+
+def _side(cut: Slice, level: int) -> Side:
+    if level in cut.below:
+        return Side.BELOW
+    return Side.ABOVE if level in cut.above else Side.BOTH
+
+
+def _children(nest: LoopNest, level: int) -> Iterator[Node]:
+    """The nodes of the tail below that of a level."""
+    for node in nest.tail:
+        if node.parent >= 0 and nest.tail[node.parent].levels[0] == level:
+            yield node
+
+
+def _is_pushed(prepared: Prepared, node: int) -> bool:
+    return int(prepared.tables.nodes[node, NodeField.ROLE]) == Role.PUSHED
+
+
+def bound_stage(
+    prepared: Prepared,
+    level: int,
+    vids: tuple[int, int],
+    rows: Mapping[int, Adjacency],
+    columns: Mapping[int, Adjacency],
+) -> Prepared:
+    """The stage with a level bound to a range of vids.
+
+    rows, columns : for each view of `reads_of` what is read of it in this range. A view that lacks here is read itself.
+    """
+    views, specs, eids = list(prepared.views), list(prepared.specs), list(prepared.eids)
+    numbers: list[dict[int, int]] = []
+    for blocks in (rows, columns):
+        numbers.append({view: len(views) + k for k, view in enumerate(blocks)})
+        views += blocks.values()
+        specs += [prepared.specs[view] for view in blocks]
+        eids += [None for _ in blocks]
+    nest = _bound(prepared.nest, level, vids, *numbers)
+    sizes = dict(zip(prepared.tables.lists, map(len, prepared.lists), strict=True))
+    vertices = range(prepared.plan.vertices)
+    tables = encode(nest, prepared.plan, tuple(views), tuple(sizes.get(v, 0) for v in vertices))
+    whole = replace(
+        prepared,
+        nest=nest,
+        tables=tables,
+        views=tuple(views),
+        specs=tuple(specs),
+        eids=tuple(eids),
+        blocks=len(rows) + len(columns),
+        idle={"cpu": [], "gpu": []},
+        units={},
+    )
+    cut = _cut_of(nest, level)
+    start = np.searchsorted(prepared.roots, vids[0], "right") if 0 in cut.below else 0
+    end = np.searchsorted(prepared.roots, vids[1]) if 0 in cut.above else len(prepared.roots)
+    return between(whole, int(start), max(int(start), int(end)))
+
+
+def _cut_of(nest: LoopNest, level: int) -> Slice:
+    one = nest.levels[level]
+    return one.cut if isinstance(one, VertexLevel) else Slice()
+
+
+def _bound(
+    nest: LoopNest,
+    level: int,
+    vids: tuple[int, int],
+    rows: Mapping[int, int],
+    columns: Mapping[int, int],
+) -> LoopNest:
+    def operand(one: Operand) -> Operand:
+        read = one.kind is Kind.ROW and one.b == level
+        return replace(one, a=rows.get(one.a, one.a)) if read else one
+
+    def loop(k: int, one: Level) -> Level:
+        if isinstance(one, EdgeLevel):
+            return one
+        cut = one.cut
+        if k == level:
+            low, high = max(cut.lo, vids[0]), min(cut.hi, vids[1])
+            cut = replace(cut, lo=low, hi=max(low, high))
+        checks = tuple(
+            replace(check, view=rows.get(check.view, check.view))
+            if isinstance(check, Member) and check.source == level
+            else check
+            for check in one.checks
+        )
+        return replace(one, base=operand(one.base), cut=cut, checks=checks)
+
+    def node(one: Node) -> Node:
+        if one.parent < 0 or nest.tail[one.parent].levels[0] != level:
+            return one
+        view, back = rows.get(one.view, one.view), columns.get(one.back, one.back)
+        return replace(one, view=view, back=back)
+
+    return replace(
+        nest,
+        levels=tuple(loop(k, one) for k, one in enumerate(nest.levels)),
+        sets=tuple(replace(op, left=operand(op.left), right=operand(op.right)) for op in nest.sets),
+        tail=tuple(map(node, nest.tail)),
+    )

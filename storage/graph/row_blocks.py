@@ -1,0 +1,211 @@
+"""Blocks of a view: some of its rows, or what of all rows lies in a range of vids, as a view of its own.
+
+A view that does not fit in memory is read from the first row to the last, with the pages ahead requested from the
+system, and only what a block keeps of it is copied (blocks as in SGSI, §6.1).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from gdb.base import usage
+from gdb.base.budget import Budget
+from gdb.base.machine.compile import compiled, together
+from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.base.once import MadeOnce
+from gdb.records import replace
+
+from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_ahead
+from .adjacency import I64, Adjacency
+from .row_loops import at_of
+
+BLOCK = "blocks of rows"  # what memory is for
+_ROWS = 1 << 18  # rows between two looks at whether the query goes on
+_READ = 1 << 20  # neighbours that are requested from the disk at once
+
+
+class Side(IntEnum):
+    """What of each row counts: all neighbours, or those below or above the row's own vid."""
+
+    BOTH = 0
+    BELOW = 1
+    ABOVE = 2
+
+    @property
+    def across(self) -> Side:
+        """The side of the row's vid as seen from a neighbour on this one."""
+        return (Side.BOTH, Side.ABOVE, Side.BELOW)[self]
+
+
+@compiled
+def _first_from(address: int, start: int, end: int, x: int) -> int:
+    """The first position in [start, end) whose value is not below x."""
+    while start < end:
+        middle = (start + end) >> 1
+        if load_u32(address, middle) < x:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def _split_loop(
+    first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
+) -> int:
+    """For each row of a view, out[row] is the position of its first neighbour that is not below its vid."""
+    for k in range(intervals):
+        vid, at = load_u32(first, k), load_u32(row, k)
+        for i in range(load_u32(length, k)):
+            start, end = load_i64(offsets, at + i), load_i64(offsets, at + i + 1)
+            store_i64(out, at + i, _first_from(near, start, end, vid + i))
+    return 0
+
+
+def _copy_loop(
+    first: int,
+    length: int,
+    row: int,
+    intervals: int,
+    offsets: int,
+    near: int,
+    low: int,
+    high: int,
+    side: int,
+    offsets_out: int,
+    near_out: int,
+    at: int,
+) -> int:
+    """Copy from rows the neighbours in [low, high) on a side to position `at` and further, and where each row ends to
+    offsets_out[1] and further; the longest copy."""
+    longest, rows = 0, 0
+    for k in range(intervals):
+        for i in range(load_u32(length, k)):
+            vid, r = load_u32(first, k) + i, load_u32(row, k) + i
+            start, end = load_i64(offsets, r), load_i64(offsets, r + 1)
+            least = max(low, vid + 1) if side == 2 else low
+            most = min(high, vid) if side == 1 else high
+            begin = at
+            if least > 0:
+                start = _first_from(near, start, end, least)
+            while start < end and load_u32(near, start) < most:
+                store_u32(near_out, at, load_u32(near, start))
+                at += 1
+                start += 1
+            longest = max(longest, at - begin)
+            rows += 1
+            store_i64(offsets_out, rows, at)
+    return longest
+
+
+_split, _copy = together(_split_loop, _copy_loop)
+
+
+def split_positions(view: Adjacency) -> I64:
+    """For each row the position of its first neighbour that is not below the row's own vid, i64[rows]; computed once
+    for each view."""
+    return _splits.of(view)
+
+
+def _made_split(view: Adjacency) -> I64:
+    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
+    for begin, end in usage.paced(view.rows, _ROWS):
+        read_ahead(view.neighbours, int(view.offsets[begin]), int(view.offsets[end]))
+        first, length, row = view.intervals_of(begin, end)
+        index = at_of(first), at_of(length), at_of(row), len(first)
+        _split(*index, at_of(view.offsets), at_of(view.neighbours), at_of(found))
+    return found
+
+
+_splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
+
+
+def rows_between(view: Adjacency, vids: tuple[int, int]) -> tuple[int, int]:
+    """The rows of the vids in a range, the last exclusive."""
+    low, high = (_rows_below(view, vid) for vid in vids)
+    return low, high
+
+
+def _rows_below(view: Adjacency, vid: int) -> int:
+    k = int(np.searchsorted(view.first, vid)) - 1
+    if k < 0:
+        return 0
+    return int(view.row[k]) + min(vid - int(view.first[k]), int(view.length[k]))
+
+
+def sizes_of(view: Adjacency, side: Side, rows: tuple[int, int] | None = None) -> I64:
+    """How many neighbours of each of some rows, or all, are on a side, i64[rows]; ABOVE counts its own vid as well."""
+    starts, ends = _bounds(view, side, rows or (0, view.rows))
+    return ends - starts
+
+
+def size_of(view: Adjacency, side: Side, rows: tuple[int, int] | None = None) -> int:
+    """The sum of `sizes_of`, without memory for it."""
+    starts, ends = _bounds(view, side, rows or (0, view.rows))
+    return int(ends.sum()) - int(starts.sum())
+
+
+def _bounds(view: Adjacency, side: Side, rows: tuple[int, int]) -> tuple[I64, I64]:
+    """Where the side of each row begins and ends."""
+    begin, end = rows
+    starts, ends = view.offsets[begin:end], view.offsets[begin + 1 : end + 1]
+    if side is Side.BELOW:
+        ends = split_positions(view)[begin:end]
+    elif side is Side.ABOVE:
+        starts = split_positions(view)[begin:end]
+    return starts, ends
+
+
+def block(
+    view: Adjacency,
+    rows: tuple[int, int],
+    vids: tuple[int, int],
+    size: int,
+    budget: Budget,
+    side: Side = Side.BOTH,
+) -> Adjacency:
+    """The view of some rows, of whose neighbours only those in [vids) on a side count.
+
+    rows : from the first to the last, exclusive, of the view. size : how many neighbours the block has, at most.
+
+    Cost: what lies in the rows is read once, in order.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout : the query of this thread is to go no further. OutOfBudget, StoreError : as `placed`.
+    """
+    begin, end = rows
+    near = placed(max(size, 1), np.uint32, BLOCK, budget)
+    offsets = placed(end - begin + 1, np.int64, BLOCK, budget)
+    longest, cuts = 0, _cuts(view, begin, end)
+    for (start, stop), following in zip(cuts, [*cuts, (end, end)][1:], strict=True):
+        usage.pulse()
+        if start == begin:
+            read_ahead(view.neighbours, int(view.offsets[start]), int(view.offsets[stop]))
+        read_ahead(view.neighbours, *(int(view.offsets[r]) for r in following))
+        first, length, row = view.intervals_of(start, stop)
+        index = at_of(first), at_of(length), at_of(row), len(first)
+        whole = *index, at_of(view.offsets), at_of(view.neighbours), *vids, int(side)
+        out = at_of(offsets) + 8 * (start - begin), at_of(near), int(offsets[start - begin])
+        longest = max(longest, _copy(*whole, *out))
+    first, length, row = view.intervals_of(begin, end)
+    return replace(
+        view,
+        first=first,
+        length=length,
+        row=row - np.uint32(begin),
+        offsets=offsets,
+        neighbours=near[: int(offsets[-1])],
+        max_degree=longest,
+    )
+
+
+def _cuts(view: Adjacency, begin: int, end: int) -> list[tuple[int, int]]:
+    """Ranges of rows of about `_READ` neighbours or `_ROWS` rows."""
+    found, at = list[tuple[int, int]](), begin
+    while at < end:
+        full = int(np.searchsorted(view.offsets, int(view.offsets[at]) + _READ, side="right")) - 1
+        found.append((at, min(max(full, at + 1), at + _ROWS, end)))
+        at = found[-1][1]
+    return found
