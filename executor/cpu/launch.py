@@ -207,8 +207,7 @@ def _begun(prepared: Prepared, wanted: Wanted, limit: int | None) -> Worker | No
         worker = idle.pop()
     except IndexError:
         capacity = ROWS if limit is None else max(1, min(ROWS, limit))
-        slots = slots_within(prepared, CACHES_BYTES)
-        return Worker(prepared, capacity, wanted, slots, ROOM)
+        return Worker(prepared, capacity, wanted, slots_within(prepared, CACHES_BYTES), ROOM)
     assert isinstance(worker, Worker)
     if worker.spent >= FIRST_STEPS or not (worker.wanted is wanted or worker.wanted == wanted):
         idle.append(worker)
@@ -221,7 +220,7 @@ def _begun(prepared: Prepared, wanted: Wanted, limit: int | None) -> Worker | No
 
 
 def put_back(worker: Worker) -> None:
-    """Let the next run have a worker, but one of a pass, which would keep its blocks."""
+    """Let the next run have a worker; not one of a pass, which would keep its blocks."""
     idle = worker.prepared.idle["cpu"]
     if len(idle) < MOST_IDLE and not worker.filed and not worker.prepared.blocks:
         idle.append(worker)

@@ -13,11 +13,10 @@ import pytest
 
 import gdb
 from gdb.base import usage, waiting
-from gdb.executor.cpu import workers
 from gdb.executor.gpu import memory, orientation, pinned
 from gdb.storage.disk import arrays, checksum
 from gdb.storage.format.direction import Direction
-from gdb.storage.graph import degree_loops, section_checks
+from gdb.storage.graph import degree_loops, row_blocks, section_checks
 from gdb.storage.graph.adjacency import Adjacency
 from gdb.storage.graph.edge_loops import rows_ascend
 from gdb.storage.graph.intervals import of_vids
@@ -30,7 +29,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "COPIED", 1000)
     monkeypatch.setattr(section_checks, "_PACED", 1000)
     monkeypatch.setattr(section_checks, "MANY_ROWS", 10)
-    monkeypatch.setattr(workers, "_ROWS", 100)
+    monkeypatch.setattr(row_blocks, "_ROWS", 100)
     monkeypatch.setattr(degree_loops, "_PART", 1000)
     monkeypatch.setattr(orientation, "_BLOCK", 1000)
     monkeypatch.setattr(pinned, "PIECE", 1000)
@@ -99,9 +98,9 @@ def works(store: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "checksum", lambda: checksum.digest(data.data)
     yield "copy", lambda: arrays.copied(data, np.empty_like(data))
     yield "read a store", lambda: view_of(store)
-    yield "split", lambda: workers._made_split(view)
+    yield "split", lambda: row_blocks._made_split(view)
     yield "number by degree", lambda: view_of(store, renumbered=True)
-    yield "lower degrees", lambda: orientation._count(view)
+    yield "lower side", lambda: orientation._side(view)
     yield "page-locked", lambda: pinned.fill(block(data.nbytes), data)
     yield "a pool", lambda: list(_mapped(range(9)))
 
@@ -137,8 +136,8 @@ def test_splits_in_pieces_are_those_in_one(
     rows: int, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = view_of(store)
-    monkeypatch.setattr(workers, "_ROWS", rows)
-    found = workers._made_split(view)
+    monkeypatch.setattr(row_blocks, "_ROWS", rows)
+    found = row_blocks._made_split(view)
     for number, vid in enumerate(view.vids().tolist()):
         row = view.neighbours_of(vid)
         assert found[number] - view.offsets[number] == (row < vid).sum()
