@@ -201,7 +201,7 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     flags, root = level(p, d, L.FLAGS), node(p, c, T.PARENT) < 0
     if flags & F.REPEATS == 0:
         child = pivot(p, c, end - start)
-        if child >= 0:
+        if child >= 0 and load_i64(q, Q.SCRATCH) != 0:  # a root has none under a budget
             store_i64(q, Q.USED, 0 if root else 1)
             return fold_reached(p, c, child)
     if root and flags & (F.DIFFERS | F.BITS | F.REPEATS) == 0 and simple_child(p, c, end - start):

@@ -135,9 +135,8 @@ class Worker:
         self.fixed = (_address(self.pointers), tables.loops, len(tables.nodes), tables.counting)
         self.own = self.distinct = (self.once, _address(self.seen))
         self.root_address = _address(prepared.roots)
-        self.only_root = np.zeros(
-            1, np.uint32
-        )  # a copy of a single root, at an address that is known
+        # a copy of a single root, at an address that is known
+        self.only_root = np.zeros(1, np.uint32)
         self.only_address = _address(self.only_root)
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
@@ -246,13 +245,12 @@ class Worker:
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
         gives a large one as pages that are not there before they are touched, in one call."""
-        own = np.zeros((max(len(self.prepared.tables.marks), 1), address.M.N), np.int64)
-        states = np.zeros((max(len(self.prepared.tables.nodes), 1), address.Q.N), np.int64)
-        wanted = [
-            (own, i, address.M.BYTES, 1, 0, self.prepared.vids)
-            for i in range(len(self.prepared.tables.marks))
-        ]
-        wanted += [(states, *one) for one in _scratch_of_nodes(self.prepared)]
+        marks, nodes = len(self.prepared.tables.marks), len(self.prepared.tables.nodes)
+        own = np.zeros((max(marks, 1), address.M.N), np.int64)
+        states = np.zeros((max(nodes, 1), address.Q.N), np.int64)
+        wanted = [(own, i, address.M.BYTES, 1, 0, self.prepared.vids) for i in range(marks)]
+        roots = self._budget is None or self._budget.limit is None
+        wanted += [(states, *one) for one in _scratch_of_nodes(self.prepared, roots=roots)]
         sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
@@ -443,9 +441,11 @@ def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
-def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, int]]:
-    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range. That of
-    a root with a list is not kept."""
+def _scratch_of_nodes(
+    prepared: Prepared, *, roots: bool = False
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range. A root
+    with a list needs none, but with `roots` it can be counted from a leaf (`trees.fold_reached`)."""
     every = 0, prepared.vids
     for i, node in enumerate(prepared.tables.nodes.tolist()):
         cut = prepared.tables.levels[node[NodeField.LEVEL]]
@@ -459,7 +459,7 @@ def _scratch_of_nodes(prepared: Prepared) -> Iterator[tuple[int, int, int, int, 
         elif role == Role.PUSHED:
             yield i, address.Q.SCRATCH, 8, *own
             yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
-        elif role == Role.INNER and node[NodeField.PARENT] >= 0:
+        elif role == Role.INNER and (roots or node[NodeField.PARENT] >= 0):
             yield i, address.Q.SCRATCH, 8, *own
         if node[NodeField.SPREADS]:
             yield i, address.Q.SUMS, 8, *every
