@@ -93,7 +93,8 @@ def test_what_took_little_in_tasks_is_not_sent_again(store: Path) -> None:
         tasks.tasks.clear()
         assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cluster"
         tasks.tasks.clear()
-        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device == "cpu"
+        # here, on the CPU or, where the process has begun with one, on a GPU
+        assert db.execute(COUNT, on=Cluster(tasks, 4)).summary.device != "cluster"
     assert not tasks.tasks
 
 
