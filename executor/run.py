@@ -380,7 +380,7 @@ def _short_rows(
     else:
         some = _in_every_column(_distinct_values(worker), plan)
     found: Found[Part] = Found()
-    for twin in plan.twins or (None,):
+    for twin in (len(some) and plan.twins) or (None,):  # of no rows there is one part
         part = some if twin is None else replace(some, turned=twin)
         if limit is not None:
             part = part.part(0, limit - found.rows)

@@ -266,7 +266,7 @@ def _in_passes(run: _Run, passes: Passes) -> _Run:
 
 
 def _pass(run: _Run, passes: Passes, k: int) -> int:
-    """What a run counts in pass k, of which nothing is left in memory."""
+    """What a run counts in pass k, whose blocks are then given back."""
     run.watch.check()
     with run.budget.part() as part:
         prepared = passes.stage(run.prepared, k, part)

@@ -11,7 +11,7 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 from ..nest.prepare import Prepared
 from ..table_fields import ValueField, ViewField
 from ..work.scheduler import Budget
-from . import compiler, layout, memory, passes, pinned, render, residency
+from . import compiler, layout, memory, pinned, render, residency, unit_passes
 from .layout import PlaceField
 from .memory import Block, DeviceArray, HostArray
 from .pinned import LockedCopy
@@ -165,7 +165,7 @@ class Placed:
         view : its row of the table of views, none of whose rows are resident.
         """
         ends = np.array([one.hi for one in self.split.passes], np.int64)
-        cut, masks = passes.marks_of(self.prepared, ends), np.int64(job[layout.Job.MASKS])
+        cut, masks = unit_passes.marks_of(self.prepared, ends), np.int64(job[layout.Job.MASKS])
         blocks = min(-(-units // layout.BLOCK_THREADS), 1 << 16)
         names = (layout.Job.ROOTS, layout.Job.UNIT_ROOTS, layout.Job.FIRST_UNIT)
         arguments = (memory.upload(view), *(np.int64(job[name]) for name in names))

@@ -21,7 +21,7 @@ from gdb.storage.graph.adjacency import Adjacency
 from ..nest.prepare import Prepared
 from ..nest.vid_ranges import describe_passes
 from ..nest.visits import readers, visits_to_rows
-from . import orientation, passes
+from . import orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]
 
@@ -239,12 +239,12 @@ def _passes(
 
     view : what is placed. best : what would be resident without passes. visits : see `visits_to_rows`.
     """
-    level = passes.level_of(prepared)
+    level = unit_passes.level_of(prepared)
     windows = _windows(view, room, split=split) if level in visits else []
     if not windows:
         return -1, ()
-    each = passes.READ * (1 if best.all_offsets else 2)
-    row = each + 4 * passes.BYTE * np.diff(view.offsets)  # to read each in place
+    each = unit_passes.READ * (1 if best.all_offsets else 2)
+    row = each + 4 * unit_passes.BYTE * np.diff(view.offsets)  # to read each in place
     later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
     stay = sum(float((often * row).sum()) for often in visits.values())
     here = slice(best.first, best.last)
@@ -252,9 +252,14 @@ def _passes(
     stay += len(prepared.roots) * each
     vids = view.vids()
     lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
-    pairs, size = passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
+    pairs, size = unit_passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
     moved = size + 4 * len(view.neighbours)
-    cost = later + pairs * passes.VISIT + moved * passes.BYTE + len(windows) * passes.PASS
+    cost = (
+        later
+        + pairs * unit_passes.VISIT
+        + moved * unit_passes.BYTE
+        + len(windows) * unit_passes.PASS
+    )
     if cost > GAIN * stay:
         return -1, ()
     fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
@@ -312,7 +317,7 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
         each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
         if found.passes:
             ends = np.array([one.hi for one in found.passes], np.int64)
-            pairs, length = passes.root_visits(prepared, view, ends)
+            pairs, length = unit_passes.root_visits(prepared, view, ends)
             rows, size = rows + pairs, size + length + pairs * (0 if part.all_offsets else 16)
         rows, size = rows + float(often.sum()), size + float((often * each).sum())
     return round(rows), round(size)

@@ -1,4 +1,4 @@
-"""How often the loops of a stage come to the rows of its views, about, and what passes over ranges of vids
+"""Estimates of how often the loops of a stage visit the rows of its views, and of what passes over ranges of vids
 (`vid_ranges`) cost and spare."""
 
 from __future__ import annotations

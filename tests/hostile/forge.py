@@ -98,8 +98,8 @@ class Parts:
             kept = self.files.get(str(record.get("name"))) if isinstance(record, dict) else None
             if kept is not None:
                 assert isinstance(record, dict)
-                record["digest"] = sealed.digest(content).hex()
-                record.setdefault("length", len(content))
+                record["digest"] = sealed.digest(kept).hex()
+                record.setdefault("length", len(kept))
         body = json.dumps(self.body, separators=(",", ":")).encode()
         sectors = 0
         if self.sectors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdb.base.values import times
+from gdb.base.values import temporal
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import ValueProblem
 
@@ -44,7 +44,7 @@ def kind(value: Value) -> str:
         case PathValue():
             return "PATH"
         case _:
-            return times.kind(value)
+            return temporal.kind(value)
 
 
 def type_phrase(value: Value) -> str:

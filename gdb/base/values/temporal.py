@@ -165,6 +165,14 @@ TYPE_NAMES: dict[type, str] = {
     DateTime: "datetime",
     Duration: "duration",
 }
+_KINDS = {
+    "Date": "DATE",
+    "LocalTime": "LOCAL TIME",
+    "Time": "ZONED TIME",
+    "LocalDateTime": "LOCAL DATETIME",
+    "DateTime": "ZONED DATETIME",
+    "Duration": "DURATION",
+}
 # the order of the types where values of several are sorted
 _RANKS: dict[type, int] = {
     kind: rank
@@ -200,3 +208,8 @@ def _time_text(nanoseconds: int) -> str:
     if fraction:
         return f"{text}:{seconds:02}." + f"{fraction:09}".rstrip("0")
     return f"{text}:{seconds:02}" if seconds else text
+
+
+def kind(value: object) -> str:
+    """The name of the type of a temporal value, as `valueType` and messages say it."""
+    return _KINDS[type(value).__name__]

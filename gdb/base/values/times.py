@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 else:
     temporal_components = deferred("gdb.base.values.temporal_components")
 
-_KINDS = {
-    "Date": "DATE",
-    "LocalTime": "LOCAL TIME",
-    "Time": "ZONED TIME",
-    "LocalDateTime": "LOCAL DATETIME",
-    "DateTime": "ZONED DATETIME",
-    "Duration": "DURATION",
-}
-
 
 def is_temporal(value: Value) -> TypeGuard[Temporal]:
     """Whether it is a date, a time, a moment or a duration."""
@@ -37,11 +28,6 @@ def is_temporal(value: Value) -> TypeGuard[Temporal]:
 def is_duration(value: Value) -> bool:
     """Whether it is a duration, the one kind that can be summed up."""
     return isinstance(value, Duration)
-
-
-def kind(value: Value) -> str:
-    """The name of the type of a temporal value, as `valueType` and messages say it."""
-    return _KINDS[type(value).__name__]
 
 
 def component(value: Value, key: str) -> Value:

@@ -10,7 +10,7 @@ import pytest
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
-from gdb.executor.gpu import memory, orientation, passes, residency
+from gdb.executor.gpu import memory, orientation, residency, unit_passes
 from gdb.executor.gpu.residency import Room
 from gdb.executor.nest import visits
 from gdb.executor.nest.nest import VertexLevel
@@ -174,15 +174,15 @@ def test_rows_that_are_read_in_place(name: str) -> None:
 def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = with_hubs((*SQUARE, (0, 2)))
     room = residency.view_bytes(stage.views[0], split=True) // 2
-    monkeypatch.setattr(passes, "PASS", 1e12)
+    monkeypatch.setattr(unit_passes, "PASS", 1e12)
     without = residency.split_views(stage, room)
-    monkeypatch.setattr(passes, "PASS", 0.0)
+    monkeypatch.setattr(unit_passes, "PASS", 0.0)
     several = residency.split_views(stage, room)
     assert bool(several.passes) > bool(without.passes)
     whole = residency.read_in_place(stage, residency.split_views(stage, 0))
     # each pass comes to the roots that have something in it, and to no other row that is not resident
     ends = np.array([one.hi for one in several.passes])
-    times, _ = passes.root_visits(stage, stage.views[0], ends)
+    times, _ = unit_passes.root_visits(stage, stage.views[0], ends)
     assert residency.read_in_place(stage, several)[0] == times
     assert residency.read_in_place(stage, without)[0] < whole[0]
 
@@ -192,7 +192,7 @@ def test_visits_of_roots_in_passes(pairs: tuple[tuple[int, int], ...]) -> None:
     """Of a sample that has all roots in it: those neighbours count to which the level may be bound."""
     stage = with_hubs(pairs)
     view, ends = stage.views[0], np.array([3, 10, 40, stage.vids])
-    level = stage.nest.levels[passes.level_of(stage)]
+    level = stage.nest.levels[unit_passes.level_of(stage)]
     assert isinstance(level, VertexLevel)
     times = size = 0
     for root in stage.roots.tolist():
@@ -200,7 +200,7 @@ def test_visits_of_roots_in_passes(pairs: tuple[tuple[int, int], ...]) -> None:
         near = row[row < root] if level.cut.below else row[row > root]
         found = len(np.unique(np.searchsorted(ends, near, side="right")))
         times, size = times + found, size + 4 * found * len(row)
-    assert passes.root_visits(stage, view, ends) == (times, size)
+    assert unit_passes.root_visits(stage, view, ends) == (times, size)
     assert times > len(stage.roots)
 
 
@@ -219,7 +219,7 @@ def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
     room = residency.view_bytes(diamond.views[0], split=True) // 2
     for each, wanted in ((0.0, True), (1e12, False)):
-        monkeypatch.setattr(passes, "PASS", each)
+        monkeypatch.setattr(unit_passes, "PASS", each)
         assert bool(residency.split_views(diamond, room).passes) == wanted
         assert (
             "passes, each over a part of" in residency.describe_residency(diamond, room)[1]

@@ -22,7 +22,7 @@ from gdb.storage.graph.snapshot import Snapshot
 from tests.support.emulated_gpu import emulated_gpu
 from tests.support.random_store import random_store
 
-COUNT, RELATIONSHIPS = 3000, 12_000
+COUNT, RELATIONSHIPS = 3000, 30_000
 TRIANGLES = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
 PAIRS = "MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x"
 Damage = Callable[[], None]
