@@ -46,7 +46,6 @@ class First:
 def measured(store: Path, text: str, memory: int, device: str, most: int, cold: bool) -> First:
     """Query a store in a process of its own. most : bytes of the graph in device memory; cold : not from the page
     cache."""
-    budget.LEAST = 1  # so that small graphs do not fit either
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
         db.execute(out_of_core_cpu.FIRST, device=device)
@@ -125,5 +124,6 @@ def _packed(plain: Path) -> Path:
 
 if __name__ == "__main__":
     place, query, memory, device, most, cold = sys.argv[1:]
+    budget.LEAST = 1  # so that small graphs do not fit either
     found = measured(Path(place), query, int(memory), device, int(most), bool(int(cold)))
     print(json.dumps({name: getattr(found, name) for name in First.__slots__}))

@@ -13,7 +13,7 @@ from gdb.functions.library import varies
 from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
-from gdb.language.hidden_names import HIDDEN
+from gdb.language.hidden_names import LONG_CONSTANT
 from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.pattern_syntax import PathPattern
 from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind, walk
@@ -88,7 +88,7 @@ class AtomReader(ABC):
     def _constant(self, token: Token, start: int) -> syntax.Parameter:
         """A long list of constants, as the parameter that it becomes."""
         self.cursor.at += 1
-        name = f"{HIDDEN}{len(self.constants)}"
+        name = f"{LONG_CONSTANT}{len(self.constants)}"
         assert token.constant is not None
         self.constants[name] = token.constant
         return syntax.Parameter(name, self.cursor.since(start))

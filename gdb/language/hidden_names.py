@@ -5,6 +5,9 @@ from __future__ import annotations
 HIDDEN = " "
 """What such a name begins with."""
 
+LONG_CONSTANT = f"{HIDDEN}long constant "
+"""What the name of a parameter begins with that holds a long list of constants (`long_constants`)."""
+
 
 def is_hidden(name: str) -> bool:
     """Whether a name was made by gdb."""

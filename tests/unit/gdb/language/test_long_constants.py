@@ -149,3 +149,11 @@ def test_lists_are_written_and_read_in_all_ways(db: gdb.Database) -> None:
     assert "[...]" in db.explain(f"{rows} RETURN r")
     with db.transaction() as tx:
         assert tx.execute(within, {"x": 3}).scalar() == 3
+
+
+@pytest.mark.parametrize("name", [" ", " 0", " long constant"])
+def test_a_parameter_whose_name_begins_with_a_space_is_the_callers(name: str) -> None:
+    text = f"RETURN [{', '.join(map(str, range(3000)))}][$`{name}`] AS x"
+    with gdb.connect() as db:
+        assert db.execute(text, {name: 7}).scalar() == 7
+        assert f"$`{name}`" in db.explain(text, {name: 7})
