@@ -9,9 +9,10 @@ from __future__ import annotations
 from gdb.base.machine.bits import ones
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import ABOVE, BELOW, GALLOP, MOST, OP, ST, B, G, P, Pointers, R
-from .sets import find_row, has_bit, lower_bound, neighbours, row_slice
+from .sets import find_row, has_bit, neighbours, row_slice
 
 Graph = int  # the address of a worker's table G.FRAME, G.VIEW, ...
 

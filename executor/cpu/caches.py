@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import N_CHECK, C, K, P, Pointers, X
-from .sets import find_row, lower_bound, neighbours
+from .sets import find_row, neighbours
 
 NOBODY = -1  # in a key: a vertex that does not matter
 MIX = 0x2545F4914F6CDD1D

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import (
     MISSING,
@@ -28,7 +29,6 @@ from .sets import (
     find_row,
     has_bit,
     level,
-    lower_bound,
     neighbours,
     operand,
     repeats,

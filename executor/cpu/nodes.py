@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import (
     BINOMIAL,
@@ -23,7 +24,7 @@ from .address import (
     T,
 )
 from .levels import accepts, element, first_from, is_repeat, passes
-from .sets import level, lower_bound
+from .sets import level
 
 INFINITE = 1.0e300
 

@@ -21,10 +21,10 @@ from gdb.base.machine.memory import (
     store_i64,
     store_u32,
 )
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import V
 from .candidate_space import CA, CV, arc_field, row_within, vertex_field
-from .sets import lower_bound
 
 # one population, i64[N_POPULATION]: addresses of IMAGES, u32[members, n], what each query vertex is bound to; SHARES,
 # f64[members]; TREES, f64[members]: trees below each, 1 where none were counted; how many members; the bound

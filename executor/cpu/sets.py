@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled, inlined
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import END, GALLOP, LOOK_UP, MOST, N_LEVEL, N_SET, N_VIEW, L, M, P, Pointers, S, V
 
@@ -17,18 +18,6 @@ from .address import END, GALLOP, LOOK_UP, MOST, N_LEVEL, N_SET, N_VIEW, L, M, P
 def level(p: Pointers, d: int, field: int) -> int:
     """A field of a level."""
     return load_i64(load_i64(p, P.LEVELS), d * N_LEVEL + field)
-
-
-@compiled
-def lower_bound(address: int, start: int, end: int, x: int) -> int:
-    """First position in [start, end) whose value is >= x."""
-    while start < end:
-        middle = (start + end) >> 1
-        if load_u32(address, middle) < x:
-            start = middle + 1
-        else:
-            end = middle
-    return start
 
 
 @compiled

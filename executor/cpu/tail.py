@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.storage.graph.row_loops import lower_bound
 
 from .address import GALLOP, INNER, LARGEST, LONE, MARK, PAIR, ROW, SLICE, F, L, P, Pointers, Q, T
 from .levels import accepts, enter, is_repeat
@@ -17,7 +18,7 @@ from .nodes import (
     state,
     ways,
 )
-from .sets import level, lower_bound
+from .sets import level
 from .trees import fold, push
 
 

@@ -4,7 +4,6 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterator
 from typing import TypeVar
@@ -17,6 +16,7 @@ from gdb.errors import InternalError
 from gdb.storage.disk.arrays import placed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.row_blocks import split_positions
+from gdb.storage.graph.row_loops import at_of
 
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
@@ -54,12 +54,12 @@ _WIPED = 256  # bytes that are wiped in the time in which one bit is found and c
 def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
     """The addresses of a view's arrays, in the order in which the kernel has them, and its intervals."""
     return (
-        _address(view.first),
-        _address(view.length),
-        _address(view.row),
+        at_of(view.first),
+        at_of(view.length),
+        at_of(view.row),
         len(view.first),
-        _address(view.offsets),
-        _address(view.neighbours),
+        at_of(view.offsets),
+        at_of(view.neighbours),
     )
 
 
@@ -119,7 +119,7 @@ class Worker:
         )
         self.kept += arrays
         in_bits = self._local(neighbourhood_tables.find(prepared) if local else None)
-        self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
+        self.pointers = np.array([*(at_of(x) for x in arrays), in_bits], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
         out = self._placed(vertices * self.capacity, np.uint32)
@@ -129,15 +129,15 @@ class Worker:
         self.filed = self._budget is not None and bool(self._budget.filed)
         self._budget = None
         state = (self.address, self.position, self.start, self.end)
-        a, b, c, d, e = (_address(x) for x in (self.control, *state))
+        a, b, c, d, e = (at_of(x) for x in (self.control, *state))
         self.state = (a, b, c, d, e)
-        self.out = (_address(self.out_vids), _address(self.out_eids), self.capacity)
-        self.fixed = (_address(self.pointers), tables.loops, len(tables.nodes), tables.counting)
-        self.own = self.distinct = (self.once, _address(self.seen))
-        self.root_address = _address(prepared.roots)
+        self.out = (at_of(self.out_vids), at_of(self.out_eids), self.capacity)
+        self.fixed = (at_of(self.pointers), tables.loops, len(tables.nodes), tables.counting)
+        self.own = self.distinct = (self.once, at_of(self.seen))
+        self.root_address = at_of(prepared.roots)
         # a copy of a single root, at an address that is known
         self.only_root = np.zeros(1, np.uint32)
-        self.only_address = _address(self.only_root)
+        self.only_address = at_of(self.only_root)
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
         """Zeros in memory, or in a temporary file where the budget has no room for them."""
@@ -159,7 +159,7 @@ class Worker:
     def count_into(self, tallies: I64 | None) -> None:
         """Count also for each vertex of the first loop, into i64[vids] that all workers share: no vertex is in
         the units of two; None: only the sum."""
-        self.distinct = self.own if tallies is None else (0, _address(tallies))
+        self.distinct = self.own if tallies is None else (0, at_of(tallies))
 
     def attach(self, prepared: Prepared) -> None:
         """Go over to the same stage with other candidates or bounds."""
@@ -169,12 +169,12 @@ class Worker:
         if roots.shape[0] == 1:
             self.only_root[0], self.root_address = roots[0], self.only_address
         else:
-            self.root_address = _address(roots)
+            self.root_address = at_of(roots)
         for k, members in enumerate(prepared.lists):
-            at = self.root_address if members is roots else _address(members)
+            at = self.root_address if members is roots else at_of(members)
             self.lists[k, 0], self.lists[k, 1] = at, len(members)
         for k, bits in enumerate(prepared.bit_sets):
-            self.bits[k] = _address(bits)
+            self.bits[k] = at_of(bits)
         if len(prepared.bounds):
             self.values[:, ValueField.LEAST :] = prepared.bounds
 
@@ -188,8 +188,8 @@ class Worker:
                 view, prepared.eids[i], restricted=i < whole and prepared.restricted
             )
         simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
-        lists = [(_address(x), len(x)) for x in prepared.lists]
-        bits = [_address(b) for b in prepared.bit_sets]
+        lists = [(at_of(x), len(x)) for x in prepared.lists]
+        bits = [at_of(b) for b in prepared.bit_sets]
         return (
             views,
             simple,
@@ -202,7 +202,7 @@ class Worker:
         prepared = self.prepared
         table = np.zeros((max(len(prepared.values), 1), len(ValueField)), np.int64)
         for k, sides in enumerate(prepared.values):
-            table[k, : ValueField.LEAST] = [_address(side) for side in sides]
+            table[k, : ValueField.LEAST] = [at_of(side) for side in sides]
             table[k, ValueField.LEAST :] = prepared.bounds[k]
         return table
 
@@ -217,7 +217,7 @@ class Worker:
 
     def _orders(self) -> I64:
         """The table of orders."""
-        rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
+        rows = [[at_of(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
         return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.OR.N)
 
     def _caches(self) -> tuple[I64, I64]:
@@ -233,7 +233,7 @@ class Worker:
         more = self._placed(self.slots * sum(widths), np.int64)
         self.kept.append(first)
         self.more_counts = more
-        begin, grown = _address(first), _address(more)
+        begin, grown = at_of(first), at_of(more)
         for k, width in enumerate(widths):
             caches[k, address.K.MASK : address.K.RUN] = few - 1, begin, self.slots - 1, grown
             begin += 8 * few * width
@@ -254,7 +254,7 @@ class Worker:
         sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
-        at = -(-_address(block) // _LINE) * _LINE
+        at = -(-at_of(block) // _LINE) * _LINE
         for (table, i, column, width, low, _), size in zip(wanted, sizes, strict=True):
             table[i, column] = at - width * low
             at += size
@@ -277,7 +277,7 @@ class Worker:
         tables = (local.relations, local.operations, levels, local.ends, local.starts, local.skip)
         arrays = (*tables, rows, made, place, vids, sets, counts)
         self.kept += (*arrays, table)
-        at = [_address(x) for x in arrays]
+        at = [at_of(x) for x in arrays]
         relations, operations, loops, ends, starts, skip, *scratch = at
         table[: address.G.ON] = (
             *(local.frame, local.view, local.order, local.first, len(levels) - 1, local.loops),
@@ -285,7 +285,7 @@ class Worker:
             *(starts, len(local.starts), *scratch[4:], skip),
         )
         table[address.G.ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
-        return _address(table)
+        return at_of(table)
 
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps decide whether they are valid."""
@@ -371,7 +371,7 @@ class Worker:
         self.loops[:KEPT] = place.loops
         self.address[0] = self.root_address
         self.caches[:, address.K.SLOT] = 0  # loops that are open were entered elsewhere
-        kernel.rebind(*self.fixed[:1], *self.state[:2], _address(self.start))
+        kernel.rebind(*self.fixed[:1], *self.state[:2], at_of(self.start))
 
     def run(self, budget: int) -> int:
         """Launch for a step budget; the status."""
@@ -405,12 +405,6 @@ class Worker:
         n = self.rows
         self.control[address.ROWS] = 0
         return self.out_vids[0, :n]
-
-
-def _address(array: npt.NDArray[np.generic]) -> int:
-    """As `array.ctypes.data`, in a tenth of its time: by NumPy's interface for C, the address is what the object of an
-    array begins with."""
-    return ctypes.c_size_t.from_address(id(array) + object.__basicsize__).value
 
 
 def _slot_widths(prepared: Prepared) -> I64:
@@ -493,8 +487,8 @@ def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int
     has = len(view.first) > 0
     return [
         *_lists_of(view),
-        0 if eids is None else _address(eids),
+        0 if eids is None else at_of(eids),
         *((int(view.first[0]), int(view.length[0]), int(view.row[0])) if has else (0, 0, 0)),
-        _address(split_positions(view)) if restricted and has else 0,
+        at_of(split_positions(view)) if restricted and has else 0,
         0,  # all of it lies in one memory
     ]

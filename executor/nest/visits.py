@@ -19,9 +19,8 @@ from .vid_ranges import reads
 F64 = npt.NDArray[np.float64]
 
 MOST_PASSES = 64
-GAIN = (
-    0.8  # a stage runs in passes where that costs less than this part of the visits that it spares
-)
+# a stage runs in passes where that costs less than this part of the visits that it spares
+GAIN = 0.8
 ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read
 
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from gdb.base import usage
 from gdb.base.budget import Budget
-from gdb.base.machine.compile import compiled, together
+from gdb.base.machine.compile import together
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.base.once import MadeOnce
 from gdb.records import replace
 
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_ahead
 from .adjacency import I64, Adjacency
-from .row_loops import at_of
+from .row_loops import at_of, lower_bound
 
 BLOCK = "blocks of rows"  # what memory is for
 _ROWS = 1 << 18  # rows between two looks at whether the query goes on
@@ -39,18 +39,6 @@ class Side(IntEnum):
         return (Side.BOTH, Side.ABOVE, Side.BELOW)[self]
 
 
-@compiled
-def _first_from(address: int, start: int, end: int, x: int) -> int:
-    """The first position in [start, end) whose value is not below x."""
-    while start < end:
-        middle = (start + end) >> 1
-        if load_u32(address, middle) < x:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
 def _split_loop(
     first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
 ) -> int:
@@ -59,7 +47,7 @@ def _split_loop(
         vid, at = load_u32(first, k), load_u32(row, k)
         for i in range(load_u32(length, k)):
             start, end = load_i64(offsets, at + i), load_i64(offsets, at + i + 1)
-            store_i64(out, at + i, _first_from(near, start, end, vid + i))
+            store_i64(out, at + i, lower_bound(near, start, end, vid + i))
     return 0
 
 
@@ -88,7 +76,7 @@ def _copy_loop(
             most = min(high, vid) if side == 1 else high
             begin = at
             if least > 0:
-                start = _first_from(near, start, end, least)
+                start = lower_bound(near, start, end, least)
             while start < end and load_u32(near, start) < most:
                 store_u32(near_out, at, load_u32(near, start))
                 at += 1

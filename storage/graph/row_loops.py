@@ -6,6 +6,8 @@ temporary file (`gdb.storage.disk.arrays.placed`). No edges are sorted.
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,18 @@ from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
 from .adjacency import Adjacency
 
 _LOW = 0xFFFFFFFF
+
+
+@compiled
+def lower_bound(address: int, start: int, end: int, x: int) -> int:
+    """First position in [start, end) whose value is >= x."""
+    while start < end:
+        middle = (start + end) >> 1
+        if load_u32(address, middle) < x:
+            start = middle + 1
+        else:
+            end = middle
+    return start
 
 
 # ---- two views as one --------------------------------------------------------------------------------
@@ -218,8 +232,9 @@ def _arrays(view: Adjacency) -> tuple[int, int]:
 
 
 def at_of(array: npt.NDArray[np.generic]) -> int:
-    """The address of an array, which the caller keeps alive."""
-    return int(array.ctypes.data)
+    """The address of an array, which the caller keeps alive. As `array.ctypes.data`, in a tenth of its time: by NumPy's
+    interface for C, the address is what the object of an array begins with."""
+    return ctypes.c_size_t.from_address(id(array) + object.__basicsize__).value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gdb
 from gdb import planner
 from gdb.errors import Cancelled
 from gdb.executor import choose_device, reference, run
@@ -228,3 +229,16 @@ def test_threads_share_a_plan() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(both, range(200))) == {(wanted, wanted)}
+
+
+def test_no_rows_of_a_pattern_with_twins() -> None:
+    """Its answer has the columns, the first time and again."""
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {id: 1})-[:R]->(:A {id: 2})")
+        query = (
+            "MATCH (a)--(b)--(c) WITH a, b, c ORDER BY id(a) RETURN a.id AS a, b.id AS b, c.id AS c"
+        )
+        for text in (query, query.replace("WITH a, b, c ORDER BY id(a) ", "") + " ORDER BY a"):
+            for _ in range(3):
+                assert db.execute(text).arrow().schema.names == ["a", "b", "c"]
+                assert db.execute(text).fetchall() == []
