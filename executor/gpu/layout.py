@@ -15,7 +15,9 @@ MAX_LEVELS = 64
 FILTER_BITS = 32768  # of a MARK's filter at most
 LOCAL_MOST = 128  # vertices of a local graph
 LOCAL_FILTER_BITS = 4096
-LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
+# u32: filter, vids, where lists begin, the lists; then, where more than edges are counted, bit rows
+LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + LOCAL_MOST // 32 + WARP_LANES
+LOCAL_ROWS = 4 * LOCAL_MOST
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
 PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
 PACK_AHEAD = 4  # reads of a lane that are under way at once

@@ -538,6 +538,24 @@ __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& 
     bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
     d = -1;
     for (;;) {
+        i64 n = 0;
+#ifdef SPECIAL_LOCAL
+        if (!pending && side_by_side(w)) {
+            const i64 number = draw(w);
+            if (number < 0) return STATUS_DONE;
+            const int taken = count_several(w, number, n, spent);
+            const i64 next = number + taken * w.get(JOB_STRIDE);
+            __syncwarp();
+            if (lane() == 0) w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
+            __syncwarp();
+            if (taken) {
+                if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
+                total += n;
+                if (limits.over(spent, 32)) return STATUS_YIELDED;
+                continue;
+            }
+        }
+#endif
         if (!pending && !take_unit(w)) return STATUS_DONE;
         pending = false;
         ++spent;
@@ -549,18 +567,19 @@ __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& 
             w.at(AT_MASK, 0) = 0;
         }
         __syncwarp();
-        i64 n = 0;
         if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+            bool local = false;
 #ifdef SPECIAL_LOCAL
             const Source source = enter(w, 1);
-            if (source.span.size() > LOCAL_MOST) {
+            local = source.span.size() <= LOCAL_MOST;
+            if (local) {
+                n = count_local(w, source, unit_part(w, source.address, source.span), spent);
+            } else if (!only_units(w)) {
                 d = 1;
                 return STATUS_DONE;
             }
-            n = count_local(w, source, unit_part(w, source.address, source.span), spent);
-#else
-            if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
 #endif
+            if (!local && !count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
         }
         if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
         total += n;

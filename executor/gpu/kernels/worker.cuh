@@ -46,6 +46,13 @@ struct Source {
     Span span;
 };
 
+// Which work unit of all this device's unit of a number is.
+__device__ INLINE i64 shared_unit(const Worker& w, i64 number) {
+    if (w.get(JOB_SHARES) == 1) return number;
+    const i64 run = w.get(JOB_RUN);
+    return (number / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + number % run;
+}
+
 // Where the part begins and ends that a work unit is about, of so many elements: a unit is one part of a root's neighbours, so
 // that those of a hub go to many warps.
 __device__ INLINE Range part_of(const i64* first, i64 unit, i64 size, i64 more = 0) {
