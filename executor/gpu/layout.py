@@ -23,8 +23,9 @@ PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
 PACK_AHEAD = 4  # reads of a lane that are under way at once
 PACK_QUEUE = WARP_LANES * (PACK_AHEAD + 1)
 PACK_PAIRS = 256
-# u32: bits, offsets, what was found, values and lanes of the queue, lanes, pairs
-PACK_WORDS = PACK_ELEMENTS // 32 + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + PACK_PAIRS // 2
+PACK_BEGINS = PACK_ELEMENTS // 32 + PACK_AHEAD
+# u32: bits, offsets, what was found, values and lanes of the queue, lanes, length of the queue, pairs
+PACK_WORDS = PACK_BEGINS + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + 4 + PACK_PAIRS // 2
 BITS_MOST = 64  # u32 of a row of bits at most, two for each lane: 2,048 neighbours
 BITS_FRAME_WORDS = 8  # u32 of the head of a warp's bits
 BITS_ELEMENTS = 512  # u32 of the elements of a loop that are taken at once, two bytes for each of 1,024 positions

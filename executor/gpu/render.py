@@ -89,6 +89,7 @@ def _defines() -> Iterator[str]:
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"
     yield f"PACK_ELEMENTS {layout.PACK_ELEMENTS}"
     yield f"PACK_AHEAD {layout.PACK_AHEAD}"
+    yield f"PACK_BEGINS {layout.PACK_BEGINS}"
     yield f"PACK_QUEUE {layout.PACK_QUEUE}"
     yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"

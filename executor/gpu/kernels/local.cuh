@@ -142,7 +142,7 @@ __device__ constexpr int least_local() {
 #define LOCAL_SEARCHED 256
 
 // Embeddings of the levels from LOCAL_FIRST on in a local graph of so many vertices, which are there, as its lists are.
-__device__ __noinline__ i64 count_graph(const Worker& w, int size, i64& spent) {
+__device__ INLINE i64 count_graph(const Worker& w, int size, i64& spent) {
     const LocalGraph g = local_graph(w, size);
     const Pack pack = {w.packed};
     const i64* view = w.view(LOCAL_VIEW);
@@ -205,8 +205,8 @@ __device__ __noinline__ i64 count_graph(const Worker& w, int size, i64& spent) {
     return LOCAL_EDGES ? pairs : pairs ? warp_sum(total) : 0;
 }
 
-// Embeddings of the levels from LOCAL_FIRST on, whose list must be no longer than LOCAL_MOST.
-__device__ INLINE i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
+// Make the local graph of one list, which must be no longer than LOCAL_MOST; returns how many vertices it has.
+__device__ INLINE int fill_local(const Worker& w, const Source& source, const Span& part) {
     if (source.span.size() < least_local()) return 0;
     LocalGraph g = local_graph(w, 0);
     Range first = {0, 0};  // the part as positions in the list
@@ -222,7 +222,7 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
     if (lane() < LOCAL_MOST / 32) g.begins[lane()] = lane() == 0;
     if (lane() == 0) g.lists[0] = local_list(0, g.size, first).numbers;
     __syncwarp();
-    return count_graph(w, g.size, spent);
+    return g.size;
 }
 
 // ---- several work units in one graph -------------------------------------------------------------------------------------
@@ -239,10 +239,10 @@ __device__ INLINE bool side_by_side(const Worker& w) {
     return fits && !w.get(JOB_TALLIES);
 }
 
-// Count the work units number, number + STRIDE, ... of this device as far as one local graph has room for their lists; returns
-// how many, 0 where the list of the first is too long. A root has few neighbours, mostly: alone it would leave most lanes idle,
-// and each of them waits as long for its root, its row and its list.
-__device__ INLINE int count_several(const Worker& w, i64 number, i64& total, i64& spent) {
+// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for; returns
+// how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few neighbours,
+// mostly: alone it would leave most lanes idle, and each of them waits as long for its root, its row and its list.
+__device__ INLINE int fill_several(const Worker& w, i64 number, int& taken) {
     const i64 *row = w.level(1), *view = w.view(row[LEVEL_BASE_A]);
     const i64 mine = number + lane() * w.get(JOB_STRIDE);
     const bool there = mine < w.get(JOB_UNITS);
@@ -264,7 +264,7 @@ __device__ INLINE int count_several(const Worker& w, i64 number, i64& total, i64
         if (lane() >= step) after += others;
     }
     const int units = __popc(__ballot_sync(ALL_LANES, there));
-    int taken = __popc(__ballot_sync(ALL_LANES, there && after <= LOCAL_MOST));
+    taken = __popc(__ballot_sync(ALL_LANES, there && after <= LOCAL_MOST));
     if (taken < units) taken = min(taken, (units + 1) / 2);  // else the next time few are left
     if (!taken) return 0;
     const int before = after - n;
@@ -289,9 +289,7 @@ __device__ INLINE int count_several(const Worker& w, i64 number, i64& total, i64
         begun += __popc(word);
     }
     __syncwarp();
-    spent += taken;
-    total = g.size ? count_graph(w, g.size, spent) : 0;
-    return taken;
+    return g.size;
 }
 
 #endif

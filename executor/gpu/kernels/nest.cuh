@@ -532,55 +532,56 @@ __device__ INLINE bool mostly_units(const Worker& w) {
 #endif
 }
 
-// Count one work unit after another, without the state of a nest, from the one on that is open at level d, if there is one.
-// `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
+// Count one work unit after another, or several at once, without the state of a nest, from the one on that is open at level d, if
+// there is one. `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
 __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& total, i64& spent) {
     bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
     d = -1;
     for (;;) {
-        i64 n = 0;
+        int taken = 0, size = 0;  // units and vertices in a local graph
 #ifdef SPECIAL_LOCAL
         if (!pending && side_by_side(w)) {
             const i64 number = draw(w);
             if (number < 0) return STATUS_DONE;
-            const int taken = count_several(w, number, n, spent);
+            size = fill_several(w, number, taken);
             const i64 next = number + taken * w.get(JOB_STRIDE);
             __syncwarp();
             if (lane() == 0) w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
             __syncwarp();
-            if (taken) {
-                if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
-                total += n;
-                if (limits.over(spent, 32)) return STATUS_YIELDED;
-                continue;
-            }
+            spent += taken;
         }
 #endif
-        if (!pending && !take_unit(w)) return STATUS_DONE;
-        pending = false;
-        ++spent;
-        const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
-        __syncwarp();
-        if (lane() == 0) {
-            w.at(AT_V, 0) = x;
-            w.at(AT_POSITION, 0) = w.at(AT_END, 0);
-            w.at(AT_MASK, 0) = 0;
-        }
-        __syncwarp();
-        if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
-            bool local = false;
+        i64 n = 0;
+        if (!taken) {
+            if (!pending && !take_unit(w)) return STATUS_DONE;
+            pending = false;
+            ++spent;
+            const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
+            __syncwarp();
+            if (lane() == 0) {
+                w.at(AT_V, 0) = x;
+                w.at(AT_POSITION, 0) = w.at(AT_END, 0);
+                w.at(AT_MASK, 0) = 0;
+            }
+            __syncwarp();
+            if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+                bool local = false;
 #ifdef SPECIAL_LOCAL
-            const Source source = enter(w, 1);
-            local = source.span.size() <= LOCAL_MOST;
-            if (local) {
-                n = count_local(w, source, unit_part(w, source.address, source.span), spent);
-            } else if (!only_units(w)) {
-                d = 1;
-                return STATUS_DONE;
-            }
+                const Source source = enter(w, 1);
+                local = source.span.size() <= LOCAL_MOST;
+                if (local) {
+                    size = fill_local(w, source, unit_part(w, source.address, source.span));
+                } else if (!only_units(w)) {
+                    d = 1;
+                    return STATUS_DONE;
+                }
 #endif
-            if (!local && !count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+                if (!local && !count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+            }
         }
+#ifdef SPECIAL_LOCAL
+        if (size) n = count_graph(w, size, spent);
+#endif
         if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
         total += n;
         if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) return STATUS_OVERFLOW;
@@ -642,11 +643,11 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             continue;
         }
 #ifdef SPECIAL_LOCAL
-        if (entering && d == LOCAL_FIRST) {
+        if (LOCAL_FIRST > 1 && entering && d == LOCAL_FIRST) {  // else `count_units` does it
             const Source source = enter(w, LOCAL_FIRST);
             if (source.span.size() <= LOCAL_MOST) {
                 entering = false;
-                const i64 n = count_local(w, source, LOCAL_FIRST == 1 ? unit_part(w, source.address, source.span) : source.span, spent);
+                const i64 n = count_graph(w, fill_local(w, source, source.span), spent);
                 if (total > 0x7fffffffffffffffLL - n) {
                     status = STATUS_OVERFLOW;
                     break;
