@@ -2,8 +2,8 @@
 first vertex has in common with the rest.
 
 Where that list is short, a special kernel makes a matrix of bits of the edges in it and counts the levels there
-(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged. The lists of several
-work units lie in one local graph, where each is a row of its root: most are much shorter than a warp has lanes.
+(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged. The lists of
+several work units lie in one local graph, where each is a row of its root: most are shorter than a warp has lanes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..nest.nest import Formula, LoopNest
 from ..nest.prepare import Prepared
 from .layout import LOCAL_PAIRS, LOCAL_ROWS, LOCAL_WORDS, Local
 
-# levels of a local graph: fewer gain nothing where it is not that of several work units, more could keep a warp for long
+# levels of a local graph: fewer gain nothing where it is that of one work unit, more could keep a warp for long
 LEAST, MOST = 3, 5
 EDGES = 2  # levels where it only has its edges counted: those of triangles
 

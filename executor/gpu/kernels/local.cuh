@@ -91,11 +91,11 @@ struct LocalGraph {
     }
 };
 
-__device__ INLINE LocalGraph local_graph(const Worker& w, int size) {
-    u32* vids = w.local + LOCAL_FILTER_BITS / 32;
+__device__ INLINE LocalGraph local_graph(const Worker& w, const Room& room, int size) {
+    u32* vids = room.local + LOCAL_FILTER_BITS / 32;
     u32* begins = vids + LOCAL_MOST;
     u32* lists = begins + LOCAL_MOST / 32;
-    return {w.local, vids, begins, lists, (Positions*)(lists + 32), (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), size};
+    return {room.local, vids, begins, lists, (Positions*)(lists + 32), (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), size};
 }
 
 // What one lane counts below levels [0, E) of the local graph.
@@ -142,9 +142,9 @@ __device__ constexpr int least_local() {
 #define LOCAL_SEARCHED 256
 
 // Embeddings of the levels from LOCAL_FIRST on in a local graph of so many vertices, which are there, as its lists are.
-__device__ INLINE i64 count_graph(const Worker& w, int size, i64& spent) {
-    const LocalGraph g = local_graph(w, size);
-    const Pack pack = {w.packed};
+__device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i64& spent) {
+    const LocalGraph g = local_graph(w, room, size);
+    const Pack pack = {room.packed};
     const i64* view = w.view(LOCAL_VIEW);
     const auto near = neighbours(view);
     constexpr long long second_below = NEST_LOCAL[LOCAL_FIELDS + LOCAL_BELOW], second_above = NEST_LOCAL[LOCAL_FIELDS + LOCAL_ABOVE];
@@ -206,9 +206,9 @@ __device__ INLINE i64 count_graph(const Worker& w, int size, i64& spent) {
 }
 
 // Make the local graph of one list, which must be no longer than LOCAL_MOST; returns how many vertices it has.
-__device__ INLINE int fill_local(const Worker& w, const Source& source, const Span& part) {
+__device__ INLINE int fill_local(const Worker& w, const Room& room, const Source& source, const Span& part) {
     if (source.span.size() < least_local()) return 0;
-    LocalGraph g = local_graph(w, 0);
+    LocalGraph g = local_graph(w, room, 0);
     Range first = {0, 0};  // the part as positions in the list
     ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32) {
         const at_t at = base + lane();
@@ -242,7 +242,7 @@ __device__ INLINE bool side_by_side(const Worker& w) {
 // Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for; returns
 // how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few neighbours,
 // mostly: alone it would leave most lanes idle, and each of them waits as long for its root, its row and its list.
-__device__ INLINE int fill_several(const Worker& w, i64 number, int& taken) {
+__device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number, int& taken) {
     const i64 *row = w.level(1), *view = w.view(row[LEVEL_BASE_A]);
     const i64 mine = number + lane() * w.get(JOB_STRIDE);
     const bool there = mine < w.get(JOB_UNITS);
@@ -263,14 +263,15 @@ __device__ INLINE int fill_several(const Worker& w, i64 number, int& taken) {
         const int others = __shfl_up_sync(ALL_LANES, after, step);
         if (lane() >= step) after += others;
     }
-    const int units = __popc(__ballot_sync(ALL_LANES, there));
-    taken = __popc(__ballot_sync(ALL_LANES, there && after <= LOCAL_MOST));
-    if (taken < units) taken = min(taken, (units + 1) / 2);  // else the next time few are left
+    const int all = __shfl_sync(ALL_LANES, after, 31);
+    // whole rounds of 32, about half of them: the next time there is as much to do
+    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, (all + 63) / 64 * 32);
+    taken = __popc(__ballot_sync(ALL_LANES, there && after <= most));
     if (!taken) return 0;
     const int before = after - n;
     const u32 some = __ballot_sync(ALL_LANES, n && lane() < taken);
-    const Pack pack = {w.packed};
-    const LocalGraph g = local_graph(w, __shfl_sync(ALL_LANES, after, taken - 1));
+    const Pack pack = {room.packed};
+    const LocalGraph g = local_graph(w, room, __shfl_sync(ALL_LANES, after, taken - 1));
     if (lane() < LOCAL_MOST / 32) g.begins[lane()] = 0;
     __syncwarp();
     if (n && lane() < taken) {

@@ -175,8 +175,12 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             __syncwarp();
         }
         if (more) {
-            const uint4 words = *(const uint4*)(pack.begins() + base / 32);
-            const u32 begins[PACK_AHEAD] = {words.x, words.y, words.z, words.w};
+            u32 begins[PACK_AHEAD];
+#pragma unroll
+            for (int k = 0; k < PACK_AHEAD; k += 4) {
+                const uint4 words = *(const uint4*)(pack.begins() + base / 32 + k);
+                begins[k] = words.x, begins[k + 1] = words.y, begins[k + 2] = words.z, begins[k + 3] = words.w;
+            }
             u32 values[PACK_AHEAD];
             int ranks[PACK_AHEAD];
 #pragma unroll

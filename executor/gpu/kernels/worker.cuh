@@ -40,6 +40,12 @@ struct Worker {
     __device__ i64 v(i64 k, i64 d, i64 x) const { return k == d ? x : v(k); }
 };
 
+// A warp's own room in shared memory for local graphs (`Worker::local`, `Worker::packed`), not read from a `Worker`: of what has
+// been in one the compiler does not know which memory it is, and reads through the general instruction, which takes longer.
+struct Room {
+    u32 *local, *packed;
+};
+
 // Where a level's elements are: vids of a list, or edge ids at positions of a view.
 struct Source {
     i64 address;
