@@ -163,8 +163,9 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         const u32 word = g.begins[base / 32];
         const LocalList own = {g.lists[begun + __popc(word & (lanes_before() << 1 | 1u))]};
         begun += __popc(word);
-        // nothing of its list lies below the first one
-        const bool reads = mine < g.size && mine > own.start() && (LOCAL_SYMMETRIC || mine < own.last());
+        // nothing of its list lies below the first one; further levels are below those that are bound first
+        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES ? own.may_be_first(mine) : mine < own.last());
+        const bool reads = mine < g.size && mine > own.start() && wanted;
         const i64 x = reads ? (i64)g.vids[mine] : 0;
         Span row = reads ? row_slice(view, x, 0, x) : Span{0, 0};
         if (row.size() > LOCAL_SEARCHED)
