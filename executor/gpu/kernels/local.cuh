@@ -95,7 +95,8 @@ __device__ INLINE LocalGraph local_graph(const Worker& w, const Room& room, int 
     u32* vids = room.local + LOCAL_FILTER_BITS / 32;
     u32* begins = vids + LOCAL_MOST;
     u32* lists = begins + LOCAL_MOST / 32;
-    return {room.local, vids, begins, lists, (Positions*)(lists + 32), (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), size};
+    unsigned short* pairs = (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS));
+    return {room.local, vids, begins, lists, (Positions*)(lists + 32), pairs, size};
 }
 
 // What one lane counts below levels [0, E) of the local graph.
@@ -228,8 +229,8 @@ __device__ INLINE int fill_local(const Worker& w, const Room& room, const Source
 
 // ---- several work units in one graph -------------------------------------------------------------------------------------
 
-// Whether the lists of several work units may lie in one local graph: each is a row of its root, whole but for its range, and no
-// level is bound to what has no edge to the others.
+// Whether the lists of several work units may lie in one local graph: each is a row of its root, whole but for its range, and
+// no level is bound to what has no edge to the others.
 __device__ INLINE bool side_by_side(const Worker& w) {
     const i64 *root = w.level(0), *row = w.level(1);
     bool fits = LOCAL_FIRST == 1 && !w.get(JOB_IN_PASSES) && root[LEVEL_SET] == root[LEVEL_SET_END];
@@ -240,9 +241,9 @@ __device__ INLINE bool side_by_side(const Worker& w) {
     return fits && !w.get(JOB_TALLIES);
 }
 
-// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for; returns
-// how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few neighbours,
-// mostly: alone it would leave most lanes idle, and each of them waits as long for its root, its row and its list.
+// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for;
+// returns how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few
+// neighbours, mostly: alone it would leave most lanes idle, and each unit waits as long for its root, its row and its list.
 __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number, int& taken) {
     const i64 *row = w.level(1), *view = w.view(row[LEVEL_BASE_A]);
     const i64 mine = number + lane() * w.get(JOB_STRIDE);

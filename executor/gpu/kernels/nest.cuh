@@ -532,8 +532,9 @@ __device__ INLINE bool mostly_units(const Worker& w) {
 #endif
 }
 
-// Count one work unit after another, or several at once, without the state of a nest, from the one on that is open at level d, if
-// there is one. `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
+// Count one work unit after another, or several at once, without the state of a nest, from the one on that is open at level d,
+// if there is one. `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status
+// so far.
 __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& limits, i64& d, i64& total, i64& spent) {
     bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
     d = -1;
