@@ -249,4 +249,7 @@ def test_a_procedure_that_queries_notes_its_own_reads(db: Database) -> None:
         "my.x(i :: INTEGER) :: (x :: INTEGER?)",
         lambda i: [(db.execute(text, {"i": i}).fetchall()[0][1],)],
     )
-    assert db.execute("UNWIND [10, 11] AS i CALL my.x(i) YIELD x RETURN x").fetchall() == [(1,), (2,)]
+    assert db.execute("UNWIND [10, 11] AS i CALL my.x(i) YIELD x RETURN x").fetchall() == [
+        (1,),
+        (2,),
+    ]
