@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gdb.records import dataclass, quick
-from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ class Listed:
 
     def slice(self) -> Slice:
         """The values as a column."""
+        from gdb.storage.columns.python_columns import column_of  # here: only exports need it
+
         return Slice.of(column_of(self.values, self.kind))
 
 

@@ -191,13 +191,11 @@ class BoundStatement:
             number = worker.total * plan.multiplicity // plan.divisor
             launch.put_back(worker)
             return number, number
-        some = worker.taken()
-        if self.limit is not None:
-            some = some.part(0, self.limit)
-        number = len(some)
+        number = worker.rows if self.limit is None else min(worker.rows, self.limit)
         if self.columns is not None and number <= FEW:
-            answer = self._rows(some.vids.T.tolist(), number)
+            answer = self._rows(worker.out_vids[:, :number].tolist(), number)
         else:
+            some = worker.taken().part(0, number)
             columns: list[Gathered] = [
                 relational_tail.gather_one(ref, some, self.snapshot) for ref in tail.columns
             ]
