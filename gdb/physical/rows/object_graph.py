@@ -131,6 +131,12 @@ class Graph:
             self._load_nodes(np.array(sorted(missing), np.uint32))
         return [known[vid] for vid in wanted]
 
+    def node(self, vid: int) -> NodeValue:
+        """The object of one vid."""
+        if vid not in self._nodes:
+            self._load_nodes(np.array((vid,), np.uint32))
+        return self._nodes[vid]
+
     def _load_nodes(self, vids: U32) -> None:
         snapshot = self._now()
         for number, at in by_number(snapshot.groups_of(vids)):
