@@ -44,13 +44,12 @@ class RowProgram:
     def run(self, context: RowContext, row: Row) -> list[Row] | None:
         """The rows that MATCH makes of a row, their hidden names included; None where only the matching of batches can
         tell."""
-        rows: list[Row] | None = [dict(row)]
+        rows = [dict(row)]
         for step in self._steps:
-            rows = step(context, rows)
-            if not rows:
-                break
-            if len(rows) > MOST:
-                return None
+            found = step(context, rows)
+            if not found or len(found) > MOST:
+                return None if found is None or found else []
+            rows = found
         return rows
 
 
