@@ -123,31 +123,32 @@ class Graph:
 
     def nodes(self, vids: U32) -> list[NodeValue]:
         """One object per vid."""
-        known = self._nodes
-        wanted = vids.tolist()
-        if len(wanted) == 1 and wanted[0] not in known:
-            self._load_nodes(vids)
-        elif missing := {vid for vid in wanted if vid not in known}:
-            self._load_nodes(np.array(sorted(missing), np.uint32))
+        known, wanted = self._nodes, vids.tolist()
+        if len(wanted) == 1:
+            return [self.node(wanted[0])]
+        if missing := {vid for vid in wanted if vid not in known}:
+            snapshot, fresh = self._now(), np.array(sorted(missing), np.uint32)
+            for number, at in by_number(snapshot.groups_of(fresh)):
+                self._load_group(snapshot, number, fresh[at])
         return [known[vid] for vid in wanted]
 
     def node(self, vid: int) -> NodeValue:
         """The object of one vid."""
         if vid not in self._nodes:
-            self._load_nodes(np.array((vid,), np.uint32))
+            snapshot, vids = self._now(), np.array((vid,), np.uint32)
+            self._load_group(snapshot, int(snapshot.groups_of(vids)[0]), vids)
         return self._nodes[vid]
 
-    def _load_nodes(self, vids: U32) -> None:
-        snapshot = self._now()
-        for number, at in by_number(snapshot.groups_of(vids)):
-            group, batch = snapshot.groups[number], Batch(snapshot, number, vids[at])
-            self._batches.append(batch)
-            labels, space = frozenset(group.labels), group.id_space
-            batch.nodes = nodes = [StoredNode(labels, space, batch) for _ in range(len(at))]
-            numbers = batch.vids.tolist()
-            self._nodes.update(zip(numbers, nodes, strict=True))
-            self._vids.update(zip(nodes, numbers, strict=True))
-            count_elements(len(nodes), [], "nodes")
+    def _load_group(self, snapshot: Snapshot, number: int, vids: U32) -> None:
+        """Make the objects of some nodes of one group."""
+        group, batch = snapshot.groups[number], Batch(snapshot, number, vids)
+        self._batches.append(batch)
+        labels, space = frozenset(group.labels), group.id_space
+        batch.nodes = nodes = [StoredNode(labels, space, batch) for _ in range(len(vids))]
+        numbers = vids.tolist()
+        self._nodes.update(zip(numbers, nodes, strict=True))
+        self._vids.update(zip(nodes, numbers, strict=True))
+        count_elements(len(nodes), [], "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
