@@ -64,13 +64,13 @@ class Piece:
         if self.base is not other.base or self.new is not other.new:
             return False
         mine, known = self.patches, other.patches
-        return mine is known or (
-            len(mine) == len(known)
-            and all(
-                name in known and known[name].column.kind == patch.column.kind
-                for name, patch in mine.items()
-            )
-        )
+        if mine is known or len(mine) != len(known):
+            return mine is known
+        for name, patch in mine.items():
+            old = known.get(name)
+            if old is None or old.column.kind != patch.column.kind:
+                return False
+        return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -244,9 +244,10 @@ class Vertices:
         if kind == "any":  # before a patch makes floats of integers: each value keeps its type
             taken = taken.as_any()
         patch = None if key is None else piece.patches.get(key)
-        if patch is None:
+        if patch is None or not len((mine := patch.of_rows(rows)).rows):
             return taken
-        return patched(taken, patch.of_rows(rows))
+        whole = len(mine.rows) == len(rows) and mine.column.kind == kind
+        return mine.column if whole else patched(taken, mine)
 
     # ---- by value --------------------------------------------------------------------------------
 

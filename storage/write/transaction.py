@@ -14,7 +14,7 @@ from ..columns.kinds import fitted
 from ..columns.model import I64, U32, Column, Kind, named
 from ..format.direction import Direction
 from ..graph import intervals
-from ..graph.ascending import distinct, last_places, unite_ascending
+from ..graph.ascending import distinct, last_places, merged_order, unite_ascending
 from ..graph.delta import Delta, NewVertices, Patch, TypeDelta, appended, overlay, patched, visible
 from ..graph.edge_order import EdgeOrder
 from ..graph.pcsr import U64, keys_of
@@ -291,14 +291,14 @@ class Changes:
             self._put(TypeDelta(name, directed))
         columns = self._fitted_edges(name, columns)
         old = self._type(name, directed)
-        keys = np.concatenate([old.keys, _keys(directed, sources, targets)])
-        order = keys.argsort(kind="stable")
+        new = _keys(directed, sources, targets)
+        order = merged_order(old.keys, new)
+        keys = np.concatenate([old.keys, new])
         taken: dict[str, Column] = {}
         if old.columns or columns:
             both = appended([old.columns, columns], [len(old.keys), len(sources)])
             taken = {key: column.take(order) for key, column in both.items()}
-        first = int(old.serials.max()) + 1 if len(old.serials) else 0
-        first = max(first, self._next_serial)
+        first = max(int(old.serials.max(initial=-1)) + 1, self._next_serial)
         fresh = first + np.arange(len(sources), dtype=np.int64)
         self._next_serial = first + len(sources)
         serials = np.concatenate([old.serials, fresh])[order]

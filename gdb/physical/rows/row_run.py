@@ -75,7 +75,7 @@ from gdb.physical.rows.batches import (
 )
 from gdb.physical.rows.pattern import Pattern, pattern_of, visible, visible_rows
 from gdb.physical.rows.subqueries import Prepared
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -99,6 +99,7 @@ class TooMany(Exception):
     """A bounded run met more rows than its bound; it has written nothing."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RowsAnswer:
     """What RETURN gives; no columns where the query ends with a clause that writes."""

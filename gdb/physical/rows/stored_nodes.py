@@ -15,10 +15,11 @@ from gdb.base.values.sizes import size_of
 from gdb.errors import InternalError
 from gdb.executor.relational import lookup
 from gdb.physical.rows.stored import from_store
+from gdb.storage.columns.slices import Slice
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.storage.columns.slices import Slice
+    from gdb.storage.columns.model import Kind
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.snapshot import Snapshot
 
@@ -51,19 +52,22 @@ class Batch:
         if kind is None or key in self._read:
             return
         self._read.add(key)
-        columns = {key: lookup.vertex_property(self.snapshot, self.vids, key, kind)}
-        every = records(columns, len(self.nodes))
+        every = records({key: self._values(key, kind)}, len(self.nodes))
         count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
 
+    def _values(self, key: str, kind: Kind) -> Slice | None:
+        """One property of all nodes; null where one has none."""
+        if len(self.nodes) > 1:
+            return lookup.vertex_property(self.snapshot, self.vids, key, kind)
+        own = self.snapshot.vertex_values(self.group, key, self.vids)
+        return None if own is None else Slice.of(lookup.widen(own, kind))
+
     def load(self) -> None:
         """Give all nodes the properties that they had in the snapshot, and what was set since."""
         keys = self.snapshot.groups[self.group].keys
-        columns = {
-            key: lookup.vertex_property(self.snapshot, self.vids, key, kind)
-            for key, kind in sorted(keys.items())
-        }
+        columns = {key: self._values(key, kind) for key, kind in sorted(keys.items())}
         every = records(columns, len(self.nodes))
         count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
