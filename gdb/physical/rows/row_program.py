@@ -34,18 +34,18 @@ ValueOf: TypeAlias = "Callable[[RowContext, Row], Value]"
 
 
 class RowProgram:
-    """The steps of a pattern. Nothing in it belongs to a run: threads may share it."""
+    """The steps of a pattern, one after the other. Nothing in it belongs to a run: threads may share it."""
 
-    __slots__ = ("_steps",)
+    __slots__ = ("steps",)
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = steps
+        self.steps = steps
 
     def run(self, context: RowContext, row: Row) -> list[Row] | None:
         """The rows that MATCH makes of a row, their hidden names included; None where only the matching of batches can
         tell."""
         rows = [dict(row)]
-        for step in self._steps:
+        for step in self.steps:
             found = step(context, rows)
             if not found or len(found) > MOST:
                 return None if found is None or found else []
