@@ -189,11 +189,12 @@ class EdgeOrder:
 
 def _places_among_equal(keys: U64) -> I64:
     """The place of each of some ascending keys among those that are equal to it, i64[n]."""
-    places = np.arange(len(keys), dtype=np.int64)
     first = np.zeros(len(keys), np.int64)
     begins = (keys[1:] != keys[:-1]).nonzero()[0] + 1
+    if len(begins) == len(keys) - 1:  # none is equal to another
+        return first
     first[begins] = begins
-    found: I64 = places - np.maximum.accumulate(first)
+    found: I64 = np.arange(len(keys)) - np.maximum.accumulate(first)
     return found
 
 
