@@ -19,7 +19,7 @@ from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
 from gdb.executor import run as executor
 from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
-from gdb.records import dataclass, quick, replace
+from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
 from gdb.run.statements import Refusal, key_of
 
@@ -67,7 +67,6 @@ class Planned:
         return self.writes and not self.explain
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Choice:
     """How the operators of a plan run.
@@ -146,7 +145,6 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
     return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class _Operated:
     """why : of rows, and of what failed over columns."""
