@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import limits
 from gdb.base.values.sizes import Pile, size_of
 from gdb.errors import InternalError
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
-    from gdb.base.values.kinds import Row
+    from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import Numbered
 
 FIRST, MOST, TIMES_MORE = 256, 8192, 4
@@ -223,3 +224,18 @@ def padded_rows(
     rest = [(number, {**rows[number], **missing}) for number in range(place, len(rows))]
     if rest:
         yield rest
+
+
+def answer_rows(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
+    """The rows of the result, which count as long as the query runs."""
+    pile = Pile(allowance, "the rows of the result")
+    level = allowance.made
+    rows: list[tuple[Value, ...]] = []
+    for part in batches.parts:
+        some = [tuple([row[name] for name in batches.names]) for row in part]
+        pile.batch(some, allowance.made - level)
+        rows += some
+        allowance.tick(len(part))
+        allowance.made = level
+        limits.check_rows(len(rows))
+    return rows

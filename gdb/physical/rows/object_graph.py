@@ -8,7 +8,6 @@ a pattern is only ever matched against a snapshot.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,15 @@ from gdb.errors import ChangeRefused
 from gdb.executor.relational import lookup
 from gdb.language.report import change_problem
 from gdb.physical.rows.stored import columns_of
-from gdb.physical.rows.stored_nodes import Batch, StoredNode, count_elements, records
+from gdb.physical.rows.stored_nodes import (
+    Batch,
+    StoredNode,
+    count_elements,
+    records,
+    space_of_new,
+)
 from gdb.records import dataclass, field
-from gdb.storage.columns.model import I64, U32, Column, Kind
+from gdb.storage.columns.model import I64, U32, Column
 from gdb.storage.graph.vid_ranges import by_number
 
 if TYPE_CHECKING:
@@ -492,13 +497,3 @@ class Graph:
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"
         return change_problem(self._text, place, reason, _DETACH)
-
-
-def space_of_new(spaces: Mapping[str, Kind]) -> str:
-    """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
-
-    spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
-    number follows the name.
-    """
-    names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
-    return next(name for name in names if spaces.get(name, "int64") == "int64")

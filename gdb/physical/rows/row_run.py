@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gdb import limits
-from gdb.base.allowance import Allowance
 from gdb.base.values.sizes import Pile
 from gdb.base.values.temporal_clock import clock_at
 from gdb.errors import InternalError
@@ -63,6 +61,7 @@ from gdb.physical.rows.batches import (
     Few,
     Parts,
     Replayed,
+    answer_rows,
     called_rows,
     expand_rows,
     few_rows,
@@ -142,7 +141,7 @@ def run_over_rows(
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()
             if plan.returns:
-                rows = _answer(allowance, found)
+                rows = answer_rows(allowance, found)
             else:
                 for _ in found.parts:
                     pass  # it has written, and its rows are unused
@@ -160,21 +159,6 @@ def _extensions(
     return row_matching.extensions(
         context, pattern, rows, known
     )  # its module is loaded when it is first needed
-
-
-def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
-    """The rows of the result, which count as long as the query runs."""
-    pile = Pile(allowance, "the rows of the result")
-    level = allowance.made
-    rows: list[tuple[Value, ...]] = []
-    for part in batches.parts:
-        some = [tuple([row[name] for name in batches.names]) for row in part]
-        pile.batch(some, allowance.made - level)
-        rows += some
-        allowance.tick(len(part))
-        allowance.made = level
-        limits.check_rows(len(rows))
-    return rows
 
 
 @dataclass(slots=True)

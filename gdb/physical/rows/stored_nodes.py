@@ -7,6 +7,7 @@ properties of them, reads none.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import here
@@ -152,3 +153,13 @@ def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
             if value is not None:
                 record[key] = value if convert is None else convert(value)  # type: ignore[assignment]
     return found
+
+
+def space_of_new(spaces: Mapping[str, Kind]) -> str:
+    """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
+
+    spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
+    number follows the name.
+    """
+    names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
+    return next(name for name in names if spaces.get(name, "int64") == "int64")
