@@ -139,7 +139,7 @@ class Store:
 
     def _newest(self) -> Snapshot:
         try:
-            # behind what is this store's own nobody else writes: then inode and length say all
+            # no other store writes behind a manifest of this one's own: inode and length show all
             end = None if self._journal is None or self._own else self._journal.end
             file = self.files.read_again(MANIFEST, most_bytes, end=end)
         except NotAStore:

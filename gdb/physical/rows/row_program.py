@@ -42,8 +42,8 @@ class RowProgram:
         self.steps = steps
 
     def run(self, context: RowContext, row: Row) -> list[Row] | None:
-        """The rows that MATCH makes of a row, their hidden names included; None where only the matching of batches can
-        tell."""
+        """The rows that MATCH makes of a row, their hidden names included; None where this needs the matching of
+        batches."""
         rows = [dict(row)]
         for step in self.steps:
             found = step(context, rows)
