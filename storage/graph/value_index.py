@@ -74,6 +74,14 @@ class Wanted:
         """Whether all are numbers, texts, booleans or null."""
         return self._types <= {int, float, str, bool, type(None)}
 
+    @property
+    def one_integer(self) -> int | None:
+        """The integer of 64 bits that is wanted, where it is one and nothing else is."""
+        if self._types != _INT or len(self.values) != 1:
+            return None
+        (value,) = self.values
+        return value if isinstance(value, int) and _LOW <= value < _HIGH else None
+
     @cached_property
     def integers(self) -> tuple[I64, Keys]:
         """Places and values of what an integer can equal."""
@@ -218,6 +226,10 @@ class Indexes:
     def __init__(self) -> None:
         self._made: dict[tuple[int, str], Index] = {}
         self._passes: dict[tuple[int, str], int] = {}
+
+    def made(self, name: tuple[int, str]) -> Index | None:
+        """The index of a column, where it was made."""
+        return self._made.get(name)
 
     def found(self, name: tuple[int, str], column: Column, wanted: Wanted) -> Found:
         """As `find_values`. name : of the column, always the same one."""

@@ -53,6 +53,12 @@ class Extent:
         at = self._begins.searchsorted(rows, "right") - 1
         return (rows - self._begins[at] + self._starts[at]).astype(np.uint32)
 
+    def vid(self, row: int) -> int:
+        """As `vids`, of one row."""
+        if len(self.ranges) == 1:
+            return self.ranges[0][0] + row
+        return int(self.vids(np.array([row], np.int64))[0])
+
     def has(self, vids: I64 | U32) -> Bools:
         """Which vids are in a range, bool[n]."""
         found: Bools
@@ -62,6 +68,13 @@ class Extent:
         else:
             found = self._bounds.searchsorted(vids, "right") % 2 == 1
         return found
+
+    def holds(self, vid: int) -> bool:
+        """`has`, for one vid."""
+        if len(self.ranges) == 1:
+            ((start, stop),) = self.ranges
+            return start <= vid < stop
+        return bool(self._bounds.searchsorted(vid, "right") % 2)
 
     def among(self, vids: U32) -> int:
         """How many of some vids, ascending and distinct, are in a range."""
