@@ -116,7 +116,7 @@ def plan(
     by_degree = counting and "orientation" not in switched_off
     matched, expected = query, None
     if root is not None and not counting and sampled is None and "statistics" not in switched_off:
-        matched = semi_joined(query, held.vertices, order)
+        matched = semi_joined(query, held, order)
     if sampled is not None:
         expected = sampled.estimates
         if not by_degree or not _gains_by_rank(query, broken):

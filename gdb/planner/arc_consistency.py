@@ -1,18 +1,29 @@
-"""Candidates of a pattern whose existence is tested: those that a semi-join along each query edge leaves.
+"""Patterns whose existence is tested at each data vertex of one query vertex: semi-joins along the query edges.
 
-A test stops at the first embedding of each root, so that what it costs is what leads to none: with few candidates at a
-leaf nearly all of the vertices beside it. A semi-join from the few to their neighbours (Yannakakis, Algorithms for
-acyclic database schemes, VLDB 1981) looks at the rows of the few alone, and drops the others before they are matched.
+A test stops at the first embedding of each root, so that it costs what leads to none: with few candidates at a leaf,
+nearly all of the vertices beside it. A semi-join from the few to their neighbours looks at the rows of the few alone,
+and drops the others before they are matched. Where the pattern is a tree, and nothing but its edges and candidates
+decides, semi-joins from the leaves to the root leave exactly the roots that have an embedding, and nothing is matched
+(Yannakakis, Algorithms for acyclic database schemes, VLDB 1981).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gdb.base import usage
+from gdb.planner.decompose import decompose
+from gdb.planner.distinct import conditions
+from gdb.planner.order import matching_order
+from gdb.planner.resolved_graph import resolve
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.planner.resolved_graph import Resolved
+    from gdb.planner.distinct import ModeConditions
+    from gdb.planner.resolved_graph import PlannerSource, Resolved
+    from gdb.planner.sampled_embeddings import Statistics
+    from gdb.query_graph import QueryGraph
+    from gdb.storage.graph.adjacency import U32
 
 MUCH_FEWER = 4
 """So many times fewer candidates than a neighbour has are worth a semi-join."""
@@ -20,26 +31,73 @@ MOST_CANDIDATES, LOOKED_AT = 4_000_000, 10_000_000
 """Candidates of all query vertices, 5 bytes each, and elements that the semi-joins may look at."""
 
 
-def semi_joined(
-    query: Resolved, differs: frozenset[tuple[int, int]], order: tuple[int, ...]
-) -> Resolved:
+@usage.unread
+def surely_matched(graph: QueryGraph, source: PlannerSource, root: int) -> U32 | None:
+    """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending, where semi-joins find
+    them; None where the pattern has to be matched."""
+    query = resolve(graph, source)
+    held = conditions(query, {})
+    if not _is_tree(query) or not _by_edges_alone(query, held):
+        return None
+    order = matching_order(query, decompose(query), root)
+    statistics = _reduced(query, held)
+    if statistics is None:
+        return None
+    statistics.fans()
+    if statistics.rows() > LOOKED_AT:
+        return None
+    statistics.weigh(order)
+    return statistics.members(root).copy()
+
+
+def semi_joined(query: Resolved, held: ModeConditions, order: tuple[int, ...]) -> Resolved:
     """The query graph with fewer candidates, where some vertex has much fewer than one beside it.
 
-    differs : pairs of query vertices that have to differ. order : in which they are matched.
+    held : its conditions. order : in which it is matched.
     """
+    statistics = _reduced(query, held)
+    if statistics is None:
+        return query
+    left = [*statistics.reduced(order, 0)]
+    first = left[order[0]]  # the loop over it is as long as they are many
+    if statistics.count(order[0]) < first.count:
+        members = statistics.members(order[0]).copy()
+        left[order[0]] = replace(first, allowed=members, count=len(members))
+    return replace(query, candidates=tuple(left))
+
+
+def _reduced(query: Resolved, held: ModeConditions) -> Statistics | None:
+    """What arc consistency leaves; None where it is not worth it."""
     counts = [c.count for c in query.candidates]
     gains = any(
         MUCH_FEWER * counts[u] < counts[v] for v in range(len(counts)) for u in query.neighbours(v)
     )
     if not gains or sum(counts) > MOST_CANDIDATES:
-        return query
+        return None
     from gdb.planner.sampled_embeddings import Statistics  # compiles kernels
 
-    statistics = Statistics(query, differs)
+    statistics = Statistics(query, held.vertices)
     statistics.narrow(LOOKED_AT)
-    left = [*statistics.reduced(order, 0)]
-    first = left[order[0]]  # the loop over it is as long as they are many
-    if first.allowed is not None and statistics.count(order[0]) < first.count:
-        members = statistics.members(order[0]).copy()
-        left[order[0]] = replace(first, allowed=members, count=len(members))
-    return replace(query, candidates=tuple(left))
+    return statistics
+
+
+def _is_tree(query: Resolved) -> bool:
+    """Whether its edges, no two of them between the same vertices, form a tree."""
+    n = len(query.candidates)
+    ends = {frozenset((edge.source, edge.target)) for edge in query.edges}
+    if len(query.edges) != n - 1 or len(ends) < n - 1 or any(len(pair) == 1 for pair in ends):
+        return False
+    seen, waiting = {0}, [0]
+    while waiting:
+        new = query.neighbours(waiting.pop()) - seen
+        seen |= new
+        waiting += new
+    return len(seen) == n
+
+
+def _by_edges_alone(query: Resolved, held: ModeConditions) -> bool:
+    """Whether an embedding is whatever edges and candidates say."""
+    graph = query.graph
+    needed = held.vertices or held.edges or held.apart or held.between
+    tested = any(edge.allowed is not None for edge in graph.edges)
+    return not (needed or tested or graph.negated or graph.compared or graph.optional)

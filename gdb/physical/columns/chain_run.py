@@ -59,7 +59,8 @@ def ran(context: RowContext, chain: Chain) -> TailResult:
     """
     allowance = context.allowance
     with Session(context.options.memory, allowance.cancel, allowance.deadline) as session:
-        run = _ColumnsRun(context, session)
+        # nothing is joined with the only table of a chain, whose rows are read once
+        run = _ColumnsRun(context, session, in_place=len(chain.steps) == 1)
         for step in chain.steps:
             run.step(step)
         context.pulse()
@@ -120,8 +121,9 @@ def run_metered(meter: Meter, session: Session, step: Step, run: Callable[[], No
 
 
 class _ColumnsRun:
-    def __init__(self, context: RowContext, session: Session) -> None:
+    def __init__(self, context: RowContext, session: Session, *, in_place: bool) -> None:
         self.context, self.session = context, session
+        self._take = session.read_in_place if in_place else session.taken
         self.snapshot = context.graph.snapshot
         self._known: dict[tuple[str, tuple[str, ...]], list[I64]] = {}
         self._listed: dict[str, int] = {}  # rows before those that lead to nothing are left out
@@ -145,7 +147,7 @@ class _ColumnsRun:
                 self.find(step, most)
             case Walked():
                 members = Members(self.context, self.values)
-                self.session.taken(step.name, walk_step(self.context, self.session, members, step))
+                self._take(step.name, walk_step(self.context, self.session, members, step))
             case Looked():
                 self.look(step)
             case FirstRows():
@@ -193,7 +195,7 @@ class _ColumnsRun:
             if held is not None:
                 bound[name] = held
         if any(not len(values) for values in bound.values()):
-            self.session.taken(step.name, self._none(step))
+            self._take(step.name, self._none(step))
             return
         graph, left = ComponentRun(self.context, step.pattern, component).graph(
             step.conditions,
@@ -205,11 +207,11 @@ class _ColumnsRun:
         if left:
             raise NotSupported("a condition of a pattern needs values of any type.")
         if step.beside:
-            self.session.taken(step.name, self._scanned(step, graph, most))
+            self._take(step.name, self._scanned(step, graph, most))
         elif step.number is None and not step.once:
-            self.session.taken(step.name, self._embeddings(step, graph, most))
+            self._take(step.name, self._embeddings(step, graph, most))
         else:
-            self.session.taken(step.name, self._numbers(step, graph))
+            self._take(step.name, self._numbers(step, graph))
 
     def _bound(self, step: Found) -> tuple[list[int], list[U32]]:
         """The query vertices that the rows bind, and the vids of the distinct rows, u32[n] each."""
@@ -359,7 +361,7 @@ class _ColumnsRun:
         children = [arrow.child(gathered, k) for k in range(len(step.columns))]
         names = [step.key, *(ref.name for ref in step.columns)]
         keys = arrow.int64_array(values)
-        self.session.taken(step.name, arrow.struct_array(names, [keys, *children], len(values)))
+        self._take(step.name, arrow.struct_array(names, [keys, *children], len(values)))
 
 
 def _at(vids: U32, there: U32, many: I64, vertices: int) -> I64:
