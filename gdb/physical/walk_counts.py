@@ -66,6 +66,8 @@ def walk_counts(
     (edge,), mode = pattern.long, pattern.mode
     if edge.selector is not None or mode.nodes_differ or mode.distinct or mode.induced:
         return None
+    if any(len(c.names) != 1 or not c.names <= {*edge.ends} for c in pattern.conditions):
+        return None
     names = {edge.name, *(route.name for route in pattern.routes)}
     sides = [_side(one, edge, names) for one in calls]
     ends = [side for side in sides if side is not None]
@@ -83,7 +85,9 @@ def walk_counts(
     walks = Walks(snapshot, conditions_of(context), edge, over, False, False)
     return tuple(
         WalkCount(
-            replace(walks, wants_left=end == edge.left, wants_right=end == edge.right, once=end != ""),
+            replace(
+                walks, wants_left=end == edge.left, wants_right=end == edge.right, once=end != ""
+            ),
             *(first, last, end != ""),
         )
         for end in ends
@@ -105,8 +109,5 @@ def _side(gathered: Gathered, edge: RowEdge, names: set[str]) -> str | None:
 
 
 def _end(context: RowContext, pattern: Pattern, name: str) -> I64 | None:
-    """The vids at an end of paths. Raises QueryError, NotSupported: more than the node decides."""
-    own = [c for c in pattern.conditions if name in c.names]
-    if any(c.names != {name} for c in own):
-        raise NotSupported("a condition of a path's end needs more than the node.")
-    return candidates(context, pattern, name, own)
+    """The vids at an end of paths. Raises QueryError, NotSupported: a condition is not for candidates."""
+    return candidates(context, pattern, name, [c for c in pattern.conditions if name in c.names])

@@ -329,7 +329,10 @@ class _ColumnsRun:
     def _matched_at(self, step: Found, vids: U32) -> tuple[U32, I64]:
         (name,) = step.bound
         component, options = step.component, self.context.options
-        run, root = ComponentRun(self.context, step.pattern, component), component.vertices.index(name)
+        run, root = (
+            ComponentRun(self.context, step.pattern, component),
+            component.vertices.index(name),
+        )
         graph, left = run.graph(step.conditions, {name: vids}, wanted=(name,), sure=True)
         if left:
             raise NotSupported("a condition of a pattern needs values of any type.")

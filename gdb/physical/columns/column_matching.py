@@ -319,11 +319,9 @@ class _ColumnMatching:
         first = relation.source is None
         relation, every = self._weighed(relation, weights, mine)
         if self.clause.optional:
-            source = before
-            if made:
-                inside = made[0] if len(made) == 1 else everything(*made)
-                on = joined(exp.And, tests) if tests else value_of(True)
-                source = left_joined(before, [(inside, on)])
+            inside = made[0] if len(made) == 1 else everything(*made) if made else None
+            on = joined(exp.And, tests) if tests else value_of(True)
+            source = left_joined(before, [] if inside is None else [(inside, on)])
             return replace(relation, source=select_columns(every, source), names=held)
         if first:
             if len(parts) == 1 and not tests and not columns.asks() and not routes:

@@ -40,7 +40,7 @@ from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.base.sql import Rows
+    pass
 
 
 class PatternColumns:
@@ -128,9 +128,7 @@ class PatternColumns:
         self.relation = replace(relation, source=sql, names=names, hidden=hidden)
         return syntax.Variable(name, part.place)
 
-    def _by_ends(
-        self, matches: Sequence[Match], kind: str, number: str
-    ) -> Sequence[Joined] | None:
+    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Sequence[Joined] | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them, nothing where the rows have them already."""
         step = self._at_ends(matches, kind, number)

@@ -186,4 +186,3 @@ class _Walking:
         if len(first) * len(second) > MOST_PAIRS:
             raise NotSupported("shortest paths between so many pairs of nodes at once.")
         return np.repeat(first, len(second)), np.tile(second, len(first)), []
-

@@ -1,6 +1,6 @@
-"""Plans for which rows answer before columns would begin: those that begin with a few rows (one of nothing, the items of
-a short list, or nodes of the first MATCH that a value names; each further pattern is joined to what is bound already),
-and those that a few of their rows are enough for."""
+"""Plans for which rows answer before columns would begin: those that begin with a few rows (one of nothing, the items
+of a short list, or nodes of the first MATCH that a value names; each further pattern is joined to what is bound
+already), and those that a few of their rows are enough for."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def begins_with_few(context: RowContext, plan: Plan) -> bool:
 
 
 def few_suffice(context: RowContext, plan: Plan) -> bool:
-    """Whether a few of the rows of the first MATCHes, whichever, fill a LIMIT that a plan has, as far as its texts show:
+    """Whether a few of the rows of the first MATCHes, whichever, fill a LIMIT of a plan, as far as its text shows:
     nothing tests what is matched but patterns."""
     if len(plan.sides) > 1 or plan.start:
         return False
@@ -53,8 +53,10 @@ def few_suffice(context: RowContext, plan: Plan) -> bool:
     place = stops(operators)[0]
     if place is None or not isinstance(operators[0], Match):
         return False
-    *before, last = operators[: place + 1]
+    before, last, behind = operators[:place], operators[place], operators[place + 1 :]
     assert isinstance(last, Limit)
+    if not all(isinstance(one, _ROW_BY_ROW) for one in behind):
+        return False
     for operator in before:
         if not isinstance(operator, (Match, Project)):
             return False
