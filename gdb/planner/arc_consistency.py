@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.adjacency import U32
 
 MUCH_FEWER = 4
-"""So many times fewer candidates than a neighbour has are worth a semi-join."""
+"""So many times fewer candidates than a neighbour that is matched before has are worth a semi-join."""
 MOST_CANDIDATES, LOOKED_AT = 4_000_000, 10_000_000
 """Candidates of all query vertices, 5 bytes each, and elements that the semi-joins may look at."""
 
@@ -36,11 +36,13 @@ def surely_matched(graph: QueryGraph, source: PlannerSource, root: int) -> U32 |
     """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending, where semi-joins find
     them; None where the pattern has to be matched."""
     query = resolve(graph, source)
+    if not _is_tree(query):
+        return None
     held = conditions(query, {})
-    if not _is_tree(query) or not _by_edges_alone(query, held):
+    if not _by_edges_alone(query, held):
         return None
     order = matching_order(query, decompose(query), root)
-    statistics = _reduced(query, held)
+    statistics = _reduced(query, held, order)
     if statistics is None:
         return None
     statistics.fans()
@@ -51,11 +53,11 @@ def surely_matched(graph: QueryGraph, source: PlannerSource, root: int) -> U32 |
 
 
 def semi_joined(query: Resolved, held: ModeConditions, order: tuple[int, ...]) -> Resolved:
-    """The query graph with fewer candidates, where some vertex has much fewer than one beside it.
+    """The query graph with fewer candidates, where some vertex has much fewer than one that is matched before it.
 
     held : its conditions. order : in which it is matched.
     """
-    statistics = _reduced(query, held)
+    statistics = _reduced(query, held, order)
     if statistics is None:
         return query
     left = [*statistics.reduced(order, 0)]
@@ -66,11 +68,14 @@ def semi_joined(query: Resolved, held: ModeConditions, order: tuple[int, ...]) -
     return replace(query, candidates=tuple(left))
 
 
-def _reduced(query: Resolved, held: ModeConditions) -> Statistics | None:
+def _reduced(query: Resolved, held: ModeConditions, order: tuple[int, ...]) -> Statistics | None:
     """What arc consistency leaves; None where it is not worth it."""
     counts = [c.count for c in query.candidates]
     gains = any(
-        MUCH_FEWER * counts[u] < counts[v] for v in range(len(counts)) for u in query.neighbours(v)
+        MUCH_FEWER * counts[u] < counts[v]
+        for k, v in enumerate(order)
+        for u in order[k + 1 :]
+        if u in query.neighbours(v)
     )
     if not gains or sum(counts) > MOST_CANDIDATES:
         return None
