@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdb.base import usage
+from gdb.planner import cost
 from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions
 from gdb.planner.order import matching_order
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MUCH_FEWER = 4
 """So many times fewer candidates than a neighbour that is matched before has are worth a semi-join."""
+WORTH = 1.0
+"""Partial embeddings for each candidate from which on semi-joins take less time than to match."""
 MOST_CANDIDATES, LOOKED_AT = 4_000_000, 10_000_000
 """Candidates of all query vertices, 5 bytes each, and elements that the semi-joins may look at."""
 
@@ -78,6 +81,8 @@ def _reduced(query: Resolved, held: ModeConditions, order: tuple[int, ...]) -> S
         if u in query.neighbours(v)
     )
     if not gains or sum(counts) > MOST_CANDIDATES:
+        return None
+    if max(cost.estimates(query, order)) < WORTH * sum(counts):
         return None
     from gdb.planner.sampled_embeddings import Statistics  # compiles kernels
 
