@@ -34,10 +34,11 @@ class CV:
     ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
     f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
     tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
-    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1."""
+    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1; STALE: the neighbours that may have
+    fewer candidates than when its own were tested, a mask."""
 
     LOW, HIGH, ALIVE, LIST, COUNT, ARC, ARC_END, DIFFERS = range(8)
-    WEIGHT, UP, BELOW, CHILD, SIBLING, N = range(8, 14)
+    WEIGHT, UP, BELOW, CHILD, SIBLING, STALE, N = range(8, 15)
 
 
 class CA:
@@ -77,11 +78,14 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
 
 
 @compiled
-def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
-    """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
+def _supported(vertices: int, arcs: int, v: int, vid: int, stale: int) -> int:
+    """How many elements were looked at until each query edge to a neighbour of `stale` led on from a candidate, or less
+    1 where one does not."""
     spent = 1
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
         other = arc_field(arcs, a, CA.TARGET)
+        if stale >> other & 1 == 0:
+            continue
         low = vertex_field(vertices, other, CV.LOW)
         view = arc_field(arcs, a, CA.VIEW)
         start, end = row_within(view, vid, low, vertex_field(vertices, other, CV.HIGH))
@@ -99,13 +103,14 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 
 
 @compiled
-def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
-    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour that has the fewest, where
-    going through the rows of these takes less time; elements looked at."""
+def _beside_fewest(vertices: int, arcs: int, v: int, stale: int) -> int:
+    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour, one of `stale`, that has the
+    fewest, where going through the rows of these takes less time; elements looked at."""
     fewest, least = -1, vertex_field(vertices, v, CV.COUNT) // MUCH_FEWER
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
-        count = vertex_field(vertices, arc_field(arcs, a, CA.TARGET), CV.COUNT)
-        if count < least:
+        other = arc_field(arcs, a, CA.TARGET)
+        count = vertex_field(vertices, other, CV.COUNT)
+        if count < least and stale >> other & 1 != 0:
             fewest, least = a, count
     if fewest < 0:
         return 0
@@ -133,14 +138,17 @@ def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
 
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> int:
-    """Drop the candidates of a query vertex that an edge does not lead on from; elements looked at."""
-    spent = _beside_fewest(vertices, arcs, v)
+    """Drop the candidates of a query vertex that an edge to a STALE neighbour does not lead on from; elements looked
+    at."""
+    stale = vertex_field(vertices, v, CV.STALE)
+    store_i64(vertices, v * CV.N + CV.STALE, 0)
+    spent = _beside_fewest(vertices, arcs, v, stale)
     members = vertex_field(vertices, v, CV.LIST)
     alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
     for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
-        looked = _supported(vertices, arcs, v, vid)
+        looked = _supported(vertices, arcs, v, vid, stale)
         if looked > 0:
             store_u32(members, kept, vid)
             kept += 1
@@ -164,10 +172,13 @@ def _fewest(vertices: int, some: int) -> int:
     return found
 
 
-def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: int) -> int:
-    """Drop candidates of so many times n query vertices, those of the fewest first, or until little changes, or `most`
-    elements were looked at; how many were. waiting : the query vertices to begin with, as bits."""
-    spent, left = 0, rounds * n
+def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
+    """Drop candidates of so many times n query vertices that have STALE neighbours, those of the fewest first, or until
+    little changes, or `most` elements were looked at; how many were."""
+    spent, left, waiting = 0, rounds * n, 0
+    for v in range(n):
+        if vertex_field(vertices, v, CV.STALE) != 0:
+            waiting |= 1 << v
     while waiting != 0 and left > 0 and spent <= most:
         v = _fewest(vertices, waiting)
         waiting &= ~(1 << v)
@@ -181,7 +192,9 @@ def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: i
             for a in range(
                 vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
             ):
-                waiting |= 1 << arc_field(arcs, a, CA.TARGET)
+                u = arc_field(arcs, a, CA.TARGET)
+                store_i64(vertices, u * CV.N + CV.STALE, vertex_field(vertices, u, CV.STALE) | 1 << v)
+                waiting |= 1 << u
     return spent
 
 

@@ -84,7 +84,7 @@ class Statistics:
         self._lists, rows = self._candidates(members)
         found, self._arc, starts = self._arcs()
         for v, row in enumerate(rows):
-            row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1]
+            row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1, 0]
         self.vertices = np.array(rows, np.int64)
         self.arcs = np.array(found or [(0, 0, 0, 0)], np.int64)
         self._vertices_at = int(self.vertices.ctypes.data)
@@ -185,9 +185,13 @@ class Statistics:
 
         changed : the query vertex from which on candidates may have fewer neighbours than before; None: all.
         """
-        first = (1 << self.n) - 1 if changed is None else 1 << changed | self.near[changed]
+        stale = list(self.near)
+        if changed is not None:
+            stale = [near & 1 << changed for near in self.near]
+            stale[changed] = self.near[changed]
+        self.vertices[:, candidate_space.CV.STALE] = stale
         tables = self._vertices_at, self._arcs_at, self.n
-        return int(candidate_space.narrow(*tables, first, ROUNDS, most))
+        return int(candidate_space.narrow(*tables, ROUNDS, most))
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
@@ -274,7 +278,7 @@ class Statistics:
         sums = np.zeros(total)
         at = int(sums.ctypes.data)
         self._kept.append(sums)
-        self.vertices[:, candidate_space.CV.WEIGHT :] = [
+        self.vertices[:, candidate_space.CV.WEIGHT : candidate_space.CV.STALE] = [
             (at + 8 * offsets[v], up[v], at + 8 * below[v], child[v], sibling[v]) for v in range(n)
         ]
         places = np.array(order, np.int64)
