@@ -12,7 +12,7 @@ Candidates of a query vertex lie within a span of vids [LOW, HIGH); arrays of it
 
 from __future__ import annotations
 
-from gdb.base.machine.bits import trailing_zeros
+from gdb.base.machine.bits import square_root, trailing_zeros
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import (
     load_f64,
@@ -193,7 +193,9 @@ def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
                 vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
             ):
                 u = arc_field(arcs, a, CA.TARGET)
-                store_i64(vertices, u * CV.N + CV.STALE, vertex_field(vertices, u, CV.STALE) | 1 << v)
+                store_i64(
+                    vertices, u * CV.N + CV.STALE, vertex_field(vertices, u, CV.STALE) | 1 << v
+                )
                 waiting |= 1 << u
     return spent
 
@@ -271,16 +273,36 @@ def _weigh_all(vertices: int, v: int) -> float:
     return total
 
 
+@compiled
+def _take_roots(vertices: int, v: int) -> None:
+    """Put square roots in the place of the WEIGHT of each candidate of v, and of the BELOW of its children."""
+    low = vertex_field(vertices, v, CV.LOW)
+    members, count = vertex_field(vertices, v, CV.LIST), vertex_field(vertices, v, CV.COUNT)
+    numbers, child = (
+        vertex_field(vertices, v, CV.WEIGHT) - 8 * low,
+        vertex_field(vertices, v, CV.CHILD),
+    )
+    while numbers != 0:
+        for k in range(count):
+            vid = load_u32(members, k)
+            store_f64(numbers, vid, square_root(load_f64(numbers, vid)))
+        numbers = 0
+        if child >= 0:
+            numbers = vertex_field(vertices, child, CV.BELOW) - 8 * low
+            child = vertex_field(vertices, child, CV.SIBLING)
+
+
 def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
     """Fill WEIGHT and BELOW of all query vertices of a tree, which are in `order`, i64[n], each after its parent;
     the number of embeddings of the tree. Candidates without a tree below them are dropped, WEIGHT is 0 of them and of
-    what was none."""
+    what was none. What is left there are the square roots of the numbers."""
     total = 0.0
     for k in range(n):
         v = load_i64(order, n - 1 - k)
         total = _weigh_all(vertices, v)
         if vertex_field(vertices, v, CV.UP) >= 0:
             _sum_below(vertices, arcs, v)
+        _take_roots(vertices, v)
     return total
 
 

@@ -9,7 +9,7 @@ sampled: mean degrees, which know nothing of hubs, have been wrong by a factor o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,16 +117,54 @@ class Prices:
         looped = nest_prices.looped(self.samples.address, self._at, int(places.ctypes.data))
         return self.n - looped
 
-    def arranged(
-        self, first: int, falls: npt.NDArray[np.float64], noises: npt.NDArray[np.float64]
-    ) -> I64 | None:
-        """An order from a vertex, i64[n], None where there is none. falls : f64[n], how much more a vertex counts that
-        leaves a part of so many. noises : f64[n], how much more each vertex counts."""
-        weights = int(falls.ctypes.data), int(noises.ctypes.data)
-        arguments = self.samples.address, self._at, first, *weights, self._out_at
-        return self._out.copy() if nest_orders.arranged(*arguments) else None
+    def tried(self, orders: I64, given: int, draws: Draws) -> npt.NDArray[np.float64]:
+        """Put orders into the rows of `orders`, i64[count, n], after those that are given, and price all: f64[count],
+        `nest_prices.UNKNOWN` of what is no order. draws : for those that are made."""
+        prices = np.empty(len(orders))
+        self._run(
+            *(nest_orders.tried, len(orders), given, draws),
+            *(int(orders.ctypes.data), int(prices.ctypes.data)),
+        )
+        return prices
 
-    def moved(self, order: I64, at: int, to: int) -> I64 | None:
-        """An order, i64[n], with the vertex at one place put at another; None where that is none, or the same."""
-        arguments = self.samples.address, int(order.ctypes.data), at, to, self._out_at
-        return self._out.copy() if nest_orders.moved(*arguments) else None
+    def climbed(self, order: I64, price: float, count: int, draws: Draws, *, rooted: bool) -> float:
+        """Change an order, i64[n], of a known price as long as that makes it cheaper, in so many tries; the price of what
+        it has become. rooted : its first vertex stays."""
+        found = np.array([price])
+        places = int(order.ctypes.data), int(found.ctypes.data)
+        self._run(nest_orders.climbed, count, 0, draws, *places, rooted=rooted)
+        return float(found[0])
+
+    def _run(
+        self,
+        kernel: Callable[..., object],
+        count: int,
+        given: int,
+        draws: Draws,
+        *places: int,
+        rooted: bool = False,
+    ) -> None:
+        """Do so many tries, with ever more room for samples."""
+        self.priced += count
+        tries = np.array((0, count, given, *draws.addresses, self._out_at, rooted), np.int64)
+        while kernel(self.samples.address, self._at, int(tries.ctypes.data), *places) != count:
+            self.samples.grow()
+
+
+class Draws:
+    """Random numbers for orders of n vertices that are made and changed.
+
+    firsts : i64[made], the vertices that orders begin with. falls : f64[3, n + 1], how much more a vertex counts that
+        leaves a part of so many, in turn. noises : f64[made, n], how much more each vertex counts. changes : i64[k, 2],
+        a place, and another that a vertex is moved to.
+    """
+
+    def __init__(
+        self,
+        firsts: I64,
+        falls: npt.NDArray[np.float64],
+        noises: npt.NDArray[np.float64],
+        changes: I64,
+    ) -> None:
+        self._kept = firsts, falls, noises, changes
+        self.addresses = tuple(int(each.ctypes.data) for each in self._kept)

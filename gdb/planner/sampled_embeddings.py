@@ -283,7 +283,6 @@ class Statistics:
         ]
         places = np.array(order, np.int64)
         trees = candidate_space.weigh(self._vertices_at, self._arcs_at, places.ctypes.data, n)
-        np.sqrt(sums, out=sums)
         return float(trees)
 
     # ---- samples ---------------------------------------------------------------------------------
