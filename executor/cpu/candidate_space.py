@@ -34,8 +34,9 @@ class CV:
     ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
     f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
     tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
-    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1; STALE: the neighbours that may have
-    fewer candidates than when its own were tested, a mask."""
+    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1; STALE: the neighbours that may
+    have fewer candidates than when its own were tested, a mask.
+    """
 
     LOW, HIGH, ALIVE, LIST, COUNT, ARC, ARC_END, DIFFERS = range(8)
     WEIGHT, UP, BELOW, CHILD, SIBLING, STALE, N = range(8, 15)

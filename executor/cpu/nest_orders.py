@@ -11,8 +11,8 @@ from .nest_shapes import PLACES, STACK, N, against, expansion, near_of, part_of
 
 # tries, i64[N_TRIES]: how many are DONE, of COUNT, the first GIVEN of which are known orders; of those made FIRSTS,
 # i64[made]: the vertices that they begin with; FALLS, f64[3, n + 1], and NOISES, f64[made, n], as `arranged` has them;
-# CHANGES, i64[count, 2]: a place, and another that a vertex is moved to; OTHER, i64[n]: room for an order; ROOTED: whether
-# the first vertex stays
+# CHANGES, i64[count, 2]: a place, and another that a vertex is moved to; OTHER, i64[n]: room for an order; ROOTED:
+# whether the first vertex stays
 DONE, COUNT, GIVEN, FIRSTS, FALLS, NOISES, CHANGES, OTHER, ROOTED = range(9)
 N_TRIES = 9
 
@@ -123,9 +123,9 @@ def moved(s: int, order: int, at: int, to: int, out: int) -> int:
 
 
 def _tried(s: int, differs: int, tries: int, orders: int, prices: int) -> int:
-    """Make orders and price them, in room for some; how many are done, fewer where there is no room for a further sample
-    (`nest_prices`): the next call goes on. tries, i64[N_TRIES]. orders : i64[count, n], the first `GIVEN` of them known.
-    prices : f64[count], `UNKNOWN` of what is no order."""
+    """Make orders and price them; how many are done, fewer where there is no room for a further sample (`nest_prices`):
+    the next call goes on. tries : i64[N_TRIES]. orders : i64[count, n], the first `GIVEN` of them known. prices :
+    f64[count], `UNKNOWN` of what is no order."""
     n, falls = load_i64(s, N), load_i64(tries, FALLS)
     for k in range(load_i64(tries, DONE), load_i64(tries, COUNT)):
         order, made = orders + 8 * n * k, k - load_i64(tries, GIVEN)

@@ -96,7 +96,8 @@ def _firsts(prices: Prices, drawn: I64) -> I64:
 @cache
 def _falls(n: int) -> npt.NDArray[np.float64]:
     """f64[3, n + 1]: how much more a vertex counts that leaves a part of so many, for one of three orders each."""
-    return np.exp(np.arange(3)[:, None] * np.arange(n + 1))
+    found: npt.NDArray[np.float64] = np.exp(np.arange(3)[:, None] * np.arange(n + 1))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from gdb.storage.graph.adjacency import I64
 if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
 
+A_SET = 2  # a sample costs as much as so many prices for which all samples are known
 FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
 
 
@@ -54,6 +55,11 @@ class Samples:
         self.address = int(self._state.ctypes.data)
         self._least = 8 * populations.N_POPULATION + (most + 8) * (16 + 4 * n) + 8
 
+    @property
+    def drawn(self) -> int:
+        """How many samples there are."""
+        return int(self._state[nest_shapes.DRAWN])
+
     def grow(self) -> None:
         """Make room for further samples."""
         size = min(FIRST_ROOM << len(self._rooms), MOST_ROOM)
@@ -77,8 +83,13 @@ class Prices:
         self._differs, self._out = block[:n], block[n:]
         self._at = int(block.ctypes.data)
         self._out_at = self._at + 8 * n
-        self.priced = 0
+        self._priced, self._known = 0, samples.drawn
         self.require(apart)
+
+    @property
+    def effort(self) -> int:
+        """What pricing took so far, in prices for which all samples are known, each about 6 us."""
+        return self._priced + A_SET * (self.samples.drawn - self._known)
 
     def require(self, apart: Iterable[tuple[int, int]]) -> None:
         """Price nests under other conditions: pairs of vertices that have to differ."""
@@ -90,7 +101,7 @@ class Prices:
 
     def price(self, order: Sequence[int] | I64) -> float:
         """Steps to count the embeddings along an order: to loop over its first vertices and count the others."""
-        self.priced += 1
+        self._priced += 1
         places = np.asarray(order, np.int64)
         arguments = self.samples.address, self._at, int(places.ctypes.data)
         found = nest_prices.price(*arguments)
@@ -128,8 +139,8 @@ class Prices:
         return prices
 
     def climbed(self, order: I64, price: float, count: int, draws: Draws, *, rooted: bool) -> float:
-        """Change an order, i64[n], of a known price as long as that makes it cheaper, in so many tries; the price of what
-        it has become. rooted : its first vertex stays."""
+        """Change an order, i64[n], of a known price as long as that makes it cheaper, in so many tries; the price of
+        what it has become. rooted : its first vertex stays."""
         found = np.array([price])
         places = int(order.ctypes.data), int(found.ctypes.data)
         self._run(nest_orders.climbed, count, 0, draws, *places, rooted=rooted)
@@ -145,7 +156,7 @@ class Prices:
         rooted: bool = False,
     ) -> None:
         """Do so many tries, with ever more room for samples."""
-        self.priced += count
+        self._priced += count
         tries = np.array((0, count, given, *draws.addresses, self._out_at, rooted), np.int64)
         while kernel(self.samples.address, self._at, int(tries.ctypes.data), *places) != count:
             self.samples.grow()
