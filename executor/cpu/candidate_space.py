@@ -51,7 +51,6 @@ class CA:
 
 # times fewer candidates of a neighbour, for their rows to be gone through instead of a vertex's own
 MUCH_FEWER = 4
-SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 
@@ -201,8 +200,8 @@ def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
     return spent
 
 
-def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
-    """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
+def _edges(vertices: int, arcs: int, v: int, a: int, most: int) -> float:
+    """The number of edges along an arc of v between the candidates of its ends, from at most so many of their rows."""
     count = vertex_field(vertices, v, CV.COUNT)
     members = vertex_field(vertices, v, CV.LIST)
     other = arc_field(arcs, a, CA.TARGET)
@@ -212,7 +211,7 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     view = arc_field(arcs, a, CA.VIEW)
     near = load_i64(view, V.NEIGHBOURS)
     found = 0
-    rows = min(count, SAMPLED)
+    rows = min(count, most)
     for k in range(rows):
         start, end = row_within(view, load_u32(members, k * count // rows), low, high)
         for j in range(start, end):

@@ -32,11 +32,11 @@ DEEPEST = 6  # a term of so many terms is counted as it is
 # a search may cost this share of the nest's steps. Its effort is in prices for which all samples are known
 # (`Prices.effort`), each of so many steps: what the statistics of a smaller pattern take, what one try does, and how
 # much a search may take before patterns are counted along the orders that they come with
-SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 10_000
-DEAR = 1e8  # steps, about a second, of a term that is worth a search whatever the others have taken
+SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 9_000
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
+SAMPLED = 128  # rows by which edges between candidates are counted in one
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
@@ -153,7 +153,7 @@ class _TermSearch:
         that two became. order : to begin with."""
         statistics = Statistics(problem.query, problem.apart, members, distinct=False)
         statistics.narrow(LOOKED_AT, changed)
-        statistics.fans()
+        statistics.fans(SAMPLED)
         if min(statistics.counts()) == 0:
             return 0.0, []
         statistics.weigh(order)
@@ -166,8 +166,7 @@ class _TermSearch:
             price, order = min(
                 [(price, order), *self.cheapest(prices, [order], price)], key=lambda f: f[0]
             )
-            worth = self.left > 0 or price > DEAR
-            if price > free[0][0] / CHEAPER and depth < DEEPEST and worth:
+            if price > free[0][0] / CHEAPER and depth < DEEPEST and self.left > 0:
                 terms_of = self.split(problem, samples, free, price, depth)
                 if terms_of is not None:
                     return terms_of

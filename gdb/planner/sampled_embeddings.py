@@ -18,6 +18,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32
 
 ROUNDS = 2  # of arc consistency
+SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 
 
 # not frozen: planning makes some hundred
@@ -224,13 +225,13 @@ class Statistics:
             found.append(candidates)
         return tuple(found)
 
-    def fans(self) -> None:
+    def fans(self, rows: int = SAMPLED) -> None:
         """Fill `fan`: of each pair of joined query vertices (u, v) the mean number of candidates of v that an edge, the
-        first of several, leads to from one of u."""
+        first of several, leads to from one of u. rows : by which that is estimated."""
         counts = self.counts()
         for (u, v), a in self._arc.items():
             if counts[u] < counts[v] or (counts[u] == counts[v] and u < v):
-                edges = candidate_space.edges_between(self._vertices_at, self._arcs_at, u, a)
+                edges = candidate_space.edges_between(self._vertices_at, self._arcs_at, u, a, rows)
                 self.fan[u, v] = edges / max(counts[u], 1)
                 self.fan[v, u] = edges / max(counts[v], 1)
 
