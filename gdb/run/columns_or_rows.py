@@ -72,7 +72,8 @@ class Choice:
     """How the operators of a plan run.
 
     columns : all of them over columns. first : or the first ones. why : not all. bound : over rows, as long as there
-    are no more; else it is chosen again. counts : made first, without rows.
+    are no more; else it is chosen again. counts : made first, without rows. arrays : whether the first operators may
+    run over arrays.
     """
 
     columns: Chain | None
@@ -80,6 +81,7 @@ class Choice:
     why: str
     bound: Bound | None = None
     counts: Counts | None = None
+    arrays: bool = False
 
 
 def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
@@ -225,11 +227,13 @@ def _chosen(
             return Choice(found, None, why)
         why = f"{why}; over columns it is refused: {found.why}"
         notes.refuse(why)
-    if small:
-        return Choice(None, None, why)
-    from gdb.physical.columns.prefix import prefix
+    first = None
+    if not small:
+        from gdb.physical.columns.prefix import prefix
 
-    return Choice(None, prefix(context, plan, context.plain), why)
+        first = prefix(context, plan, context.plain)
+    arrays = planned.writes and first is None and len(plan.sides) == 1
+    return Choice(None, first, why, arrays=arrays)
 
 
 def _bounded(planned: Planned, context: RowContext, small: bool) -> tuple[Bound, str] | None:
@@ -352,7 +356,7 @@ def _ran(context: RowContext, plan: Plan, choice: Choice) -> tuple[RowsAnswer, C
         if not isinstance(start, GdbError):
             return rows_of(context, choice.first.rest, start, choice.bound), choice
         choice = _without_columns(context, choice, start)
-    return rows_of(context, plan, None, choice.bound), choice
+    return rows_of(context, plan, None, choice.bound, choice.arrays), choice
 
 
 def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:

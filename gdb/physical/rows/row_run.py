@@ -113,12 +113,16 @@ def writes(plan: Plan) -> bool:
 
 
 def run_over_rows(
-    context: RowContext, plan: Plan, start: Batches | None = None, bound: Bound | None = None
+    context: RowContext,
+    plan: Plan,
+    start: Batches | None = None,
+    bound: Bound | None = None,
+    arrays: bool = False,
 ) -> RowsAnswer:
     """Run a plan.
 
     start : the rows that it begins with; None for one row without names. bound : on its rows, until something is
-    written.
+    written. arrays : whether its first operators may run over arrays (`gdb.physical.arrays`).
 
     Raises
     ------
@@ -133,6 +137,10 @@ def run_over_rows(
     context.extensions = _extensions
     try:
         with clock_at(time.time_ns()):
+            if arrays:
+                from gdb.physical.arrays.array_run import run_arrays  # here: only batches need it
+
+                plan, start = run_arrays(context, plan)
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()
