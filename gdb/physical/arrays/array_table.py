@@ -7,16 +7,16 @@ values only: it has the same value for a row whatever the rows before it write.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from gdb.base.allowance import paced
+from gdb.base.values.map_columns import MapColumns
 from gdb.language.mentioned_names import asks, mentioned
 from gdb.language.syntax import Expression, Literal, Parameter, Property, Variable
 from gdb.physical.rows.stored import column_of_values
-from gdb.records import dataclass, field
+from gdb.records import dataclass
 from gdb.storage.columns.model import I64, U32, Column
 from gdb.storage.graph.pcsr import U64
 
@@ -29,14 +29,38 @@ class NotForArrays(Exception):
     """An operator, or the values that it meets, are for rows; what it has written is taken back."""
 
 
-@dataclass(slots=True, eq=False)
 class Values:
-    """Values of the language, one for each row."""
+    """Values of the language, one for each row.
 
-    items: Sequence[Value]
-    _types: frozenset[type] | None = None
-    _integers: I64 | None = None
-    _fields: dict[str, Values] = field(default_factory=dict)
+    items : of integers of 64 bits an array may be given.
+    """
+
+    __slots__ = ("_fields", "_integers", "_items", "_types")
+
+    def __init__(self, items: Sequence[Value] | I64) -> None:
+        self._items: Sequence[Value] | None = None
+        self._integers: I64 | None = None
+        self._types: frozenset[type] | None = None
+        self._fields: dict[str, Values] = {}
+        if isinstance(items, np.ndarray):
+            self._integers = items
+            self._types = frozenset({int} if len(items) else ())
+            return
+        self._items = items
+        if isinstance(items, MapColumns):
+            columns = cast("Mapping[str, Sequence[Value]]", items.columns)
+            self._fields = {key: Values(column) for key, column in columns.items()}
+
+    def __len__(self) -> int:
+        return len(self._items if self._items is not None else self.items)
+
+    @property
+    def items(self) -> Sequence[Value]:
+        """The values one by one."""
+        if self._items is None:
+            assert self._integers is not None
+            self._items = cast("Sequence[Value]", self._integers.tolist())
+        return self._items
 
     @property
     def types(self) -> frozenset[type]:
@@ -60,7 +84,7 @@ class Values:
         found = self.looked_up
         if isinstance(found, np.ndarray):
             return Column("int64", found)
-        return column_of_values(key, self.items)
+        return column_of_values(key, found)
 
     def of_key(self, key: str) -> Values:
         """A property of maps, null where one has none. Raises NotForArrays: they are not all maps."""
@@ -69,17 +93,15 @@ class Values:
             if self.types != {dict}:
                 raise NotForArrays
             maps = cast("Sequence[Mapping[str, Value]]", self.items)
-            try:
-                found = Values(list(map(itemgetter(key), maps)))
-            except KeyError:
-                found = Values([one.get(key) for one in maps])
-            self._fields[key] = found
+            found = self._fields[key] = Values([one.get(key) for one in maps])
         return found
 
     def take(self, at: I64) -> Values:
         """The values of some rows."""
-        items = self.items
-        return Values([items[k] for k in at.tolist()])
+        found = self.looked_up
+        if isinstance(found, np.ndarray):
+            return Values(found[at])
+        return Values([found[k] for k in at.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +208,8 @@ class ArrayExpressions:
         count: int,
     ) -> list[Value]:
         allowance = self.context.allowance
-        level, found = allowance.made, list[Value]()
+        level = allowance.made
+        found: list[Value] = []
         rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
         for row in paced(rows if names else ({} for _ in range(count)), count):
             found.append(value_of(row))
