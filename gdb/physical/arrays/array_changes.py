@@ -1,8 +1,8 @@
 """Clauses that write, over arrays: what they create, set and delete goes into the transaction as columns.
 
-A row sees what the rows before it wrote only through MERGE, which makes one of rows with equal keys; expressions over
-arrays mention no element. So all rows of a clause are written at once, and of several values for one property of one
-element the last row's holds.
+A row sees what the rows before it wrote through MERGE, which makes one of rows with equal keys, and through properties
+that the same SET changes, which arrays leave to rows. So all rows of a clause are written at once, and of several
+values for one property of one element the last row's holds.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gdb.errors import ChangeRefused, InternalError
-from gdb.executor.relational import lookup
-from gdb.language.clauses import Delete, SetAll, SetItem, SetProperty
+from gdb.language.clauses import Delete, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.report import change_problem
 from gdb.language.syntax import (
     Expression,
+    Name,
     NodePattern,
     PathPattern,
     Property,
     RelationshipPattern,
     Variable,
+    walk,
 )
 from gdb.physical.arrays.array_table import (
     ArrayColumn,
@@ -34,6 +35,7 @@ from gdb.physical.arrays.array_table import (
     Nodes,
     NotForArrays,
     Values,
+    property_values,
 )
 from gdb.physical.rows.creating import PLAIN, storable
 from gdb.physical.rows.object_graph import HOW_TO_DETACH
@@ -178,7 +180,12 @@ class ArrayChanges:
     # ---- SET and REMOVE --------------------------------------------------------------------------
 
     def assigned(self, items: Sequence[SetItem], table: ArrayTable) -> dict[str, Assigned]:
-        """What SET gives the properties of each name, before anything is written."""
+        """What SET gives the properties of each name, before anything is written.
+
+        Raises
+        ------
+        NotForArrays : what a row reads or sets last may depend on the rows before.
+        """
         found: dict[str, Assigned] = {}
         for item in items:
             match item:
@@ -188,11 +195,31 @@ class ArrayChanges:
                     more = self._of_maps(item.value, table)
                 case _:
                     raise NotForArrays
-            # two names may mean one element, and which of two values is the last depends on the rows
+            # two names may mean one element
             if any(key in own for own in found.values() for key in more):
                 raise NotForArrays
             found.setdefault(name, {}).update(more)
+        self._refuse_dependent(items, {key for own in found.values() for key in own}, table)
         return found
+
+    def _refuse_dependent(
+        self, items: Sequence[SetItem], keys: set[str], table: ArrayTable
+    ) -> None:
+        """Raise NotForArrays where a value reads a property that is set; of an element in one row only its own may be
+        read. keys : that are set."""
+        for item in items:
+            for name, key in () if isinstance(item, SetLabels) else reads(item.value, table):
+                if key not in keys:
+                    continue
+                match item:
+                    case SetProperty(
+                        target=Property(subject=Variable(name=own), key=Name(text=text))
+                    ) if (own, text) == (name, key):
+                        of = table.columns[name]
+                        if isinstance(of, Values) or _repeats(of):
+                            raise NotForArrays
+                    case _:
+                        raise NotForArrays
 
     def assign(self, assigned: Mapping[str, Assigned], table: ArrayTable) -> None:
         """Set properties, of an element in several rows the last one's value."""
@@ -227,7 +254,9 @@ class ArrayChanges:
 
     def _set_with_null(self, of: Nodes | Edges, key: str, values: Values) -> None:
         """Set a property of distinct elements where some values are null: these take away what is there."""
-        there = self._has(of, key)
+        there = np.array(
+            [one is not None for one in property_values(self.changes.view, of, key)], np.bool_
+        )
         given = np.array([value is not None for value in values.items], np.bool_)
         self.effects.properties_set += int(given.sum())
         self.effects.properties_removed += int((there & ~given).sum())
@@ -240,19 +269,6 @@ class ArrayChanges:
             self.changes.set_vertices(of.vids, columns)
         else:
             self.changes.set_named_edges(of.type, of.handles, columns)
-
-    def _has(self, of: Nodes | Edges, key: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which elements have a property."""
-        view = self.changes.view
-        if isinstance(of, Nodes):
-            found = lookup.vertex_property(view, of.vids, key)
-            count = len(of.vids)
-        else:
-            found = lookup.edge_property(view, view.edges_called(of.type, of.handles), key)
-            count = len(of.handles)
-        if found is None:
-            return np.zeros(count, np.bool_)
-        return np.array([value is not None for value in found.to_list()], np.bool_)
 
     def remove(self, items: Sequence[object], table: ArrayTable) -> None:
         """REMOVE of properties."""
@@ -328,3 +344,17 @@ def _present(values: Values) -> int:
     if type(None) not in values.types:
         return len(values.items)
     return sum(value is not None for value in values.items)
+
+
+def reads(expression: Expression, table: ArrayTable) -> Iterator[tuple[str, str]]:
+    """The names of elements and the keys of the properties that an expression reads."""
+    for part in walk(expression):
+        match part:
+            case Property(subject=Variable(name=name), key=key):
+                if not isinstance(table.columns.get(name), (Values, type(None))):
+                    yield name, key.text
+
+
+def _repeats(of: Nodes | Edges) -> bool:
+    """Whether an element is in several rows."""
+    return len(last_places(of.numbers)[1]) < len(of.numbers)

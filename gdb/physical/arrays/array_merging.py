@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.language.clauses import SetAll, SetProperty
+from gdb.physical.arrays.array_changes import reads
 from gdb.physical.arrays.array_matching import match_rows
 from gdb.physical.arrays.array_table import ArrayColumn, ArrayTable, Edges, Nodes, NotForArrays
 from gdb.physical.rows.merging import Merging
@@ -81,7 +83,7 @@ class _ArrayMerging:
     ) -> list[tuple[I64, dict[str, Assigned]]]:
         """What ON CREATE and ON MATCH set, and in which rows: computed before anything is written. A row finds what an
         earlier one made."""
-        clause = self.merging.clause
+        clause, keys = self.merging.clause, list[str]()
         found: list[tuple[I64, dict[str, Assigned]]] = []
         for items, at in (
             (clause.on_create, np.flatnonzero(made)),
@@ -90,7 +92,18 @@ class _ArrayMerging:
             if items and len(at):
                 elements = {name: Nodes(np.zeros(0, np.uint32)) for name in self.own}
                 table = merged.take(at).with_columns(elements)
-                found.append((at, self.changes.assigned(items, table)))
+                assigned = self.changes.assigned(items, table)
+                if not {*assigned} <= {*self.own}:
+                    raise NotForArrays  # of what the rows have the last row's value holds
+                found.append((at, assigned))
+                keys += [key for own in assigned.values() for key in own]
+        every = (
+            item.value
+            for item in (*clause.on_create, *clause.on_match)
+            if isinstance(item, SetProperty | SetAll)
+        )
+        if any(key in keys for one in every for _, key in reads(one, merged)):
+            raise NotForArrays
         return found
 
     def _refuse_null(self) -> None:

@@ -1,28 +1,46 @@
 """Rows as columns: values, vids of nodes, handles of relationships; and expressions over them.
 
-A name of the rows is one column. Nodes and relationships have no objects, so that an expression over arrays mentions
-values only: it has the same value for a row whatever the rows before it write.
+A name of the rows is one column. Nodes and relationships have no objects: of an element an expression reads properties,
+as columns of the graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from gdb.base.allowance import paced
 from gdb.base.values.map_columns import MapColumns
+from gdb.executor.relational import lookup
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks, mentioned
-from gdb.language.syntax import Expression, Literal, Parameter, Property, Variable
-from gdb.physical.rows.stored import column_of_values
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    Literal,
+    Parameter,
+    Property,
+    Quantified,
+    Reduce,
+    Variable,
+    rebuilt,
+    walk,
+)
+from gdb.physical.rows.stored import column_of_values, from_store
 from gdb.records import dataclass
 from gdb.storage.columns.model import I64, U32, Column
 from gdb.storage.graph.pcsr import U64
+from gdb.storage.graph.vid_ranges import by_number
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
+    from gdb.storage.columns.slices import Slice
+    from gdb.storage.graph.snapshot import Snapshot
+
+Result = TypeVar("Result")
 
 
 class NotForArrays(Exception):
@@ -170,7 +188,7 @@ class ArrayTable:
 
 
 class ArrayExpressions:
-    """Expressions over tables."""
+    """Expressions over tables. Of elements they read properties, of the graph with what was written so far."""
 
     def __init__(self, context: RowContext) -> None:
         self.context = context
@@ -180,7 +198,7 @@ class ArrayExpressions:
 
         Raises
         ------
-        NotForArrays : it mentions an element, or contains a subquery.
+        NotForArrays : it uses more of an element than its properties, or contains a subquery.
         QueryError : as `gdb.physical.evaluator`.
         """
         match expression:
@@ -188,47 +206,106 @@ class ArrayExpressions:
                 value = self.context.evaluator.compiled(expression)({})
                 return Values([value] * table.count)
             case Variable(name=name):
-                return _values(table, name)
-            case Property(subject=Variable(name=name), key=key) if _values(table, name).types == {
-                dict
-            }:
-                return _values(table, name).of_key(key.text)
+                return _values(table.columns[name])
+            case Property(subject=Variable(name=name), key=key) if name in table.columns:
+                of = table.columns[name]
+                if not isinstance(of, Values):
+                    return self._property(of, key.text, table)
+                if of.types == {dict}:
+                    return of.of_key(key.text)
+        found, names, columns = self._plain(expression, table)
+        compiled = self.context.evaluator.compiled(found)
+        return Values(self._each(compiled, names, columns, table.count))
+
+    def true_at(self, expression: Expression, table: ArrayTable) -> I64:
+        """The rows for which a condition is true, i64[n]. Raises as `of`."""
+        plain, names, columns = self._plain(expression, table)
+        test = self.context.evaluator.condition(plain)
+        found = self._each(test, names, columns, table.count)
+        return np.flatnonzero(np.fromiter((one is True for one in found), np.bool_, table.count))
+
+    def _plain(
+        self, expression: Expression, table: ArrayTable
+    ) -> tuple[Expression, list[str], list[Sequence[Value]]]:
+        """An expression in which variables replace the properties of elements, and the columns that it mentions."""
         if asks(expression):
             raise NotForArrays
-        names = [name for name in table.columns if name in mentioned(expression)]
-        columns = [_values(table, name).items for name in names]
-        value_of = self.context.evaluator.compiled(expression)
-        return Values(self._each(value_of, names, columns, table.count))
+        read: dict[str, Values] = {}
+
+        def replaced(part: Expression) -> Expression | None:
+            match part:
+                case Property(subject=Variable(name=name), key=key):
+                    of = table.columns.get(name)
+                    if of is not None and not isinstance(of, Values):
+                        hidden = f"{HIDDEN}{name}.{key.text}"
+                        read[hidden] = self._property(of, key.text, table)
+                        return Variable(hidden, part.place)
+            return None
+
+        plain = rebuilt(expression, replaced)
+        if read and any(name in table.columns for name in _own_names(expression)):
+            raise NotForArrays  # a name inside may be that of an element outside
+        names = [name for name in table.columns if name in mentioned(plain)]
+        columns = [_values(table.columns[name]).items for name in names]
+        return plain, [*names, *read], [*columns, *(values.items for values in read.values())]
 
     def _each(
         self,
-        value_of: Callable[[Row], Value],
+        value_of: Callable[[Row], Result],
         names: Sequence[str],
         columns: Sequence[Sequence[Value]],
         count: int,
-    ) -> list[Value]:
+    ) -> list[Result]:
         allowance = self.context.allowance
         level = allowance.made
-        found: list[Value] = []
+        found: list[Result] = []
         rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
         for row in paced(rows if names else ({} for _ in range(count)), count):
             found.append(value_of(row))
             allowance.made = level
         return found
 
-    def true_at(self, expression: Expression, table: ArrayTable) -> I64:
-        """The rows for which a condition is true, i64[n]. Raises as `of`."""
-        if asks(expression):
-            raise NotForArrays
-        names = [name for name in table.columns if name in mentioned(expression)]
-        columns = [_values(table, name).items for name in names]
-        test = self.context.evaluator.condition(expression)
-        found = self._each(test, names, columns, table.count)
-        return np.flatnonzero(np.fromiter((one is True for one in found), np.bool_, table.count))
+    def _property(self, of: Nodes | Edges, key: str, table: ArrayTable) -> Values:
+        changes = self.context.graph.changes
+        if changes is None or len(of.numbers) != table.count:
+            raise NotForArrays  # an element that is not made yet
+        return Values(property_values(changes.view, of, key))
 
 
-def _values(table: ArrayTable, name: str) -> Values:
-    found = table.columns[name]
-    if not isinstance(found, Values):
-        raise NotForArrays
+def property_values(view: Snapshot, of: Nodes | Edges, key: str) -> list[Value]:
+    """A property of elements, null where one has none; each value as its label or type has it."""
+    found: list[Value] = [None] * len(of.numbers)
+    if isinstance(of, Edges):
+        type_ = view.edge_type(of.type)
+        kind = None if type_ is None else type_.keys.get(key)
+        if kind is None:
+            return found
+        eids = view.edges_called(of.type, of.handles)
+        return _in_query(lookup.edge_property(view, eids, key, kind), found)
+    for number, at in by_number(view.groups_of(of.vids)):
+        kind = view.groups[number].keys.get(key)
+        if kind is not None:
+            column = lookup.vertex_property(view, of.vids[at], key, kind)
+            for place, value in zip(at.tolist(), _in_query(column, found[: len(at)]), strict=True):
+                found[place] = value
     return found
+
+
+def _in_query(column: Slice | None, missing: list[Value]) -> list[Value]:
+    return missing if column is None else [from_store(value) for value in column.to_list()]
+
+
+def _own_names(expression: Expression) -> Iterator[str]:
+    """The names that parts of an expression introduce."""
+    for part in walk(expression):
+        match part:
+            case ListComprehension(variable=name) | Quantified(variable=name):
+                yield name.text
+            case Reduce(variable=name, total=total):
+                yield from (name.text, total.text)
+
+
+def _values(column: ArrayColumn) -> Values:
+    if not isinstance(column, Values):
+        raise NotForArrays
+    return column

@@ -8,14 +8,8 @@ from collections.abc import Callable
 import pytest
 
 import gdb
-from gdb.base.values.map_columns import MapColumns
-from gdb.errors import GdbError, OutOfBudget, QueryTimeout
-from gdb.physical.arrays import array_run
-from gdb.physical.rows.creating import Maker
-from gdb.physical.rows.element_changes import delete
-from gdb.physical.rows.object_graph import Graph
+from gdb.errors import GdbError
 from gdb.run import columns_or_rows
-from gdb.run.parameters import checked_parameters
 
 Outcome = tuple[object, ...]
 Rows = list[dict[str, object]]
@@ -39,9 +33,7 @@ def _store() -> gdb.Database:
 
 def _content(db: gdb.Database) -> tuple[list[str], list[str]]:
     nodes = db.execute("MATCH (n) RETURN id(n), labels(n), properties(n)").fetchall()
-    edges = db.execute(
-        "MATCH (a)-[r]->(b) RETURN id(a), id(b), type(r), properties(r)"
-    ).fetchall()
+    edges = db.execute("MATCH (a)-[r]->(b) RETURN id(a), id(b), type(r), properties(r)").fetchall()
     return sorted(map(repr, nodes)), sorted(map(repr, edges))
 
 
@@ -120,6 +112,13 @@ TEXTS = [
     "FOREACH (k IN [1, 2] | CREATE (:F {k: k}))",
     "MATCH (a:P {id: r.i}) WHERE r.j > 10 SET a.x = r.j",
     "MATCH (a:P {id: r.i}) WHERE a.x > r.j SET a.x = r.j",
+    "MATCH (a:P {id: r.i}) SET a.y = a.x, a.x = r.j",
+    "MATCH (a:P {id: r.i}) SET a.y = [a IN [r] | a.x], a.z = size([a.id, r.j])",
+    "MATCH (a:P {id: r.i})-[e:K]->(b) SET b.y = e.w + a.id CREATE (c:C {x: a.x}) RETURN c.x, b.s",
+    "MATCH (a:P {id: r.i}), (b:P {id: r.j}) MERGE (a)-[e:K]->(b) ON CREATE SET a.x = 1 ON MATCH SET a.x = 2",
+    "MATCH (a:P {id: r.i}), (b:P {id: r.j}) MERGE (a)-[e:K]->(b) ON CREATE SET e.w = a.x ON MATCH SET e.v = b.x",
+    "MATCH (a:P {id: r.i}) MERGE (n:P {id: r.j}) ON CREATE SET n.x = a.x ON MATCH SET n.x = a.id",
+    "MATCH (a:P {id: r.i}) MERGE (n:P {id: a.x}) ON MATCH SET n.c = coalesce(n.c, 0) + 1",
 ]
 
 
