@@ -281,15 +281,15 @@ def _pair_count(rows: I64, codes: I64) -> int:
     return int(np.bincount(codes, minlength=int(rows.max(initial=0)) + 1)[rows].sum())
 
 
-def code_values(values: Sequence[Value] | I64) -> tuple[Sequence[Value], I64]:
-    """The distinct values, and for each value its number among them, i64[n]; -1 for null and NaN, which equal
-    nothing."""
+def code_values(values: Sequence[Value] | I64) -> tuple[Sequence[Value] | I64, I64]:
+    """The distinct values, an array where all are integers, and for each value its number among them, i64[n]; -1 for
+    null and NaN, which equal nothing."""
     if not isinstance(values, np.ndarray) and len(values) > 1 and {*map(type, values)} == {int}:
         with suppress(OverflowError):
             values = np.array(values, np.int64)
     if isinstance(values, np.ndarray):
         distinct, codes = np.unique(values, return_inverse=True)
-        return distinct.tolist(), codes.reshape(-1).astype(np.int64)
+        return distinct, codes.reshape(-1).astype(np.int64)
     numbers: dict[object, int] = {}
     kept: list[Value] = []
     found = np.full(len(values), -1, np.int64)
@@ -327,6 +327,14 @@ def _pairs(answer: _Answer) -> tuple[I64, U32]:
     if len(answer.row_codes) == 1:
         vids = answer.vids[answer.codes == answer.row_codes[0]]
         return np.repeat(answer.rows, len(vids)), vids
+    if not len(answer.codes):
+        return answer.rows[:0], answer.vids
+    if np.bincount(answer.codes).max() == 1:  # as of keys
+        place = np.full(int(max(answer.codes.max(), answer.row_codes.max(initial=0))) + 1, -1)
+        place[answer.codes] = np.arange(len(answer.codes))
+        places = place[answer.row_codes]
+        found = places >= 0
+        return answer.rows[found], answer.vids[places[found]]
     order = np.argsort(answer.codes, kind="stable")
     codes, vids = answer.codes[order], answer.vids[order]
     low, high = (np.searchsorted(codes, answer.row_codes, side) for side in ("left", "right"))
