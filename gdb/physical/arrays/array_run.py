@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.base.values.sizes import Pile
-from gdb.language.clauses import Create, Delete, Match, Merge, Remove, Set, Unwind
+from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Remove, Set, Unwind
 from gdb.language.syntax import Variable
 from gdb.logical.needed_properties import demands
 from gdb.logical.operators import Filter, Operator, Plan, Project
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _VALUE = 40  # bytes of a value and its place
 
 
-def run_arrays(context: RowContext, plan: Plan) -> tuple[Plan, Batches]:
-    """Run the first operators of a plan that writes; what is left of it, and the rows that it begins with.
+def run_arrays(context: RowContext, plan: Plan, most: int) -> tuple[Plan, Batches, bool]:
+    """Run the first operators of a plan that writes; what is left of it, the rows that it begins with, and whether
+    something was written. most : rows of UNWIND that are for rows.
 
     Raises
     ------
@@ -60,12 +61,15 @@ def run_arrays(context: RowContext, plan: Plan) -> tuple[Plan, Batches]:
             found.count, {name: one for name, one in found.columns.items() if name in needed}
         )
         done += 1
-    rest = side[done:]
+        if isinstance(operator, Unwind) and len(table) <= most:
+            break
+    rest, wrote = side[done:], any(isinstance(one, WRITING) for one in side[:done])
     names = tuple(table.columns)
     if not rest and not plan.returns:
         pile.clear()
-        return replace(plan, sides=((),), start=()), Batches((), iter(()))
-    return replace(plan, sides=(rest,), start=names), Batches(names, _rows(context, table, pile))
+        return replace(plan, sides=((),), start=()), Batches((), iter(())), wrote
+    batches = Batches(names, _rows(context, table, pile))
+    return replace(plan, sides=(rest,), start=names), batches, wrote
 
 
 class _ArrayRun:

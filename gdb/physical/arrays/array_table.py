@@ -199,8 +199,9 @@ class ArrayExpressions:
         Raises
         ------
         NotForArrays : it uses more of an element than its properties, or contains a subquery.
-        QueryError : as `gdb.physical.evaluator`.
+        QueryError : as `gdb.physical.evaluator`. Cancelled, QueryTimeout.
         """
+        self.context.allowance.pulse()
         match expression:
             case Literal() | Parameter():
                 value = self.context.evaluator.compiled(expression)({})

@@ -117,12 +117,13 @@ def run_over_rows(
     plan: Plan,
     start: Batches | None = None,
     bound: Bound | None = None,
-    arrays: bool = False,
+    arrays: int | None = None,
 ) -> RowsAnswer:
     """Run a plan.
 
     start : the rows that it begins with; None for one row without names. bound : on its rows, until something is
-    written. arrays : whether its first operators may run over arrays (`gdb.physical.arrays`).
+    written. arrays : the rows of UNWIND above which its first operators run over arrays
+    (`gdb.physical.arrays`); None: they do not.
 
     Raises
     ------
@@ -130,17 +131,18 @@ def run_over_rows(
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
     runner = Runner(context)
-    if bound is not None:
-        runner.bound, runner.most_taken = Few(bound.found), bound.taken
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     context.extensions = _extensions
     try:
         with clock_at(time.time_ns()):
-            if arrays:
+            if arrays is not None:
                 from gdb.physical.arrays.array_run import run_arrays  # here: only batches need it
 
-                plan, start = run_arrays(context, plan)
+                plan, start, wrote = run_arrays(context, plan, arrays)
+                bound = None if wrote else bound
+            if bound is not None:
+                runner.bound, runner.most_taken = Few(bound.found), bound.taken
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()

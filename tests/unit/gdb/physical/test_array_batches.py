@@ -8,8 +8,12 @@ from collections.abc import Callable
 import pytest
 
 import gdb
-from gdb.errors import GdbError
+from gdb.base.values.map_columns import MapColumns
+from gdb.errors import GdbError, OutOfBudget, QueryTimeout
+from gdb.physical.arrays import array_run
+from gdb.physical.rows.object_graph import Graph
 from gdb.run import columns_or_rows
+from gdb.run.parameters import checked_parameters
 
 Outcome = tuple[object, ...]
 Rows = list[dict[str, object]]
@@ -104,7 +108,8 @@ TEXTS = [
     "CREATE (a:P {id: r.i, x: r.x})-[:K {w: r.j}]->(:T)-[:L]->(b:P {id: r.j}), (a)-[:M]->(b)",
     "CREATE (n:P) SET n += r RETURN n.id, id(n)",
     "CREATE (n:V {v: r}) RETURN n.v",
-    "WITH r.i AS i, r.x AS x WHERE i < 20 MERGE (n:P {id: i}) SET n.x = x WITH n, x MATCH (n)-[:K]->(m) RETURN n.x, m.id",
+    "WITH r.i AS i, r.x AS x WHERE i < 20 MERGE (n:P {id: i}) SET n.x = x WITH n, x "
+    "MATCH (n)-[:K]->(m) RETURN n.x, m.id",
     "MATCH (a:P {id: r.i}) CREATE (b:W {of: r.i}) MERGE (a)-[:HAS]->(b) RETURN b.of, count(*)",
     "OPTIONAL MATCH (a:P {id: r.i}) SET a.x = r.x",
     "MERGE (n:P {id: r.i}) SET n.x = 1 / (r.j - 5)",
@@ -128,3 +133,104 @@ def test_the_same_as_over_rows(text: str, monkeypatch: pytest.MonkeyPatch) -> No
         rows, whole = _rows(seed), f"UNWIND $rows AS r {text}"
         expected = _outcome(whole, rows, "rows", monkeypatch)
         assert _outcome(whole, rows, "columns", monkeypatch) == expected, (seed, rows)
+
+
+BATCHES = [
+    "UNWIND $rows AS r MERGE (n:P {id: r.i}) ON CREATE SET n.new = true SET n.x = r.x",
+    "UNWIND $rows AS r MATCH (a:P {id: r.i}), (b:P {id: r.j}) CREATE (a)-[e:K {w: r.x}]->(b)",
+    "UNWIND $rows AS r MATCH (a:P {id: r.i}), (b:P {id: r.j}) MERGE (a)-[e:K]->(b) SET e.w = r.x",
+    "UNWIND $rows AS r MATCH (a:P {id: r.i})-[e:K]->() SET e.w = e.w + r.x, a.x = 1 DELETE e",
+    "UNWIND $rows AS r CREATE (:N {id: r.i})-[:K]->(:N {x: r.x})",
+    "UNWIND $rows AS r MATCH (a:P {id: r.i}) REMOVE a.s WITH a DETACH DELETE a",
+    "MATCH (a:P)-[e:K]->(b:P) WHERE a.x < b.x SET e.up = true, b.below = a.x",
+]
+
+
+@pytest.mark.parametrize("text", BATCHES)
+def test_no_element_has_an_object(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("an object was made for an element")
+
+    rows = [{"i": k, "j": (3 * k) % 20, "x": k} for k in range(columns_or_rows.BATCH + 8)]
+    db = _store()
+    db.execute("MATCH (a:P) WHERE a.x = 'thirty' REMOVE a.x")
+    for name in ("nodes", "relationships", "create_node", "create_relationship", "connect"):
+        monkeypatch.setattr(Graph, name, never)
+    monkeypatch.setattr(columns_or_rows, "SMALL", 0)
+    assert db.execute(text, {"rows": rows}).summary.effects
+
+
+def test_few_rows_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(array_run, "run_arrays", never)
+    db, rows = _store(), [{"i": k, "x": k} for k in range(columns_or_rows.BATCH)]
+    db.execute(BATCHES[0], {"rows": rows})
+    db.execute("MERGE (n:P {id: 1}) SET n.x = 1")
+
+
+def test_a_wrong_row_changes_nothing() -> None:
+    db = _store()
+    before = _content(db)
+    rows = [{"i": 1000 + k, "x": [[1]] if k == 70 else k} for k in range(100)]
+    with pytest.raises(GdbError, match="line 1, column"):
+        db.execute("UNWIND $rows AS r MERGE (n:P {id: r.i}) SET n.x = r.x", {"rows": rows})
+    assert _content(db) == before
+
+
+def test_budget_and_timeout() -> None:
+    db = _store()
+    before = _content(db)
+    with pytest.raises(OutOfBudget):
+        db.execute("UNWIND range(1, 50000000) AS k CREATE (:P {id: k})", memory="64MB")
+    with pytest.raises(OutOfBudget):
+        db.execute("UNWIND range(1, 2000) AS k MATCH (a:P), (b:P), (c:P) CREATE (:X)", memory="1MB")
+    with pytest.raises(QueryTimeout):
+        db.execute("UNWIND range(1, 3000000) AS k CREATE (:P {id: k + 1})", timeout=0.2)
+    assert _content(db) == before
+
+
+def test_profile_counts_the_rows_of_each_operator() -> None:
+    rows = [{"i": k % 50, "x": k} for k in range(100)]
+    text = (
+        "UNWIND $rows AS r MATCH (n:P {id: r.i}) WITH n, r WHERE r.x > 9 SET n.x = r.x RETURN n.x"
+    )
+    lines = [line for (line,) in _store().execute(f"PROFILE {text}", {"rows": rows}).fetchall()]
+    assert "over arrays, then over rows" in str(lines[0])
+    assert sum("=44 rows" in str(line) for line in lines) >= 2, lines
+
+
+def test_a_transaction_sees_its_batches() -> None:
+    db = _store()
+    rows = [{"i": 500 + k, "j": 500 + (k + 1) % 40, "x": k} for k in range(40)]
+    with db.transaction() as tx:
+        tx.execute(BATCHES[0], {"rows": rows})
+        tx.execute(BATCHES[2], {"rows": rows})
+        tx.execute(BATCHES[2], {"rows": [{**row, "x": 7} for row in rows]})
+        found = tx.execute("MATCH (a:P)-[e:K]->(b:P) WHERE a.id >= 500 RETURN a.x, b.x, e.w")
+        assert sorted(found.fetchall()) == sorted((k, (k + 1) % 40, 7) for k in range(40))
+    assert db.execute("MATCH (a:P) WHERE a.id >= 500 RETURN sum(a.x)").scalar() == 780
+
+
+def test_rows_of_a_parameter_are_columns() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    rows = [{"i": 1, "x": "é"}, {"x": None, "i": 2}]
+    found = checked_parameters({"rows": rows})["rows"]
+    assert isinstance(found, MapColumns)
+    assert found == rows
+    assert found.columns == {"i": [1, 2], "x": ["é", None]}
+    rows[0]["i"] = 5
+    assert found[0] == {"i": 1, "x": "é"}
+    for other in (
+        [{"i": 1}, {"j": 1}],
+        [{"i": 1}, {"i": 1, "j": 2}],
+        [{"i": [1]}],
+        [{"i": Text()}],
+    ):
+        assert not isinstance(checked_parameters({"rows": other})["rows"], MapColumns)
+    for wrong in ([{"i": 2**63}], [{"i": "\ud800"}, {"i": "a"}]):
+        with pytest.raises(GdbError):
+            checked_parameters({"rows": wrong})
