@@ -213,14 +213,18 @@ def test_a_transaction_sees_its_batches() -> None:
     assert db.execute("MATCH (a:P) WHERE a.id >= 500 RETURN sum(a.x)").scalar() == 780
 
 
+def _checked(rows: object) -> object:
+    return checked_parameters({"rows": rows})["rows"]
+
+
 def test_rows_of_a_parameter_are_columns() -> None:
     class Text(str):
         __slots__ = ()
 
-    rows = [{"i": 1, "x": "é"}, {"x": None, "i": 2}]
-    found = checked_parameters({"rows": rows})["rows"]
+    rows: Rows = [{"i": 1, "x": "é"}, {"x": None, "i": 2}]
+    found = _checked(rows)
     assert isinstance(found, MapColumns)
-    assert found == rows
+    assert [*found] == rows
     assert found.columns == {"i": [1, 2], "x": ["é", None]}
     rows[0]["i"] = 5
     assert found[0] == {"i": 1, "x": "é"}
@@ -230,7 +234,7 @@ def test_rows_of_a_parameter_are_columns() -> None:
         [{"i": [1]}],
         [{"i": Text()}],
     ):
-        assert not isinstance(checked_parameters({"rows": other})["rows"], MapColumns)
+        assert not isinstance(_checked(other), MapColumns)
     for wrong in ([{"i": 2**63}], [{"i": "\ud800"}, {"i": "a"}]):
         with pytest.raises(GdbError):
-            checked_parameters({"rows": wrong})
+            _checked(wrong)
