@@ -129,8 +129,6 @@ def _valid_texts(texts: Sequence[str]) -> bool:
 
 def _columns_of(values: Sequence[object]) -> Mapping[str, Sequence[object]] | None:
     """The values of maps that all have the same keys, a list for each key; else None."""
-    if isinstance(values, MapColumns):
-        return values.columns
     if set(map(type, values)) != {dict}:
         return None
     maps = cast("Sequence[dict[str, object]]", values)
@@ -207,8 +205,10 @@ def kind_of(value: Value) -> Hashable:
     once."""
     if isinstance(value, float):
         return "a number" if value == value else "not a number"
+    if isinstance(value, MapColumns):
+        return "a table", frozenset((key, _kinds(own)) for key, own in value.columns.items())
     if isinstance(value, (list, tuple)):
-        alike = _one_shape(value)
+        alike = {*map(type, value)} in _SHAPED
         kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     if isinstance(value, dict):
@@ -218,18 +218,13 @@ def kind_of(value: Value) -> Hashable:
     return value.__class__.__name__
 
 
-_SHAPED = {int, str, bool, type(None)}
+_SHAPED = ({int}, {str}, {bool}, {type(None)})
 
 
-def _one_shape(values: Sequence[Value]) -> bool:
-    """Whether all values are of one kind, as the classes of many plain ones, or of maps of these, show at once."""
-    classes = set(map(type, values))
-    if len(classes) > 1:
-        return False
-    if classes <= _SHAPED:
-        return True
-    columns = _columns_of(values)
-    if columns is None:
-        return False
-    several = [set(map(type, column)) for column in columns.values()]
-    return all(len(some) == 1 and some <= _SHAPED for some in several)
+def _kinds(values: Sequence[object]) -> frozenset[Hashable]:
+    """The kinds of plain values."""
+    classes = {*map(type, values)}
+    found: set[Hashable] = {one.__name__ for one in classes if one is not float}
+    if float in classes:
+        found |= {kind_of(one) for one in values if type(one) is float}
+    return frozenset(found)
