@@ -82,17 +82,20 @@ class ArrayChanges:
         makers: list[_Made] = []
         known = {*table.columns}
         for pattern in patterns:
-            made = _Made(pattern)
+            if pattern.name is not None or any(part.named for part in pattern.parts):
+                raise NotForArrays
+            made = _Made(pattern, [])
             makers.append(made)
             for k, node in enumerate(pattern.nodes):
                 name = _name(node)
                 if name is None or name not in known:
                     made.fresh.append(k)
-                    known |= {name} if name is not None else set()
+                    if name is not None:
+                        known.add(name)
         each = sum(len(made.fresh) for made in makers)
         space, free = self.graph.ids_of_new() if each else ("", iter(()))
         every = np.fromiter(islice(free, table.count * each), np.int64, table.count * each)
-        ids = iter(every.reshape(table.count, each).T)
+        ids = iter(np.ascontiguousarray(every.reshape(table.count, each).T))
         with self.writing():
             for made in makers:
                 table = self._made(made, table, space, ids)
@@ -322,17 +325,12 @@ class ArrayChanges:
             self.changes.remove_named_edges(name, handles)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Made:
     """A pattern of CREATE. fresh : the places of the nodes that it makes."""
 
     pattern: PathPattern
     fresh: list[int]
-
-    def __init__(self, pattern: PathPattern) -> None:
-        if pattern.name is not None or any(part.named for part in pattern.parts):
-            raise NotForArrays
-        self.pattern, self.fresh = pattern, []
 
 
 def _name(node: NodePattern) -> str | None:

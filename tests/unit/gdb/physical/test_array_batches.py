@@ -13,7 +13,7 @@ from gdb.errors import GdbError, OutOfBudget, QueryTimeout
 from gdb.physical.arrays import array_run
 from gdb.physical.rows.object_graph import Graph
 from gdb.run import columns_or_rows
-from gdb.run.parameters import checked_parameters
+from gdb.run.parameters import checked_parameters, kind_of
 
 Outcome = tuple[object, ...]
 Rows = list[dict[str, object]]
@@ -238,3 +238,18 @@ def test_rows_of_a_parameter_are_columns() -> None:
     for wrong in ([{"i": 2**63}], [{"i": "\ud800"}, {"i": "a"}]):
         with pytest.raises(GdbError):
             _checked(wrong)
+
+
+def test_tables_of_one_kind_are_understood_once() -> None:
+    def kind(rows: Rows) -> object:
+        return kind_of(checked_parameters({"rows": rows})["rows"])
+
+    one = kind([{"a": 1, "b": "x"}, {"a": None, "b": "y"}])
+    assert kind([{"b": "z", "a": None}, {"b": "", "a": 7}, {"b": "", "a": 8}]) == one
+    others: list[Rows] = [
+        [{"a": 1, "b": "x"}],
+        [{"a": 1, "b": None}, {"a": None, "b": "y"}],
+        [{"a": 1.0, "b": "x"}, {"a": None, "b": "y"}],
+        [{"a": float("nan"), "b": "x"}, {"a": None, "b": "y"}],
+    ]
+    assert len({one, *map(kind, others)}) == 1 + len(others)
