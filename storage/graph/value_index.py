@@ -359,8 +359,8 @@ _MIXED = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: Knu
 
 
 def _candidates(values: Keys, keys: Keys) -> I64 | None:
-    """The rows of whole numbers that may be among the keys: one in sixteen of the others is with them. A table of bits
-    tells, for to search each of many values costs ten times as much. None for other numbers."""
+    """The rows of whole numbers that may be among the keys: one in sixteen of the others is with them. They are
+    found by a table of bits, since a search for each of many values costs ten times as much. None for other numbers."""
     if values.dtype.itemsize < 8 or values.dtype.kind == "f":
         return None
     shift = np.uint64(64 - max(len(keys).bit_length() + 4, 8))

@@ -130,7 +130,7 @@ class Nodes:
 
     @property
     def numbers(self) -> U32:
-        """What tells them apart, u32[n]."""
+        """What identifies them, u32[n]."""
         return self.vids
 
     def take(self, at: I64) -> Nodes:
@@ -147,7 +147,7 @@ class Edges:
 
     @property
     def numbers(self) -> U64:
-        """What tells them apart, u64[n]."""
+        """What identifies them, u64[n]."""
         return self.handles.view(np.uint64)
 
     def take(self, at: I64) -> Edges:
