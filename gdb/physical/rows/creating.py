@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
 
-_PLAIN = frozenset({int, float, str, bool, type(None)})
+PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 def create(context: RowContext, clause: Create, rows: list[Row]) -> list[Row]:
@@ -204,7 +204,7 @@ def map_of(context: RowContext, value: Value, place: Place) -> Mapping[str, Valu
 
 def storable(context: RowContext, value: Value, place: Place) -> Value:
     """A value that a property may have."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     bad = isinstance(value, (dict, NodeValue, RelationshipValue, PathValue))
     if isinstance(value, list):
