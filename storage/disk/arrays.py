@@ -13,7 +13,8 @@ they count as its resident memory, also where a container limits that.
 from __future__ import annotations
 
 import mmap
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
@@ -92,6 +93,22 @@ def read_ahead(array: npt.NDArray[np.generic], begin: int, end: int) -> None:
     """Have the system read items [begin, end) of an array that lies in a mapped file, without waiting for it; also
     where the file is read in any order, so that it would read page by page. In memory there is nothing to do."""
     _advise(array, begin, end, "MADV_WILLNEED")
+
+
+@contextmanager
+def read_in_order(*arrays: npt.NDArray[np.generic]) -> Iterator[None]:
+    """A block that reads whole arrays from front to back. Under a budget those in mapped files are read in any order
+    else, page by page."""
+    if usage.room() is None:
+        yield
+        return
+    for array in arrays:
+        _advise(array, 0, len(array), "MADV_SEQUENTIAL")
+    try:
+        yield
+    finally:
+        for array in arrays:
+            read_anywhere(array)
 
 
 def _advise(array: npt.NDArray[np.generic], begin: int, end: int, advice: str) -> None:

@@ -10,6 +10,8 @@ from typing import Self
 
 import numpy as np
 
+from gdb.base import forks
+
 from ..columns.model import U8
 from . import lost_pages
 
@@ -65,9 +67,11 @@ def in_a_row(pieces: Sequence[U8]) -> U8 | None:
     None where that cannot be: a piece is not of a mapped file, does not begin with a page, or does not end with one and
     is not the last; or the system is not Linux.
     """
-    maps = [file_of(piece) for piece in pieces]
-    whole = [len(piece) % mmap.PAGESIZE == 0 for piece in pieces[:-1]]
-    if not (lost_pages.WATCHES and pieces and all(map(len, pieces)) and all(whole)):
+    maps = [file for piece in pieces if (file := file_of(piece)) is not None]
+    begins = all(piece.ctypes.data % mmap.PAGESIZE == 0 for piece in pieces)
+    ends = all(len(piece) % mmap.PAGESIZE == 0 for piece in pieces[:-1])
+    known = len(maps) == len(pieces) > 0 and all(map(len, pieces))
+    if not (lost_pages.WATCHES and known and begins and ends):
         return None
     row = _Row(-1, sum(map(len, pieces)), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
     row.pieces = pieces
@@ -76,11 +80,10 @@ def in_a_row(pieces: Sequence[U8]) -> U8 | None:
     remap.restype = ctypes.c_void_p
     for piece, file in zip(pieces, maps, strict=True):
         old, new = piece.ctypes.data, found.ctypes.data + at
-        if file is None or old % mmap.PAGESIZE:
-            return None
         # of the size 0: the old pages stay where they are as well, if a file has them
         sizes = ctypes.c_size_t(0), ctypes.c_size_t(len(piece))
         if remap(ctypes.c_void_p(old), *sizes, _MOVE, ctypes.c_void_p(new)) != new:
+            forks.leak(row)  # what it had there may be gone, and be another's by now
             return None
         lost_pages.mapped_again(row, at, piece, file)
         begin = old - np.frombuffer(file, np.uint8).ctypes.data

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,6 +74,22 @@ def test_what_does_not_fill_pages_is_not_mapped(opened: Opened) -> None:
     assert in_a_row([whole, other[700:]]) is None
     assert in_a_row([whole, np.zeros(PAGE, np.uint8)]) is None
     assert in_a_row([whole[:0], other]) is None
+
+
+@linux
+def test_nothing_is_mapped_where_the_system_refuses(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[object]()
+
+    def refused(*given: object) -> int:
+        calls.append(given)
+        return -1
+
+    library = SimpleNamespace(mremap=refused)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    assert in_a_row([opened(PAGE), opened(PAGE)]) is None
+    assert len(calls) == 1
 
 
 ENDS = np.random.default_rng(3).integers(0, 3_000, (2, 60_000))
