@@ -114,7 +114,7 @@ def choose(
         return _REQUESTED
     if name != AUTO:
         return _named(name, plan)
-    if limit is not None and "cuda" not in plan.runs.last:
+    if limit is not None and not plan.runs.last:
         return _SOME_ROWS
     if graph is None:
         return Choice("cpu", "nothing is known of the graph")
@@ -122,7 +122,7 @@ def choose(
         return _OPTIONAL
     if runs and plan.runs.last.get("cpu", 1.0) < (LAUNCH if cuda_begun() else BEGIN):
         return _SHORT  # most runs, and the quickest, come here
-    return _quicker(plan, graph, runs, gpu_memory)
+    return _quicker(plan, graph, runs, gpu_memory, some=limit is not None)
 
 
 def shown(
@@ -151,12 +151,18 @@ def _named(name: str, plan: Plan) -> Choice:
     return choice
 
 
-def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None) -> Choice:
-    """The device that "auto" means."""
+def _quicker(
+    plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None, *, some: bool
+) -> Choice:
+    """The device that "auto" means. some : only some rows are wanted, which took the CPU a known time; how long a GPU
+    looks for as many is a guess, so that it is tried and not chosen."""
     prepared = stage(plan, graph, windows=True)
     work = expected(plan, prepared)
     known = plan.runs.last
     cpu = known.get("cpu")
+    some = some and cpu is not None and "cuda" not in known
+    if some and cpu is not None:
+        work = work.times(cpu * _threads(prepared, work) / STEP / max(work.steps, 1.0))
     guard = None if cpu is not None else _guard(plan, graph, prepared, gpu_memory)
     if cpu is None:
         cpu = cpu_seconds(plan, prepared, work)
@@ -176,9 +182,8 @@ def _quicker(plan: Plan, graph: GraphSource, runs: bool, gpu_memory: int | None)
         return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
     gpu = late + _first_gpu(plan, graph, work, gpu_memory)
     seconds = {"cpu": cpu, "cuda": gpu}
-    device, other = (
-        ("cuda", "cpu") if gpu * (1.0 if "cuda" in known else CLEARLY) < cpu else ("cpu", "cuda")
-    )
+    quicker = not some and gpu * (1.0 if "cuda" in known else CLEARLY) < cpu
+    device, other = ("cuda", "cpu") if quicker else ("cpu", "cuda")
     if runs and plan.runs.since.get(other, 0.0) > TRIED * seconds[other]:
         device = other
     why = "" if runs else f"{_words(cpu)} on the CPU, {_words(gpu)} on a GPU"

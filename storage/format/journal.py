@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import CorruptStore
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, quick, replace
 
 from ..columns.model import U8
 from ..disk.checksum import DIGEST_BYTES, Hasher
@@ -58,6 +58,7 @@ class Unsealed(CorruptStore):
     written this very moment."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """A record, and what holds after it: sections of the delta, and what is said of them, as text, and read where that
@@ -124,15 +125,12 @@ class Journal:
             zeros = min(max(LEAST_AHEAD, used), MOST_BYTES - used)
         return Record(self._number + 1, raw, hasher, sections, text, delta, zeros)
 
-    def accept(self, record: Record) -> bool:
-        """The record has been written at the end; False where it was read from there already."""
-        if record.number <= self._number:
-            return False
+    def accept(self, record: Record) -> None:
+        """The record has been written at the end, or read from there."""
         self._hasher, self._sections, self._last = record.hasher, record.sections, record
         self.end += len(record.raw)
         self._length = max(self._length, self.end + record.zeros)
         self._number = record.number
-        return True
 
     # ---- reading ---------------------------------------------------------------------------------
 

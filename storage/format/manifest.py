@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from gdb.base import digests
 from gdb.errors import NotAStore, StoreError, StoreVersionError
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, quick, replace
 
 from ..columns.model import Kind
 from ..disk.checksum import DIGEST_BYTES, digest
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
     """A column's kind and the numbers of its sections in the file of its owner; -1 = none."""
@@ -117,6 +118,7 @@ class SpaceRecord:
     section: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PatchRecord:
     """New values of a property: the section of their rows, how many they are, and their column."""
@@ -126,6 +128,7 @@ class PatchRecord:
     column: ColumnRecord
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AddedVertices:
     """Vertices of one group that were added: see `gdb.storage.graph.delta.NewVertices`."""
@@ -137,6 +140,7 @@ class AddedVertices:
     columns: dict[str, ColumnRecord]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AddedEdges:
     """Changes of one edge type: see `gdb.storage.graph.delta.TypeDelta`; `keys` and `removed` are sections."""
@@ -151,6 +155,7 @@ class AddedEdges:
     patches: dict[str, PatchRecord]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DeltaRecord:
     """What was changed since the base was written: see `gdb.storage.graph.delta`. All its sections are in one file.
@@ -169,6 +174,7 @@ class DeltaRecord:
     types: tuple[AddedEdges, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` describes the base.

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 from ..columns.model import I64
 
@@ -57,6 +57,7 @@ class Streamed:
         return self.dtype.itemsize * self.length
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One array of a file to be written.

@@ -53,7 +53,13 @@ class Patch:
         """Its part for some rows, i64[n], by their places."""
         if not len(self.rows):
             return self
-        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        at = self.rows.searchsorted(rows)
+        if len(rows) == 1:
+            first = int(at[0])
+            if first == len(self.rows) or self.rows[first] != rows[0]:
+                return Patch(rows[:0], self.column.part(0, 0))
+            return Patch(np.zeros(1, np.int64), self.column.part(first, first + 1))
+        at = np.minimum(at, len(self.rows) - 1)
         hit = (self.rows[at] == rows).nonzero()[0]
         return Patch(hit, self.column.take(at[hit]))
 
@@ -98,8 +104,10 @@ class TypeDelta:
     @property
     def size(self) -> int:
         """Number of changes: edges added, edges removed, values patched."""
-        patched = sum(len(patch.rows) for patch in self.patches.values())
-        return len(self.keys) + len(self.removed) + patched
+        found = len(self.keys) + len(self.removed)
+        for patch in self.patches.values():
+            found += len(patch.rows)
+        return found
 
 
 @quick
@@ -127,12 +135,13 @@ class Delta:
     @property
     def size(self) -> int:
         """How much there is in it: vertices and edges, and values set."""
-        patched = sum(
-            len(patch.rows) for group in self.patches.values() for patch in group.values()
-        )
-        return (
-            self.vertices + len(self.dead) + patched + sum(one.size for one in self.types.values())
-        )
+        found = self.vertices + len(self.dead)
+        for group in self.patches.values():
+            for patch in group.values():
+                found += len(patch.rows)
+        for one in self.types.values():
+            found += one.size
+        return found
 
     def is_dead(self, vids: U32) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Which vertices are no more, bool[n]."""
@@ -196,6 +205,11 @@ def _with_one(old: Patch, new: Patch, place: int) -> Patch:
     count, column = len(old.rows), old.column
     known = place < count and old.rows[place] == new.rows[0]
     after = place + 1 if known else place
+    plain = column.valid is None and column.offsets is None and new.column.valid is None
+    if known and plain and column.kind == new.column.kind:
+        values = column.values.copy()
+        values[place] = new.column.values[0]
+        return Patch(old.rows, Column(column.kind, values))
     parts = [column.part(0, place), new.column, column.part(after, count)]
     rows = old.rows
     if not known:

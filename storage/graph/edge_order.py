@@ -115,17 +115,18 @@ class EdgeOrder:
         keys = keys_of(sources, targets)
         part = self._part(self._forward)
         at, ranks = expanded(*_spans(part, keys))
-        if not self._changes.directed:
-            ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
-        alive = self.alive(ranks)
+        if len(ranks):
+            if not self._changes.directed:
+                ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
+            alive = self.alive(ranks)
+            at, ranks = at[alive], ranks[alive]
         if not len(self._changes.keys):
-            return at[alive], ranks[alive]
+            return at, ranks
         low, high = (self._changes.keys.searchsorted(keys, side) for side in ("left", "right"))
         of_added, added = expanded(low, high)
-        return (
-            np.concatenate([at[alive], of_added]),
-            np.concatenate([ranks[alive], self._count + added]),
-        )
+        if not len(added):
+            return at, ranks
+        return np.concatenate([at, of_added]), np.concatenate([ranks, self._count + added])
 
     def degrees(self, vids: U32, side: Direction) -> I64:
         """How many edges of the base each vertex has, i64[n]; those that were removed count."""
@@ -136,11 +137,8 @@ class EdgeOrder:
         """The edges at vertices, which are ascending and distinct: those that leave them (OUT), or arrive (IN); all of
         an undirected type, a loop once."""
         part = self._part(self._side(side))
-        view = part.adjacency((), side)
-        rows = view.rows_of(vids)
-        known = (rows >= 0).nonzero()[0]
-        of, places = expanded(part.offsets[rows[known]], part.offsets[rows[known] + 1])
-        at, others = known[of], part.neighbours[places]
+        at, places = expanded(*_rows(part, vids.astype(np.uint64) << np.uint64(32)))
+        others = part.neighbours[places]
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)
         alive = self.alive(ranks)
@@ -157,12 +155,12 @@ class EdgeOrder:
         return side if self._changes.directed else Direction.ANY
 
     def _ranks(self, part: Part, vids: U32, places: I64) -> I64:
-        """The ranks of edges at places of a part that is not the forward one: of equal edges the first is the first in
-        both."""
+        """The ranks of edges at places of a part that is not the forward one, whole rows of it: of equal edges the
+        first is the first in both."""
         if not len(places):
             return places
         others = part.neighbours[places]
-        run = places - positions(part, keys_of(vids, others), "left")
+        run = _places_among_equal(keys_of(vids, others))
         if self._changes.directed:
             return positions(self._part(Direction.OUT), keys_of(others, vids), "left") + run
         keys = keys_of(np.minimum(vids, others), np.maximum(vids, others))
@@ -189,6 +187,17 @@ class EdgeOrder:
         )
 
 
+def _places_among_equal(keys: U64) -> I64:
+    """The place of each of some ascending keys among those that are equal to it, i64[n]."""
+    first = np.zeros(len(keys), np.int64)
+    begins = (keys[1:] != keys[:-1]).nonzero()[0] + 1
+    if len(begins) == len(keys) - 1:  # none is equal to another
+        return first
+    first[begins] = begins
+    found: I64 = np.arange(len(keys)) - np.maximum.accumulate(first)
+    return found
+
+
 def positions(part: Part, keys: U64, side: Side) -> I64:
     """The positions of keys among those of a part, or their insertion points, i64[n]: a search in the row of each."""
     return _searched(part, *_rows(part, keys), keys.astype(np.uint32), side)
@@ -198,6 +207,11 @@ def _spans(part: Part, keys: U64) -> tuple[I64, I64]:
     """The positions of keys among those of a part: half-open ranges, i64[n] each."""
     low, high = _rows(part, keys)
     targets = keys.astype(np.uint32)
+    if len(keys) == 1:
+        ((begin, end),) = zip(low.tolist(), high.tolist(), strict=True)
+        inside = part.neighbours[begin:end]
+        low = begin + inside.searchsorted(targets)
+        return low, begin + inside.searchsorted(targets, "right")
     low = _searched(part, low, high, targets, "left")
     return low, _searched(part, low, high, targets, "right")
 

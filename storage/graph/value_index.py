@@ -74,6 +74,14 @@ class Wanted:
         """Whether all are numbers, texts, booleans or null."""
         return self._types <= {int, float, str, bool, type(None)}
 
+    @property
+    def one_integer(self) -> int | None:
+        """The integer of 64 bits that is wanted, where it is one and nothing else is."""
+        if self._types != _INT or len(self.values) != 1:
+            return None
+        (value,) = self.values
+        return value if isinstance(value, int) and _LOW <= value < _HIGH else None
+
     @cached_property
     def integers(self) -> tuple[I64, Keys]:
         """Places and values of what an integer can equal."""

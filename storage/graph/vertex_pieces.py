@@ -36,10 +36,11 @@ class Piece:
         stored: Extent,
         dead: U32,
         patches: Mapping[str, Patch],
+        count: int | None = None,
     ) -> None:
         self.number, self.base, self.new, self.stored = number, base, new, stored
         self.patches, self._dead = patches, dead
-        self.count = stored.count - stored.among(dead)
+        self.count = stored.count - stored.among(dead) if count is None else count
 
     @property
     def whole(self) -> bool:
@@ -53,9 +54,23 @@ class Piece:
 
     def after(self, dead: U32, patches: Mapping[str, Patch]) -> Piece:
         """The piece with other changes; itself where these are the same."""
-        if dead is self._dead and patches is self.patches:
+        count = self.count if dead is self._dead else None
+        if patches is self.patches and count is not None:
             return self
-        return Piece(self.number, self.base, self.new, self.stored, dead, patches)
+        return Piece(self.number, self.base, self.new, self.stored, dead, patches, count)
+
+    def has_kinds_of(self, other: Piece) -> bool:
+        """Whether it is another state of the same piece, with properties of the same kinds."""
+        if self.base is not other.base or self.new is not other.new:
+            return False
+        mine, known = self.patches, other.patches
+        if mine is known or len(mine) != len(known):
+            return mine is known
+        for name, patch in mine.items():
+            old = known.get(name)
+            if old is None or old.column.kind != patch.column.kind:
+                return False
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +127,12 @@ def groups_of(
 
 def _group(key: GroupKey, pieces: Sequence[Piece], before: VertexGroup | None) -> VertexGroup:
     """The group of some pieces; the one before where they are the same."""
-    if before is not None and [*map(id, before.pieces)] == [*map(id, pieces)]:
-        return before
+    if before is not None and len(before.pieces) == len(pieces):
+        pairs = [*zip(pieces, before.pieces, strict=True)]
+        if all(piece is old for piece, old in pairs):
+            return before
+        if all(piece.has_kinds_of(old) for piece, old in pairs):
+            return VertexGroup(*key, sum(p.count for p in pieces), before.keys, tuple(pieces))
     kinds: dict[str, Kind] = {}
     count = 0
     for piece in pieces:

@@ -244,9 +244,10 @@ class Vertices:
         if kind == "any":  # before a patch makes floats of integers: each value keeps its type
             taken = taken.as_any()
         patch = None if key is None else piece.patches.get(key)
-        if patch is None:
+        if patch is None or not len((mine := patch.of_rows(rows)).rows):
             return taken
-        return patched(taken, patch.of_rows(rows))
+        whole = len(mine.rows) == len(rows) and mine.column.kind == kind
+        return mine.column if whole else patched(taken, mine)
 
     # ---- by value --------------------------------------------------------------------------------
 
@@ -300,13 +301,17 @@ class Vertices:
 
     def _named_in(self, piece: Piece, base: GroupRecord, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids in a piece of the base, and their vids."""
-        places, values = wanted.user_ids()
         for space in self._spaces:
             if space.name == base.id_space:
                 break
+        if space.kind == "int64" and (value := wanted.one_integer) is not None:
+            vid = ids.find_integer(self.index(space), value)
+            there = 1 if vid >= 0 and piece.stored.holds(vid) else 0
+            return np.zeros(there, np.int64), np.array((vid,)[:there], np.uint32)
+        places, values = wanted.user_ids()
         vids = self._find_in(self.index(space), space.kind, values)
-        there = ((vids >= 0) & piece.stored.has(vids)).nonzero()[0]
-        return places[there], vids[there].astype(np.uint32)
+        found = ((vids >= 0) & piece.stored.has(vids)).nonzero()[0]
+        return places[found], vids[found].astype(np.uint32)
 
     def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids of vertices of a group, and their vids; i64[n], u32[n]."""

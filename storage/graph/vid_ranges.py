@@ -63,6 +63,13 @@ class Extent:
             found = self._bounds.searchsorted(vids, "right") % 2 == 1
         return found
 
+    def holds(self, vid: int) -> bool:
+        """`has`, for one vid."""
+        if len(self.ranges) == 1:
+            ((start, stop),) = self.ranges
+            return start <= vid < stop
+        return bool(self._bounds.searchsorted(vid, "right") % 2)
+
     def among(self, vids: U32) -> int:
         """How many of some vids, ascending and distinct, are in a range."""
         if not len(vids):

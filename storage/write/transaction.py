@@ -14,7 +14,7 @@ from ..columns.kinds import fitted
 from ..columns.model import I64, U32, Column, Kind, named
 from ..format.direction import Direction
 from ..graph import intervals
-from ..graph.ascending import distinct, last_places, unite_ascending
+from ..graph.ascending import distinct, last_places, merged_order, unite_ascending
 from ..graph.delta import Delta, NewVertices, Patch, TypeDelta, appended, overlay, patched, visible
 from ..graph.edge_order import EdgeOrder
 from ..graph.pcsr import U64, keys_of
@@ -174,30 +174,30 @@ class Changes:
         own = view.groups[group]
         columns = self._fitted(columns, own.keys, partial(view.vertex_column, group), rows)
         delta = self.delta  # what does not fit may have changed it
-        patches, added = dict(delta.patches), list(delta.added)
+        patches, added = dict(delta.patches), delta.added
         for piece in own.pieces if columns else ():
-            mine = piece.stored.has(vids).nonzero()[0]
-            if not len(mine):
-                continue
-            rows, whole = piece.stored.rows(vids[mine]), len(mine) == len(vids)
-            new = {
-                name: Patch(rows, column if whole else column.take(mine))
-                for name, column in columns.items()
-            }
+            if len(own.pieces) == 1:
+                rows, new = piece.stored.rows(vids), columns
+            else:
+                mine = piece.stored.has(vids).nonzero()[0]
+                if not len(mine):
+                    continue
+                rows = piece.stored.rows(vids[mine])
+                new = {name: column.take(mine) for name, column in columns.items()}
             if piece.new is None:
                 of = dict(patches.get(piece.number, {}))
-                for name, patch in new.items():
-                    of[name] = overlay(of.get(name), patch)
+                for name, column in new.items():
+                    of[name] = overlay(of.get(name), Patch(rows, column))
                 patches[piece.number] = of
             else:
                 changed = dict(piece.new.columns)
-                for name, patch in new.items():
-                    nulls = Column.nulls(patch.column.kind, len(piece.new.ids))
-                    changed[name] = patched(changed.get(name, nulls), patch)
-                place = next(k for k, one in enumerate(added) if one is piece.new)
-                added[place] = replace(piece.new, columns=changed)
+                for name, column in new.items():
+                    nulls = Column.nulls(column.kind, len(piece.new.ids))
+                    changed[name] = patched(changed.get(name, nulls), Patch(rows, column))
+                whole = replace(piece.new, columns=changed)
+                added = tuple([whole if one is piece.new else one for one in added])
         kept = delta.types, delta.rewrites
-        self.delta = Delta(delta.vertices, delta.dead, tuple(added), patches, *kept)
+        self.delta = Delta(delta.vertices, delta.dead, added, patches, *kept)
 
     def remove_vertices(self, vids: U32, *, detach: bool) -> None:
         """Remove vertices; with `detach` their edges as well.
@@ -291,14 +291,14 @@ class Changes:
             self._put(TypeDelta(name, directed))
         columns = self._fitted_edges(name, columns)
         old = self._type(name, directed)
-        keys = np.concatenate([old.keys, _keys(directed, sources, targets)])
-        order = keys.argsort(kind="stable")
+        new = _keys(directed, sources, targets)
+        order = merged_order(old.keys, new)
+        keys = np.concatenate([old.keys, new])
         taken: dict[str, Column] = {}
         if old.columns or columns:
             both = appended([old.columns, columns], [len(old.keys), len(sources)])
             taken = {key: column.take(order) for key, column in both.items()}
-        first = int(old.serials.max()) + 1 if len(old.serials) else 0
-        first = max(first, self._next_serial)
+        first = max(int(old.serials.max(initial=-1)) + 1, self._next_serial)
         fresh = first + np.arange(len(sources), dtype=np.int64)
         self._next_serial = first + len(sources)
         serials = np.concatenate([old.serials, fresh])[order]

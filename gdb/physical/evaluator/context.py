@@ -9,7 +9,7 @@ from gdb.base.values.kinds import Row, Value
 from gdb.base.values.problems import EntityDeleted, ValueProblem
 from gdb.errors import ArgumentProblem, ArithmeticProblem, DeletedProblem, QueryError, TypeProblem
 from gdb.language.report import problem
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
@@ -32,6 +32,7 @@ class Subqueries(Protocol):
         ...
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Context:
     """text : of the query, for errors. subqueries : None where the query has none."""

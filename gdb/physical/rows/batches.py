@@ -9,16 +9,19 @@ makes batches sets `Allowance.made` back to what it was before each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import limits
 from gdb.base.values.sizes import Pile, size_of
+from gdb.errors import InternalError
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
-    from gdb.base.values.kinds import Row
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.run_context import Numbered
 
 FIRST, MOST, TIMES_MORE = 256, 8192, 4
 """Rows of a clause's first batch, of its largest, and how many times more the next one has."""
@@ -27,16 +30,27 @@ MATCHED = 1 << 16
 ROW = 240
 """Bytes of a row without its values."""
 _SLACK = 1 << 20
-_ALONE = 16  # rows of a first batch that do not count while it is seen whether there is another
+ALONE = 16
+"""Rows of a first batch that do not count while it is seen whether there is another."""
 Parts: TypeAlias = "Iterator[list[Row]]"
 
 
 @dataclass(slots=True)
 class Batches:
-    """Rows, once, in batches, and the names that each row has, in the order in which they came."""
+    """Rows, once, in batches, and the names that each row has, in the order in which they came.
+
+    some : all of them, where they are known, a few, and counted by none; then the operator that takes these leaves
+        `parts`.
+    """
 
     names: tuple[str, ...]
     parts: Parts
+    some: list[Row] | None = None
+
+
+def few_rows(names: tuple[str, ...], rows: list[Row]) -> Batches:
+    """A few rows that are made already."""
+    return Batches(names, iter((rows,)), rows)
 
 
 def narrow_rows(rows: Batches, names: tuple[str, ...]) -> Batches:
@@ -124,7 +138,7 @@ def regroup_rows(allowance: Allowance, parts: Parts, size: int) -> Parts:
     first = next(parts, None)
     if first is None:
         return
-    if len(first) <= _ALONE:
+    if len(first) <= ALONE:
         second = next(parts, None)
         if second is None:
             yield first
@@ -177,3 +191,51 @@ class Replayed:
         """Forget all of them."""
         self._known.clear()
         self._pile.clear()
+
+
+def called_rows(batches: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+    """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
+    some = False
+    for part in batches.parts:
+        for one in part:
+            some = True
+            yield {**row, **one}
+    if not some and missing is not None:
+        yield {**row, **missing}
+
+
+def padded_rows(
+    found: Iterator[list[Numbered]], rows: Sequence[Row], fresh: Sequence[str]
+) -> Iterator[list[Numbered]]:
+    """What OPTIONAL MATCH found, with null where it found nothing. Numbers come in ascending order."""
+    missing: Row = dict.fromkeys(fresh)
+    place = 0  # the first row that is not handed on
+    for some in found:
+        made: list[Numbered] = []
+        for number, row in some:
+            if number < place - 1:
+                raise InternalError("a pattern was matched in another order than its rows have.")
+            while place < number:
+                made.append((place, {**rows[place], **missing}))
+                place += 1
+            made.append((number, row))
+            place = number + 1
+        yield made
+    rest = [(number, {**rows[number], **missing}) for number in range(place, len(rows))]
+    if rest:
+        yield rest
+
+
+def answer_rows(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
+    """The rows of the result, which count as long as the query runs."""
+    pile = Pile(allowance, "the rows of the result")
+    level = allowance.made
+    rows: list[tuple[Value, ...]] = []
+    for part in batches.parts:
+        some = [tuple([row[name] for name in batches.names]) for row in part]
+        pile.batch(some, allowance.made - level)
+        rows += some
+        allowance.tick(len(part))
+        allowance.made = level
+        limits.check_rows(len(rows))
+    return rows

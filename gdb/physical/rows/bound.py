@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Bound:
     """Where a run over rows ends for another way.

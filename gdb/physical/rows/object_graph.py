@@ -8,7 +8,6 @@ a pattern is only ever matched against a snapshot.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,15 @@ from gdb.errors import ChangeRefused
 from gdb.executor.relational import lookup
 from gdb.language.report import change_problem
 from gdb.physical.rows.stored import columns_of
-from gdb.physical.rows.stored_nodes import Batch, StoredNode, count_elements, records
+from gdb.physical.rows.stored_nodes import (
+    Batch,
+    StoredNode,
+    count_elements,
+    records,
+    space_of_new,
+)
 from gdb.records import dataclass, field
-from gdb.storage.columns.model import I64, U32, Column, Kind
+from gdb.storage.columns.model import I64, U32, Column
 from gdb.storage.graph.vid_ranges import by_number
 
 if TYPE_CHECKING:
@@ -123,25 +128,32 @@ class Graph:
 
     def nodes(self, vids: U32) -> list[NodeValue]:
         """One object per vid."""
-        known = self._nodes
-        wanted = vids.tolist()
-        if len(wanted) == 1 and wanted[0] not in known:
-            self._load_nodes(vids)
-        elif missing := {vid for vid in wanted if vid not in known}:
-            self._load_nodes(np.array(sorted(missing), np.uint32))
+        known, wanted = self._nodes, vids.tolist()
+        if len(wanted) == 1:
+            return [self.node(wanted[0])]
+        if missing := {vid for vid in wanted if vid not in known}:
+            snapshot, fresh = self._now(), np.array(sorted(missing), np.uint32)
+            for number, at in by_number(snapshot.groups_of(fresh)):
+                self._load_group(snapshot, number, fresh[at])
         return [known[vid] for vid in wanted]
 
-    def _load_nodes(self, vids: U32) -> None:
-        snapshot = self._now()
-        for number, at in by_number(snapshot.groups_of(vids)):
-            group, batch = snapshot.groups[number], Batch(snapshot, number, vids[at])
-            self._batches.append(batch)
-            labels, space = frozenset(group.labels), group.id_space
-            batch.nodes = nodes = [StoredNode(labels, space, batch) for _ in range(len(at))]
-            numbers = batch.vids.tolist()
-            self._nodes.update(zip(numbers, nodes, strict=True))
-            self._vids.update(zip(nodes, numbers, strict=True))
-            count_elements(len(nodes), [], "nodes")
+    def node(self, vid: int) -> NodeValue:
+        """The object of one vid."""
+        if vid not in self._nodes:
+            snapshot, vids = self._now(), np.array((vid,), np.uint32)
+            self._load_group(snapshot, int(snapshot.groups_of(vids)[0]), vids)
+        return self._nodes[vid]
+
+    def _load_group(self, snapshot: Snapshot, number: int, vids: U32) -> None:
+        """Make the objects of some nodes of one group."""
+        group, batch = snapshot.groups[number], Batch(snapshot, number, vids)
+        self._batches.append(batch)
+        labels, space = frozenset(group.labels), group.id_space
+        batch.nodes = nodes = [StoredNode(labels, space, batch) for _ in range(len(vids))]
+        numbers = vids.tolist()
+        self._nodes.update(zip(numbers, nodes, strict=True))
+        self._vids.update(zip(nodes, numbers, strict=True))
+        count_elements(len(nodes), [], "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
@@ -485,13 +497,3 @@ class Graph:
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"
         return change_problem(self._text, place, reason, _DETACH)
-
-
-def space_of_new(spaces: Mapping[str, Kind]) -> str:
-    """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
-
-    spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
-    number follows the name.
-    """
-    names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
-    return next(name for name in names if spaces.get(name, "int64") == "int64")

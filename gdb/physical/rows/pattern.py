@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.language.clauses import Match
     from gdb.physical.rows.row_look_ups import Equality
+    from gdb.physical.rows.row_program import RowProgram
 
 _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
@@ -186,6 +187,9 @@ class Pattern:
     _components: list[Component] | None = field(default=None, init=False, compare=False)
     _names: tuple[str, ...] | None = field(default=None, init=False, compare=False)
     _parts: PatternParts | None = field(default=None, init=False, compare=False)
+    _programs: dict[frozenset[str], RowProgram | None] = field(
+        default_factory=dict, init=False, compare=False
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,6 +217,15 @@ class Pattern:
                 {name: Accepted(one.labels) for name, one in self.vertices.items()},
             )
         return self._parts
+
+    def program(self, known: frozenset[str]) -> RowProgram | None:
+        """Its program for one row (`gdb.physical.rows.row_program`), compiled once; None where it has none. known : the
+        names that the row has."""
+        if known not in self._programs:
+            from gdb.physical.rows.row_program import compiled  # here: many patterns need none
+
+            self._programs[known] = compiled(self, known)
+        return self._programs[known]
 
     @property
     def single(self) -> list[RowEdge]:

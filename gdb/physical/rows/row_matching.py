@@ -63,6 +63,11 @@ class Matching:
 
     def extensions(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order."""
+        program = self.pattern.program(self.known) if len(rows) == 1 else None
+        made = None if program is None else program.run(self.context, rows[0])
+        if made is not None:
+            yield [(0, row) for row in made]
+            return
         if self.pattern.variants:
             every = [one for v in self.pattern.variants for one in self._varied(v, rows)]
             every.sort(key=itemgetter(0))

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gdb import limits
-from gdb.base.allowance import Allowance
 from gdb.base.values.sizes import Pile
 from gdb.base.values.temporal_clock import clock_at
 from gdb.errors import InternalError
@@ -56,22 +54,27 @@ from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows import creating, element_changes
 from gdb.physical.rows.batches import (
+    ALONE,
     MATCHED,
     ROW,
     Batches,
     Few,
     Parts,
     Replayed,
+    answer_rows,
+    called_rows,
     expand_rows,
+    few_rows,
     gather_rows,
     hand_rows,
     hold_rows,
     narrow_rows,
+    padded_rows,
     regroup_rows,
 )
 from gdb.physical.rows.pattern import Pattern, pattern_of, visible, visible_rows
 from gdb.physical.rows.subqueries import Prepared
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -95,6 +98,7 @@ class TooMany(Exception):
     """A bounded run met more rows than its bound; it has written nothing."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RowsAnswer:
     """What RETURN gives; no columns where the query ends with a clause that writes."""
@@ -133,11 +137,11 @@ def run_over_rows(
     context.extensions = _extensions
     try:
         with clock_at(time.time_ns()):
-            found = runner.plan(plan, start or Batches((), iter([[{}]])))
+            found = runner.plan(plan, start or few_rows((), [{}]))
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()
             if plan.returns:
-                rows = _answer(allowance, found)
+                rows = answer_rows(allowance, found)
             else:
                 for _ in found.parts:
                     pass  # it has written, and its rows are unused
@@ -155,21 +159,6 @@ def _extensions(
     return row_matching.extensions(
         context, pattern, rows, known
     )  # its module is loaded when it is first needed
-
-
-def _answer(allowance: Allowance, batches: Batches) -> list[tuple[Value, ...]]:
-    """The rows of the result, which count as long as the query runs."""
-    pile = Pile(allowance, "the rows of the result")
-    level = allowance.made
-    rows: list[tuple[Value, ...]] = []
-    for part in batches.parts:
-        some = [tuple([row[name] for name in batches.names]) for row in part]
-        pile.batch(some, allowance.made - level)
-        rows += some
-        allowance.tick(len(part))
-        allowance.made = level
-        limits.check_rows(len(rows))
-    return rows
 
 
 @dataclass(slots=True)
@@ -236,7 +225,10 @@ class Runner:
         )
 
     def _operators(self, operators: Operators, start: Batches) -> Batches:
-        rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
+        if start.some is not None:
+            rows = few_rows(start.names, [dict(row) for row in start.some])
+        else:
+            rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
         place, steps = 0, self.context.kept.steps(operators, start.names)
         while place < len(steps):
             step = steps[place]
@@ -282,13 +274,17 @@ class Runner:
         return rows
 
     def _counted(self, parts: Parts) -> Parts:
-        context, pulse = self.context, self.context.allowance.pulse
         for part in parts:
-            pulse()
-            context.handled += len(part)
-            if self.bound is not None and context.handled > self.most_taken:
-                raise TooMany
+            self._count(part)
             yield part
+
+    def _count(self, part: Sequence[Row]) -> None:
+        """Before an operator takes some rows."""
+        context = self.context
+        context.allowance.pulse()
+        context.handled += len(part)
+        if self.bound is not None and context.handled > self.most_taken:
+            raise TooMany
 
     def _operator(
         self,
@@ -301,6 +297,10 @@ class Runner:
         """The rows that an operator makes of some. What it writes is written when this returns. names : of these rows,
         where they are known. after : what follows it."""
         names = names_after(operator, rows.names) if names is None else names
+        if rows.some is not None and few is None and self.context.meter is None:
+            made = self._few(operator, rows.names, rows.some, names)
+            if made is not None:
+                return made
         before = Batches(rows.names, self._counted(rows.parts))
         meter = self.context.meter
         if meter is None:
@@ -309,6 +309,30 @@ class Runner:
         with meter.during(own):
             parts = self._parts(operator, before, few, after)
         return Batches(names, meter.parts(iter(parts), own))
+
+    def _few(
+        self, operator: Operator, before: Names, rows: list[Row], names: Names
+    ) -> Batches | None:
+        """What an operator makes of a few rows, without batches; None where it may make many, or is of another kind.
+        before, names : of the rows, and of what it makes."""
+        allowance = self.context.allowance
+        match operator:
+            case Match(optional=False) if len(rows) == 1:
+                pattern = self.context.pattern(operator)
+                program = pattern.program(frozenset(before))
+                made = None if program is None else program.run(self.context, rows[0])
+                if made is None or len(made) > ALONE:
+                    return None
+                self._count(rows)
+                allowance.make(ROW * len(made), "rows")
+                return few_rows(names, visible_rows(made))
+            case Create() | Merge() | Set() | Remove() | Delete():
+                self._count(rows)
+                made = self._written(operator, before, rows)
+                if len(made) > ALONE:
+                    return Batches(names, hold_rows(allowance, [made]))
+                return few_rows(names, made)
+        return None
 
     def _parts(
         self, operator: Operator, rows: Batches, few: Few | None, after: Operator | None
@@ -356,7 +380,7 @@ class Runner:
         for part in regroup_rows(allowance, rows.parts, size):
             level = allowance.made
             found = matcher.extensions(part)
-            numbered = found if not clause.optional else _padded(found, part, fresh)
+            numbered = found if not clause.optional else padded_rows(found, part, fresh)
             for some in numbered:
                 if bound is not None and bound.cut:
                     raise TooMany
@@ -398,7 +422,7 @@ class Runner:
             found = self.plan(plan, Batches(sees, iter([[{name: row[name] for name in sees}]])))
             if not operator.returns:
                 return [row]
-            return _called(found, row, missing if operator.optional else None)
+            return called_rows(found, row, missing if operator.optional else None)
 
         if not writes(plan):
             return expand_rows(allowance, rows.parts, expand)
@@ -411,32 +435,36 @@ class Runner:
     def _write(self, clause: Clause, before: Batches) -> Parts:
         """All rows before are made first: they do not see what is written here."""
         context = self.context
-        if context.graph.changes is None:
-            raise InternalError("a query that writes runs without a transaction.")
         pile = Pile(context.allowance, "the rows before a clause that writes")
         rows = gather_rows(context.allowance, before.parts, pile)
+        made = self._written(clause, before.names, rows)
+        if made is rows:
+            return hand_rows(rows, pile)
+        pile.clear()
+        return hold_rows(context.allowance, [made])
+
+    def _written(self, clause: Clause, names: Names, rows: list[Row]) -> list[Row]:
+        """Write for rows that are all there; what the clause makes of them."""
+        context = self.context
+        if context.graph.changes is None:
+            raise InternalError("a query that writes runs without a transaction.")
         self.bound = None  # what is written is not written again
         match clause:
             case Create():
-                rows = creating.create(context, clause, rows)
+                return creating.create(context, clause, rows)
             case BulkCreate():
-                rows = creating.create_all(context, clause, rows)
+                return creating.create_all(context, clause, rows)
             case Merge():
-                rows = merging.Merging(context, clause, before.names).run(rows)
+                return merging.Merging(context, clause, names).run(rows)
             case Set(items=items):
                 element_changes.assign(context, items, rows)
-                return hand_rows(rows, pile)
             case Remove():
                 element_changes.remove(context, clause, rows)
-                return hand_rows(rows, pile)
             case Delete():
                 element_changes.delete(context, clause, rows)
-                return hand_rows(rows, pile)
             case Foreach():
-                self._foreach(clause, before.names, rows)
-                return hand_rows(rows, pile)
-        pile.clear()
-        return hold_rows(context.allowance, [rows])
+                self._foreach(clause, names, rows)
+        return rows
 
     def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
         values = self.context.evaluator.items(clause.list)
@@ -452,36 +480,3 @@ class Runner:
             inner = self._operator(one, inner)
         for _ in inner.parts:
             pass
-
-
-def _called(batches: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
-    """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
-    some = False
-    for part in batches.parts:
-        for one in part:
-            some = True
-            yield {**row, **one}
-    if not some and missing is not None:
-        yield {**row, **missing}
-
-
-def _padded(
-    found: Iterator[list[Numbered]], rows: Sequence[Row], fresh: Sequence[str]
-) -> Iterator[list[Numbered]]:
-    """What OPTIONAL MATCH found, with null where it found nothing. Numbers come in ascending order."""
-    missing: Row = dict.fromkeys(fresh)
-    place = 0  # the first row that is not handed on
-    for some in found:
-        made: list[Numbered] = []
-        for number, row in some:
-            if number < place - 1:
-                raise InternalError("a pattern was matched in another order than its rows have.")
-            while place < number:
-                made.append((place, {**rows[place], **missing}))
-                place += 1
-            made.append((number, row))
-            place = number + 1
-        yield made
-    rest = [(number, {**rows[number], **missing}) for number in range(place, len(rows))]
-    if rest:
-        yield rest

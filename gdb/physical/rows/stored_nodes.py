@@ -7,6 +7,7 @@ properties of them, reads none.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import here
@@ -15,10 +16,11 @@ from gdb.base.values.sizes import size_of
 from gdb.errors import InternalError
 from gdb.executor.relational import lookup
 from gdb.physical.rows.stored import from_store
+from gdb.storage.columns.slices import Slice
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.storage.columns.slices import Slice
+    from gdb.storage.columns.model import Kind
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.snapshot import Snapshot
 
@@ -51,19 +53,22 @@ class Batch:
         if kind is None or key in self._read:
             return
         self._read.add(key)
-        columns = {key: lookup.vertex_property(self.snapshot, self.vids, key, kind)}
-        every = records(columns, len(self.nodes))
+        every = records({key: self._values(key, kind)}, len(self.nodes))
         count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
 
+    def _values(self, key: str, kind: Kind) -> Slice | None:
+        """One property of all nodes; null where one has none."""
+        if len(self.nodes) > 1:
+            return lookup.vertex_property(self.snapshot, self.vids, key, kind)
+        own = self.snapshot.vertex_values(self.group, key, self.vids)
+        return None if own is None else Slice.of(lookup.widen(own, kind))
+
     def load(self) -> None:
         """Give all nodes the properties that they had in the snapshot, and what was set since."""
         keys = self.snapshot.groups[self.group].keys
-        columns = {
-            key: lookup.vertex_property(self.snapshot, self.vids, key, kind)
-            for key, kind in sorted(keys.items())
-        }
+        columns = {key: self._values(key, kind) for key, kind in sorted(keys.items())}
         every = records(columns, len(self.nodes))
         count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
@@ -148,3 +153,13 @@ def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
             if value is not None:
                 record[key] = value if convert is None else convert(value)  # type: ignore[assignment]
     return found
+
+
+def space_of_new(spaces: Mapping[str, Kind]) -> str:
+    """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
+
+    spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
+    number follows the name.
+    """
+    names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
+    return next(name for name in names if spaces.get(name, "int64") == "int64")

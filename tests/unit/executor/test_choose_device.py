@@ -141,10 +141,23 @@ def test_what_has_no_room_is_moved_in_every_run(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("quick_gpu")
-def test_rows_with_a_limit_stay_on_the_cpu() -> None:
+def test_rows_with_a_limit_begin_on_the_cpu() -> None:
     plan = planner.plan(question(TRIANGLE), GRAPH, counting=False)
-    assert choose(plan, "auto", GRAPH, limit=10).device == "cpu"
-    assert choose(plan, "auto", GRAPH).device == "cuda:0"
+    assert choose(plan, "auto", GRAPH, limit=10, runs=True).device == "cpu"
+    assert choose(plan, "auto", GRAPH, runs=True).device == "cuda:0"
+
+
+@pytest.mark.usefixtures("quick_gpu")
+def test_a_gpu_is_tried_for_some_rows_that_took_the_cpu_long() -> None:
+    plan, chosen = planner.plan(question(TRIANGLE), GRAPH, counting=False), []
+    plan.runs.add("cpu", 0.04)  # the first run is not asked about
+    for _ in range(100):
+        choice = choose(plan, "auto", GRAPH, limit=10, runs=True)
+        chosen.append(choice.device)
+        plan.runs.add(choice.device, 0.04 if choice.device == "cpu" else 0.4)
+    assert chosen.count("cuda:0") in (1, 2)  # slower there: left, and tried again once that is cheap
+    plan.runs.add("cuda:0", 0.01)
+    assert choose(plan, "auto", GRAPH, limit=10, runs=True).device == "cuda:0"
 
 
 def test_a_long_run_gets_a_kernel_of_its_own() -> None:

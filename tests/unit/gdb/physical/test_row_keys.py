@@ -163,7 +163,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert loaded == [3, 3]
         db.execute("MERGE (n:P {id: 3}) SET n.x = 1")
         db.execute("UNWIND $rows AS r MERGE (n:P {id: r.id, n: r.n})", {"rows": rows})
-        assert loaded[2:] == [1, 2]
+        assert loaded[2:] == [2]  # one row goes by its compiled pattern
         assert db.execute("MATCH (n:P) RETURN count(*)").scalar() == 101
 
 

@@ -8,7 +8,7 @@ import pytest
 from gdb.storage.columns.model import Column
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph import ids
-from gdb.storage.graph.ascending import distinct, last_places, unite_ascending
+from gdb.storage.graph.ascending import distinct, last_places, merged_order, unite_ascending
 from gdb.storage.graph.delta import Patch, overlay
 from gdb.storage.graph.vid_ranges import Extent, by_number
 from tests.support.effort import share
@@ -30,6 +30,10 @@ def test_as_sets(seed: int) -> None:
     assert dict(zip(keys.tolist(), last.tolist(), strict=True)) == {
         key: place for place, key in enumerate(one.tolist())
     }
+    ascending = np.sort(one)  # as keys of edges, with equal ones
+    for more in (other, other[:1], other[:0]):
+        wanted = np.concatenate([ascending, more]).argsort(kind="stable")
+        assert merged_order(ascending, more).tolist() == wanted.tolist()
     assert {number: places.tolist() for number, places in by_number(one)} == {
         number: np.flatnonzero(one == number).tolist() for number in set(one.tolist())
     }
@@ -56,6 +60,7 @@ def test_rows_of_ranges(ranges: tuple[tuple[int, int], ...]) -> None:
     assert extent.rows(vids).tolist() == [*range(len(inside))]
     assert extent.vids(np.arange(len(inside))).tolist() == inside
     assert extent.has(np.arange(14)).tolist() == [vid in inside for vid in range(14)]
+    assert [extent.holds(vid) for vid in range(14)] == [vid in inside for vid in range(14)]
     assert extent.among(np.arange(1, 14, 2, dtype=np.uint32)) == sum(vid % 2 for vid in inside)
 
 
@@ -72,3 +77,21 @@ def test_an_index_with_more_ids() -> None:
     assert more.keys.tolist() == whole.keys.tolist()
     assert more.vids.tolist() == whole.vids.tolist()
     assert ids.extend_index(index, *made([7, 9], 3), "") is None
+
+
+@pytest.mark.parametrize(
+    ("values", "new"), [([1, 2, 3], 9), (["a", "bb", "c"], "new"), ([0.5, 1.5, -0.0], 2.5)]
+)
+def test_one_new_value(values: list[int | float | str], new: int | float | str) -> None:
+    """In the place of one that is there, and between, before and behind those."""
+    rows = [2, 4, 7]
+    old = Patch(np.array(rows), column_of(values))
+    for row in range(9):
+        one = Patch(np.array([row]), column_of([new]))
+        expected = dict(zip(rows, values, strict=True)) | {row: new}
+        found = overlay(old, one)
+        assert found.rows.tolist() == sorted(expected)
+        assert found.column.to_list() == [expected[k] for k in sorted(expected)]
+        assert old.column.to_list() == values  # which other snapshots have
+        assert found.of_rows(np.array([row])).column.to_list() == [new]
+        assert found.of_rows(np.array([100])).rows.tolist() == []
