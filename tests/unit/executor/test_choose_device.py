@@ -155,7 +155,10 @@ def test_a_gpu_is_tried_for_some_rows_that_took_the_cpu_long() -> None:
         choice = choose(plan, "auto", GRAPH, limit=10, runs=True)
         chosen.append(choice.device)
         plan.runs.add(choice.device, 0.04 if choice.device == "cpu" else 0.4)
-    assert chosen.count("cuda:0") in (1, 2)  # slower there: left, and tried again once that is cheap
+    assert chosen.count("cuda:0") in (
+        1,
+        2,
+    )  # slower there: left, and tried again once that is cheap
     plan.runs.add("cuda:0", 0.01)
     assert choose(plan, "auto", GRAPH, limit=10, runs=True).device == "cuda:0"
 
