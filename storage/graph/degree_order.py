@@ -23,7 +23,7 @@ from . import intervals
 from .adjacency import I64, U32, Adjacency
 
 MOST_KEPT = 4
-"""Ranked forms of a snapshot, by the types of which edges count."""
+"""Ranked forms of a snapshot, by the types whose edges count."""
 
 
 class NamedType(Protocol):

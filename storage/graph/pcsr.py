@@ -457,7 +457,7 @@ def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Pa
     room = usage.room()
     offsets = placed(record.rows + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
     vids = np.zeros(record.rows, np.uint32)
-    # in memory of their own they have large pages, of which a count is a tenth quicker
+    # in memory of their own they have large pages: counts are a tenth quicker
     large = room is not None and 4 * record.edges > GRAPH_SHARE * (room.left or 0)
     neighbours = _in_place(record, files) if large else None
     copy = neighbours is None
