@@ -77,10 +77,13 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
 
 
 @compiled
-def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
-    """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
+def _supported(vertices: int, arcs: int, v: int, vid: int, sure: int) -> int:
+    """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not.
+    sure : an arc that is known to lead on; -1 for none."""
     spent = 1
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        if a == sure and arc_field(arcs, a, CA.NEED) == 1:
+            continue
         other = arc_field(arcs, a, CA.TARGET)
         low = vertex_field(vertices, other, CV.LOW)
         view = arc_field(arcs, a, CA.VIEW)
@@ -99,17 +102,23 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 
 
 @compiled
-def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
-    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour that has the fewest, where
-    going through the rows of these takes less time; elements looked at."""
+def _to_fewest(vertices: int, arcs: int, v: int) -> int:
+    """The arc to the neighbour with the fewest candidates, where going through the rows of these takes less time than
+    through those of v; -1 where it does not."""
     fewest, least = -1, vertex_field(vertices, v, CV.COUNT) // MUCH_FEWER
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
         count = vertex_field(vertices, arc_field(arcs, a, CA.TARGET), CV.COUNT)
         if count < least:
             fewest, least = a, count
-    if fewest < 0:
-        return 0
-    other, view = arc_field(arcs, fewest, CA.TARGET), arc_field(arcs, fewest, CA.BACK)
+    return fewest
+
+
+@compiled
+def _beside(vertices: int, arcs: int, v: int, a: int) -> int:
+    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour along an arc, by the rows of
+    that one's; elements looked at."""
+    other, view = arc_field(arcs, a, CA.TARGET), arc_field(arcs, a, CA.BACK)
+    least = vertex_field(vertices, other, CV.COUNT)
     near, theirs = load_i64(view, V.NEIGHBOURS), vertex_field(vertices, other, CV.LIST)
     low, high = vertex_field(vertices, v, CV.LOW), vertex_field(vertices, v, CV.HIGH)
     alive, members = vertex_field(vertices, v, CV.ALIVE) - low, vertex_field(vertices, v, CV.LIST)
@@ -134,13 +143,15 @@ def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> int:
     """Drop the candidates of a query vertex that an edge does not lead on from; elements looked at."""
-    spent = _beside_fewest(vertices, arcs, v)
+    fewest, spent = _to_fewest(vertices, arcs, v), 0
+    if fewest >= 0:
+        spent = _beside(vertices, arcs, v, fewest)
     members = vertex_field(vertices, v, CV.LIST)
     alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
     for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
-        looked = _supported(vertices, arcs, v, vid)
+        looked = _supported(vertices, arcs, v, vid, fewest)
         if looked > 0:
             store_u32(members, kept, vid)
             kept += 1

@@ -202,14 +202,17 @@ def _chosen(
     if WAY == "rows":
         return Choice(None, None, f"{why}; no operator may run over columns")
     small = is_small(snapshot) and WAY is None
-    if few and WAY is None:
-        bounded = _bounded(planned, context, small)
-        if bounded is not None:
-            return Choice(None, None, f"{why}; {bounded[1]}", bounded[0])
-    if WAY is None and notes is not None:
+    bounded = _bounded(planned, context, small) if few and WAY is None else None
+    if bounded is None and WAY is None and notes is not None:
         counts = _counts(context, plan, notes.counts)
         if counts is not None:
             return Choice(None, None, f"{why}; it begins with counts", counts=counts)
+    if bounded is None and few and not small and WAY is None:
+        from gdb.physical.engine_loading import bound_of_plan
+
+        bounded = bound_of_plan(context, plan)
+    if bounded is not None:
+        return Choice(None, None, f"{why}; {_few(bounded)}", bounded)
     if notes is None:
         why = f"{why}, and it writes"
     elif notes.refused:
@@ -232,25 +235,24 @@ def _chosen(
     return Choice(None, prefix(context, plan, context.plain), why)
 
 
-def _bounded(planned: Planned, context: RowContext, small: bool) -> tuple[Bound, str] | None:
-    """The bound and the reason of rows, where few are expected; None for another choice. small : the graph is."""
+def _bounded(planned: Planned, context: RowContext, small: bool) -> Bound | None:
+    """The bound of rows, where few are sure or known to be expected; None for another choice. small : the graph is."""
     found = planned.refusal.bound
-    if found is None:
-        if small:
-            return None
-        from gdb.physical.rows.anchored import begins_with_few
-        from gdb.physical.rows.bound import Bound
-        from gdb.physical.rows.row_run import MOST_FOUND, MOST_ROWS
+    if found is not None or small:
+        return found
+    from gdb.physical.rows.anchored import begins_with_few, few_suffice
+    from gdb.physical.rows.bound import Bound
+    from gdb.physical.rows.row_run import MOST_FOUND, MOST_ROWS
 
-        if begins_with_few(context, planned.plan):
-            return Bound(MOST_ROWS, MOST_FOUND), "it begins with few rows"
-        from gdb.physical.engine_loading import bound_of_plan
+    few = begins_with_few(context, planned.plan) or few_suffice(context, planned.plan)
+    return Bound(MOST_ROWS, MOST_FOUND) if few else None
 
-        found = bound_of_plan(context, planned.plan)
-        if found is None:
-            return None
-    why = f"about {found.expected:,.0f} rows are expected, and DuckDB is not loaded yet"
-    return found, why
+
+def _few(bound: Bound) -> str:
+    """Why the rows are bounded."""
+    if bound.expected is None:
+        return "it begins with few rows, or these are enough"
+    return f"about {bound.expected:,.0f} rows are expected, and DuckDB is not loaded yet"
 
 
 def _counts(context: RowContext, plan: Plan, known: Counts | None) -> Counts | None:

@@ -90,7 +90,7 @@ else:
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
 """The bound of a run that begins with few rows."""
-FIRST, TIMES_MORE = 256, 8
+FIRST, TIMES_MORE = 64, 8
 """Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
 
 
