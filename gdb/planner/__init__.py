@@ -299,8 +299,9 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
     size = 4 * sum(query.shape(spec).edges for spec in views)
-    small = size <= MOST_RANKED_BYTES
-    return free and small and bool(broken.restrictions) and not ranked_graph(query.source).ordered
+    if not (free and size <= MOST_RANKED_BYTES and broken.restrictions):
+        return False
+    return not ranked_graph(query.source, (spec.types for spec in views)).ordered
 
 
 def _symmetry(
