@@ -9,7 +9,7 @@ from gdb.base.machine.memory import load_f64, load_i64, store_f64, store_i64
 from .nest_prices import UNKNOWN, priced
 from .nest_shapes import PLACES, STACK, N, against, expansion, near_of, part_of
 
-# tries, i64[N_TRIES]: how many are DONE, of COUNT, the first GIVEN of which are known orders; of those made FIRSTS,
+# tries, i64[N_TRIES]: how many are DONE, of COUNT; the first GIVEN are known orders, the others are made; FIRSTS,
 # i64[made]: the vertices that they begin with; FALLS, f64[3, n + 1], and NOISES, f64[made, n], as `arranged` has them;
 # CHANGES, i64[count, 2]: a place, and another that a vertex is moved to; OTHER, i64[n]: room for an order; ROOTED:
 # whether the first vertex stays

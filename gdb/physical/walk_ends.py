@@ -1,4 +1,4 @@
-"""Where the paths of one relationship of variable length begin and end, and how many there are."""
+"""The ends of the paths of one relationship of variable length, and their number."""
 
 from __future__ import annotations
 

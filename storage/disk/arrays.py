@@ -54,7 +54,7 @@ def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
 
 
 def sparse(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
-    """As `np.zeros`, of which few items will be touched: in small pages, each made when it is."""
+    """As `np.zeros`, where few items will be touched: in small pages, each made when it is."""
     size = count * np.dtype(dtype).itemsize
     if size < _LARGE:
         return np.zeros(count, dtype)

@@ -1,5 +1,5 @@
-"""What Python has no operator for, of the bits of 64-bit numbers and of doubles: in compiled functions each is one
-instruction."""
+"""Operations on the bits of 64-bit numbers and of doubles that Python has no operator for: in compiled functions each
+is one instruction."""
 
 from __future__ import annotations
 

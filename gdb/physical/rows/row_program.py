@@ -55,8 +55,8 @@ class RowProgram:
 
 def compiled(pattern: Pattern, known: frozenset[str]) -> RowProgram | None:
     """The program of a pattern; None where some part of it is of another kind. known : the names that rows have."""
-    parts, mode = pattern.parts, pattern.mode
-    if pattern.variants or pattern.routes or parts.long or parts.checks_edges:
+    mode = pattern.mode
+    if pattern.variants or pattern.routes or pattern.parts.long or pattern.parts.checks_edges:
         return None
     if mode.nodes_differ or mode.distinct or mode.induced:
         return None
