@@ -58,6 +58,7 @@ TRIED = 8.0  # times as long as a try of the other device is expected to take mu
 CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
 SHARED = 1e-3  # seconds of a run on several GPUs below which one of them may be as quick: threads wake each other
 ALONE = 3  # runs on one of them that say so; the first places the stage there
+_SURELY = 8  # times the steps of a short launch: a plan that is expected to take these is not tried in one
 WARPS = 32  # of a multiprocessor
 UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
 
@@ -407,6 +408,7 @@ def short_run(
         or options.profile is not None
         or options.on is not None
         or limit == 0
+        or (limit is bindings is None and (plan.notes.steps or 0.0) > _SURELY * launch.FIRST_STEPS)
         or (cuda_begun() if latest is None else latest != CPU)
     ):
         return None

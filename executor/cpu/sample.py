@@ -30,6 +30,7 @@ AT_ONCE = 1 << 20  # steps between two looks at whether the query goes on, some 
 class Estimate:
     """steps : expected steps of the stage. bound : of each loop the expected number of times that it is bound.
     exact : no pair was cut short; else it takes more than that. drawn : pairs. walked : steps of drawing them.
+    least : steps that the estimate of all pairs would have at least.
     """
 
     steps: float
@@ -37,6 +38,7 @@ class Estimate:
     exact: bool
     drawn: int
     walked: int
+    least: float
 
     @property
     def seconds(self) -> float:
@@ -44,19 +46,22 @@ class Estimate:
         return self.steps * SECONDS_A_STEP
 
 
-def estimate(prepared: Prepared, draws: int, most: int, seed: int = 0) -> Estimate:
-    """Draw `draws` pairs, fewer if that takes `most` steps; a pair is cut short after a third of them.
+def estimate(
+    prepared: Prepared, draws: int, most: int, seed: int = 0, beyond: float = float("inf")
+) -> Estimate:
+    """Draw `draws` pairs, fewer if that takes `most` steps, or once the stage is sure to be estimated to take more than
+    `beyond`; a pair is cut short after a third of `most`.
 
-    Cost: the stage's own, times the share that is drawn.
+    Cost: the stage's own, times the share that is drawn; and the memory that a worker touches for the first time.
     """
     roots = len(prepared.roots)
     loops = prepared.tables.loops
     if loops == 0 or roots == 0:
-        return Estimate(0.0, (0.0,) * loops, True, 0, 0)
+        return Estimate(0.0, (0.0,) * loops, True, 0, 0, 0.0)
     random = np.random.default_rng(seed)
     upto = np.cumsum(prepared.weights)
     drawn = np.searchsorted(upto, random.integers(upto[-1], size=draws), side="right")
-    worker = Worker(prepared, CAPACITY, local=False)  # steps are those over lists
+    worker = Worker(prepared, CAPACITY, sample=True)
     steps: list[float] = []
     bound = np.zeros(loops)
     exact, walked = True, 0
@@ -68,10 +73,10 @@ def estimate(prepared: Prepared, draws: int, most: int, seed: int = 0) -> Estima
         bound[1:] += one.bound[1:loops] * (one.length * scale)
         walked += one.above + one.below
         exact &= one.whole
-        if walked > most:
+        if walked > most or sum(steps) > beyond * draws:
             break
     mean = tuple((bound / len(steps)).tolist())
-    return Estimate(float(np.mean(steps)), mean, exact, len(steps), walked)
+    return Estimate(float(np.mean(steps)), mean, exact, len(steps), walked, sum(steps) / draws)
 
 
 @dataclass(frozen=True, slots=True)

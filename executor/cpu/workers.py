@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gdb.base.budget import Budget
 from gdb.errors import InternalError
-from gdb.storage.disk.arrays import placed
+from gdb.storage.disk.arrays import placed, sparse
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.row_blocks import split_positions
 from gdb.storage.graph.row_loops import at_of
@@ -71,8 +71,8 @@ class Worker:
     capacity : rows that its output buffer holds.
     wanted : the columns that are written, or the vertex whose distinct values are.
     slots : that each cache of counts may grow to, a power of 2; None: as many as fit.
-    local : count the end of the nest in bits where it can be. room : i64 for rows of bits.
-    budget : by which its arrays are placed; None: in memory.
+    sample : it takes few of the steps of the stage, over lists: nothing is counted in bits. room : i64 for rows of
+        bits. budget : by which its arrays are placed; None: in memory.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Worker:
         slots: int | None = None,
         room: int | None = None,
         *,
-        local: bool = True,
+        sample: bool = False,
         budget: Budget | None = None,
     ) -> None:
         tables = prepared.tables
         self.room = ROOM if room is None else room
-        self._budget = None if budget is None else budget.part()
+        self._budget, self._sample = None if budget is None else budget.part(), sample
         n = max(len(tables.levels), 1)
         self.prepared, self.wanted = prepared, wanted
         self.slots = slots or slots_within(prepared, CACHES_BYTES)
@@ -118,7 +118,7 @@ class Worker:
             *self._caches(),
         )
         self.kept += arrays
-        in_bits = self._local(neighbourhood_tables.find(prepared) if local else None)
+        in_bits = self._local(None if sample else neighbourhood_tables.find(prepared))
         self.pointers = np.array([*(at_of(x) for x in arrays), in_bits], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
@@ -141,6 +141,8 @@ class Worker:
 
     def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
         """Zeros in memory, or in a temporary file where the budget has no room for them."""
+        if self._sample:
+            return sparse(count, dtype)
         return placed(count, dtype, WORKERS, self._budget)
 
     def is_for(self, capacity: int, wanted: Wanted, slots: int, room: int) -> bool:

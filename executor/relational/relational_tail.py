@@ -25,7 +25,7 @@ from gdb.storage.columns.model import I64, Column, Kind, offsets_of_lengths
 from gdb.storage.columns.slices import Slice
 
 from ..plan.embeddings import Embeddings, Wanted
-from .batch import Batch, Gathered
+from .batch import Batch
 
 if TYPE_CHECKING:
     from gdb.base.sql import SqlText
@@ -187,7 +187,7 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
         return gather(tail.columns, some, snapshot)
     batches: list[Batch] = []
     for run in _runs(tail.columns, some):
-        columns = [_gather_one(ref, run, snapshot) for ref in tail.columns]
+        columns = [gather_one(ref, run, snapshot) for ref in tail.columns]
         batches.append(Batch([columns[k] for k in tail.direct], len(run)))
     if len(batches) == 1:
         return batches[0]
@@ -333,7 +333,7 @@ def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snaps
     """The relation `embeddings`: one row per embedding, one field per column reference."""
     from . import arrow  # here: it imports nanoarrow
 
-    gathered = [_gather_one(ref, embeddings, snapshot) for ref in columns]
+    gathered = [gather_one(ref, embeddings, snapshot) for ref in columns]
     children = [arrow.column_array(c) if isinstance(c, Slice) else c for c in gathered]
     names = [ref.name for ref in columns]
     if not children:  # a relation needs a column, also where only its rows count
@@ -341,7 +341,8 @@ def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snaps
     return arrow.struct_array(names, children, len(embeddings))
 
 
-def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Gathered:
+def gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Slice | Array:
+    """The values of one column reference, one for each embedding."""
     vids, eids = _NO_VIDS, _NO_EIDS
     if ref.element == "vertex":
         vids = embeddings.vertex(ref.index)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
+from gdb import limits
 from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, with_procedure
 from gdb.api.running_work import Work, never_changes, no_load, run_copy
 from gdb.api.schema import Join, Schema, joins_of, schema_of
+from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
 from gdb.imports import deferred
@@ -46,6 +48,7 @@ else:  # an import runs no query
 PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 _DEFAULTS = options.QueryOptions()
+_NO_OPTIONS = (None,) * 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Queries(Closing):
     ) -> None:
         self._settings, self._work, self._procedures = settings, work, procedures
         self._statements = Statements()
+        self._unlimited = not settings.limits and settings.budgets == UNBOUNDED
 
     if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
 
@@ -132,8 +136,18 @@ class Queries(Closing):
         QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
             too.
         """
+        others = memory, gpu_memory, timeout, match, on
+        plain = self._unlimited and device == "auto" and threads == 0 and others == _NO_OPTIONS
+        plain = plain and limits.MAX_ROWS is limits.MAX_SECONDS is None
+        if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
+            found = bound.run(self._work.do, self._snapshot, parameters)
+            if found is not None:
+                if found.warnings:
+                    warn(found.warnings)
+                return found
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
         request = self._request(text, parameters, said)
+        request.plain = plain
         try:
             result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
@@ -77,8 +78,7 @@ class Work:
 
     def forked(self) -> None:
         """What runs in the parent does not run in a child."""
-        # of the next two; taken itself, it is quicker than its condition
-        self._guard = waiting.Lock()
+        self._guard = waiting.Lock()  # of `close` and its condition
         self._state = threading.Condition(self._guard)
         self._running: set[threading.Event] = set()
         self._here = _ThreadCancel()
@@ -95,17 +95,15 @@ class Work:
         def stop() -> None:
             with self._guard:
                 self.closed = True
-                for cancel in self._running:
-                    cancel.set()
+                self.interrupt()
                 until(self._state, lambda: not self._running or impatient.is_set())
 
         run_interruptibly(stop, impatient)
 
     def interrupt(self) -> None:
         """Cancel what runs now, in any thread."""
-        with self._guard:
-            for cancel in self._running:
-                cancel.set()
+        for cancel in tuple(self._running):
+            cancel.set()
 
     def do(
         self,
@@ -119,14 +117,15 @@ class Work:
         more.
         """
         stop = cancel or Cancel()
-        return run(lambda: self._known(work, stop), stop)
+        return run(partial(self._known, work, stop), stop)
 
     def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
-        with self._guard:
-            if self.closed:
-                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
-            outermost = cancel not in self._running  # COPY imports inside its query's work
-            self._running.add(cancel)
+        # without the guard: what `close` sees is either this, or it has closed before this looks
+        outermost = cancel not in self._running  # COPY imports inside its query's work
+        self._running.add(cancel)
+        if self.closed:
+            self._ended(cancel, outermost)
+            raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
         outer, self._here.cancel = self._here.cancel, cancel
         if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may query its database
             cancel.outer = outer
@@ -137,11 +136,15 @@ class Work:
             raise
         finally:
             self._here.cancel = outer
+            self._ended(cancel, outermost)
+
+    def _ended(self, cancel: threading.Event, outermost: bool) -> None:
+        """Forget the work of a cancel event, and wake `close` where it waits."""
+        if outermost:
+            self._running.discard(cancel)
+        if self.closed:
             with self._guard:
-                if outermost:
-                    self._running.discard(cancel)
-                if self.closed:
-                    self._state.notify_all()
+                self._state.notify_all()
 
 
 def never_changes() -> ReadOnlyError:

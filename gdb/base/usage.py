@@ -87,6 +87,11 @@ class _ThreadUsage(threading.local):
 _here = _ThreadUsage()
 
 
+def is_noted() -> bool:
+    """Whether a query runs in this thread."""
+    return _here.usage is not None
+
+
 def budget(limit: int | None) -> Budget:
     """The memory that the query of this thread may hold; of a limit of its own, in bytes, where no query runs."""
     usage = _here.usage

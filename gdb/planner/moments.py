@@ -265,15 +265,16 @@ class _Sample:
 def _sample(candidates: Candidates) -> _Sample:
     parts: list[U32] = []
     weights: list[npt.NDArray[np.float64]] = []
-    if candidates.allowed is not None:
-        pieces = [candidates.allowed]
-    else:
-        pieces = [np.arange(a, b, dtype=np.uint32) for a, b in candidates.ranges]
-    for piece in pieces:
-        step = -(-len(piece) // _MOST)
-        first = len(piece) if step == 1 else _FIRST
-        parts += [piece[:first], piece[first::step]]
-        rest = len(piece) - first
+    allowed = candidates.allowed
+    for begin, end in candidates.ranges if allowed is None else [(0, len(allowed))]:
+        step = -(-(end - begin) // _MOST)
+        first = end if step == 1 else begin + _FIRST
+        if allowed is not None:
+            parts += [allowed[begin:first], allowed[first:end:step]]
+        else:  # most of a label is never listed
+            parts.append(np.arange(begin, first, dtype=np.uint32))
+            parts.append(np.arange(first, end, step, dtype=np.uint32))
+        rest = end - first
         shares = [1.0, rest / max(len(parts[-1]), 1)]
         weights += [np.full(len(p), w) for p, w in zip(parts[-2:], shares, strict=True)]
     none = np.zeros(0, np.uint32)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gdb.executor.nest.prepare import Prepared
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
-Measure = Callable[[Plan], float]
+Measure = Callable[[Plan, float], float]
 Entangled = Callable[[Plan], "frozenset[tuple[int, int]] | None"]
 
 
@@ -39,14 +39,15 @@ Entangled = Callable[[Plan], "frozenset[tuple[int, int]] | None"]
 class Effort:
     """When a search begins, and how much of what the first plan would cost it may cost.
 
-    sample_from : roots and their neighbours. search_from : steps of the first plan. draws, share, least, most :
-        pairs of one sample, and its steps: a share of the first plan's within bounds. tries : alternatives
-        of one problem that are measured. search_share, longest : time of the search: a share of the first
-        plan's, and seconds at most.
+    sample_from : roots and their neighbours. search_from : steps of the first plan; search_surely : those above which
+        there is a search however many they are. draws, share, least, most : pairs of one sample, and its steps: a share
+        of the first plan's within bounds. tries : alternatives of one problem that are measured. search_share,
+        longest : time of the search: a share of the first plan's, and seconds at most.
     """
 
     sample_from: int = 20_000
     search_from: float = 4e6
+    search_surely: float = 1.6e7
     draws: int = 32
     share: float = 0.01
     least: int = 400_000
@@ -87,7 +88,8 @@ class Search:
     """A search for the cheapest way to count a problem and all that it leads to.
 
     arrange : a plan of a problem from an order, its symmetry and the length of its tail.
-    measure : expected steps of a plan. entangled : `gdb.executor.nest.prepare.entangled_vertices`.
+    measure : expected steps of a plan, or if these are above a bound, some above it. entangled :
+        `gdb.executor.nest.prepare.entangled_vertices`.
     hubs_first : restrictions begin at high degrees, but in cliques.
     tries : alternatives of one problem that are measured. deadline : time.monotonic() at which no further
         one is tried.
@@ -141,7 +143,7 @@ class Search:
         pairs = self.entangled(plan) if plan is not None else None
         if plan is not None:
             exact = plan if pairs == frozenset() else replace(plan, tail=0)
-            steps = self.measure(exact)
+            steps = self.measure(exact, most)
             yield Solution(steps, exact)
             most = min(most, steps)
         if pairs != frozenset():
@@ -164,7 +166,7 @@ class Search:
         plan = self._symmetric(replace(problem, apart=problem.apart - pairs), order, loops, tail)
         if plan is None or self.entangled(plan) != frozenset():
             return
-        steps = self.measure(plan)
+        steps = self.measure(plan, most)
         less: list[int] = []
         for smaller in quotients(problem, pairs):
             number = self.solve(smaller, most - steps) if steps <= most else None
@@ -254,26 +256,34 @@ def by_structure(
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
 
-    measured: dict[tuple[int, int], tuple[Prepared, Estimate]] = {}  # a stage is kept for its id
+    # a stage is kept for its id; with the bounds of its estimate
+    measured: dict[int, tuple[Prepared, int, float, Estimate]] = {}
 
-    def measure(plan: Plan, most: int) -> Estimate:
+    def measure(plan: Plan, most: int, beyond: float = math.inf) -> Estimate:
         prepared = stage(plan, source, windows=True)
-        known = measured.get((id(prepared), most))
-        if known is None:
-            known = prepared, estimate(prepared, effort.draws, most)
-            measured[id(prepared), most] = known
-        return known[1]
+        known = measured.get(id(prepared))
+        if known is not None:
+            _, longest, bound, found = known
+            whole = found.least <= bound and (longest == most or found.drawn == effort.draws)
+            if found.least > beyond or (whole and (longest == most or found.exact)):
+                return found
+        found = estimate(prepared, effort.draws, most, beyond=beyond)
+        measured[id(prepared)] = prepared, most, beyond, found
+        return found
 
-    found = measure(first, effort.least)
+    found = measure(first, effort.least, effort.search_surely)
     problem = problem_of() if found.steps >= effort.search_from else None
     if problem is None or first.notes.automorphisms == math.factorial(first.vertices):
+        found = measure(first, effort.least)
         return _noted(first, found.steps, found)  # in a clique all vertices are alike
     most = max(effort.least, min(effort.most, int(effort.share * found.steps)))
-    found = max(found, measure(first, most), key=lambda e: e.steps)
+    cut = found.least > effort.search_surely
+    if not cut:
+        found = max(found, measure(first, most), key=lambda e: e.steps)
     seconds = min(effort.search_share * found.steps * SECONDS_A_STEP, effort.longest)
     search = Search(
         arrange,
-        lambda plan: measure(plan, most).steps,
+        lambda plan, beyond: measure(plan, most, beyond).steps,
         lambda plan: entangled_vertices(plan, source),
         hubs_first,
         effort.tries,
@@ -281,6 +291,9 @@ def by_structure(
     )
     number = search.solve(problem, found.steps)
     solution = search.known[number].solution if number is not None else None
+    if cut and (solution is None or solution.steps > found.least):
+        found = measure(first, most)
+        solution = None if solution is None or found.steps <= solution.steps else solution
     if number is None or solution is None:
         return _noted(first, found.steps, found)
     (_, plan), *terms = search.terms(number)

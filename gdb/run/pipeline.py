@@ -97,6 +97,8 @@ def _read(run: QueryRun) -> Result:
     result = _result(run, statement)
     if statement is not known:
         statements.keep(key, run.snapshot, statement)
+    if request.plain and run.run is None:
+        statements.bind(request, run.snapshot, statement)
     return result
 
 

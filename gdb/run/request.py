@@ -47,7 +47,7 @@ class Request:
     import_root : the folder in which files that it reads must lie, None for any.
     procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
     limits : those that the database has of its own. outcome : whether what it wrote is committed.
-    on : other processes that share its work.
+    on : other processes that share its work. plain : it came with no option of its own, and its database has no limits.
     """
 
     text: str
@@ -65,6 +65,7 @@ class Request:
     outcome: Outcome = field(default_factory=Outcome)
     on: Cluster | None = None
     gpu_memory: int | None = None
+    plain: bool = False
 
     def options(
         self,

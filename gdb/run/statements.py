@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.counts import Counts
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+    from gdb.run.bound_statement import BoundStatement
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot
 else:  # only texts that come again need them
@@ -174,14 +175,18 @@ class Statement:
             count, planned = len(allowed), known.count
             if before is None or len(before) != planned:
                 return False
-            if count >= _SMALL or planned >= _SMALL:
-                low, high = min(count, planned), max(count, planned)
-                if high >= _DRIFT * low:
-                    return False
+            if not are_near(count, planned):
+                return False
             ranges = known.ranges
             if count and not ranges[0][0] <= allowed[0] <= allowed[-1] < ranges[-1][1]:
                 return False
         return True
+
+
+def are_near(count: int, planned: int) -> bool:
+    """Whether a plan that was made for so many candidates of a query vertex will do for so many."""
+    low, high = min(count, planned), max(count, planned)
+    return high < _SMALL or high < _DRIFT * low
 
 
 def _takes_others(plan: Plan, bound: BoundQuery) -> bool:
@@ -250,6 +255,7 @@ class Statements:
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
+        self._bound: dict[str, BoundStatement | None] = {}  # by text; None for what cannot be
         self._of: Snapshot | None = None
         forks.watch(self)
 
@@ -317,8 +323,32 @@ class Statements:
             self._bytes[key] = statement.bytes
             self._held += self._bytes[key]
             while self._kept and (len(self._kept) > MOST or self._held > MOST_BYTES):
-                oldest, _ = self._kept.popitem(last=False)
+                oldest, last = self._kept.popitem(last=False)
+                text = last.bound.sources.pattern.text
+                bound = self._bound.get(text)
+                if bound is not None and bound.used:  # `find` does not see its runs
+                    bound.used = False
+                    self._kept[oldest] = last
+                    continue
                 self._held -= self._bytes.pop(oldest)
+                self._bound.pop(text, None)
+
+    def bound(self, text: str) -> BoundStatement | None:
+        """The statement of a text that is bound to a snapshot, perhaps of an earlier one. Takes no lock."""
+        return self._bound.get(text)
+
+    def bind(self, request: Request, snapshot: Snapshot, statement: Statement) -> None:
+        """Bind a statement that was kept before and has run again, for a request without options."""
+        text = request.text
+        if text in self._bound and self._of is snapshot:
+            return
+        # here: only texts that come again need it
+        from gdb.run.bound_statement import bound_statement
+
+        made = bound_statement(statement, request.parameters, snapshot)
+        with self._lock:
+            if self._of is snapshot:
+                self._bound[text] = made
 
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
@@ -326,7 +356,7 @@ class Statements:
             self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
-        for known in (self._kept, self._bytes, self._refused, self._counts):
+        for known in (self._kept, self._bytes, self._refused, self._counts, self._bound):
             if known:
                 known.clear()
         self._held, self._of = 0, snapshot

@@ -52,6 +52,14 @@ def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     return np.frombuffer(block, dtype, count)
 
 
+def sparse(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
+    """As `np.zeros`, of which few items will be touched: in small pages, each made when it is."""
+    size = count * np.dtype(dtype).itemsize
+    if size < _LARGE:
+        return np.zeros(count, dtype)
+    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
+
+
 def joined(arrays: list[npt.NDArray[Item]], dtype: type[Item]) -> npt.NDArray[Item]:
     """As `np.concatenate`, of one dimension."""
     out = unset(sum(map(len, arrays)), dtype)

@@ -25,7 +25,7 @@ U64 = npt.NDArray[np.uint64]
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)  # of splitmix64
 _MASK = (1 << 64) - 1
-_SHORT = 256  # bytes of one string that are hashed in Python, not by arrays
+SHORT = 256  # bytes of one string that are hashed in Python, not by arrays
 _STRIPE = 1 << 22  # strings hashed at a time: bounds the memory beside the bytes
 
 
@@ -53,9 +53,9 @@ def hash_strings(data: U8, offsets: I64) -> U64:
     if (
         found.shape[0] == 1
         and (one := data[offsets[0] : offsets[1]].tobytes())
-        and len(one) < _SHORT
+        and len(one) < SHORT
     ):
-        found[0] = _hash_one(one)
+        found[0] = hash_one(one)
         return found
     for begin in range(0, found.shape[0], _STRIPE):
         part = offsets[begin : begin + _STRIPE + 1]
@@ -78,8 +78,8 @@ def _hash(data: U8, offsets: I64) -> U64:
     return mixed
 
 
-def _hash_one(text: bytes) -> int:
-    """The same of one string."""
+def hash_one(text: bytes) -> int:
+    """The same of one string, in Python: for a short one."""
     found, factor = 0, int(_MULTIPLIER)
     for byte in reversed(text):
         found = (found + byte + 1) * factor & _MASK

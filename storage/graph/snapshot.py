@@ -38,6 +38,7 @@ from .vid_ranges import vids_of
 if TYPE_CHECKING:
     from ..checking.check import Report
     from ..disk.steps import Steps
+    from .single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
 
 __all__ = ["EdgeType", "PartStats", "Snapshot", "StoreStats", "VertexGroup"]
 
@@ -382,6 +383,27 @@ class Snapshot:
         """The vid of each user id of one id space, -1 where there is none; i64[n]."""
         with self._lock:
             return self._vertices.find(id_space, user_ids)
+
+    def id_look_up(self, groups: Iterable[int]) -> IdLookUp | None:
+        """The look-up of a vertex of some groups by its integer id; see `IdLookUp.of`."""
+        from .single_look_ups import IdLookUp  # here: only statements that come again need it
+
+        with self._lock:
+            return IdLookUp.of(self._vertices, [self.groups[number] for number in groups])
+
+    def holder_look_up(self, group: int, key: str) -> HolderLookUp | None:
+        """The look-up of the vertices of a group that have a value of a property; see `HolderLookUp.of`."""
+        from .single_look_ups import HolderLookUp  # here: only statements that come again need it
+
+        with self._lock:
+            return HolderLookUp.of(self._vertices, group, key)
+
+    def value_look_up(self, group: int, key: str | None) -> ValueLookUp | None:
+        """The look-up of a property (None: the id) of a vertex of a group; see `ValueLookUp.of`."""
+        from .single_look_ups import ValueLookUp  # here: only statements that come again need it
+
+        with self._lock:
+            return ValueLookUp.of(self._vertices, group, key)
 
     def free_ids(self, id_space: str) -> Iterator[int]:
         """Integers that no vertex of an id space has as its id: those after the largest id, then from 0 those between.

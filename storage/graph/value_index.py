@@ -227,6 +227,10 @@ class Indexes:
         self._made: dict[tuple[int, str], Index] = {}
         self._passes: dict[tuple[int, str], int] = {}
 
+    def made(self, name: tuple[int, str]) -> Index | None:
+        """The index of a column, where it was made."""
+        return self._made.get(name)
+
     def found(self, name: tuple[int, str], column: Column, wanted: Wanted) -> Found:
         """As `find_values`. name : of the column, always the same one."""
         if name not in self._made and len(column) <= MOST_INDEXED:

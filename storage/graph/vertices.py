@@ -56,7 +56,7 @@ class Vertices:
         self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
-        self._by_value: Indexes = Indexes() if kept is None else kept._by_value
+        self.by_value: Indexes = Indexes() if kept is None else kept.by_value
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._spans: dict[int, I64] = {}  # by group: where ranges of its pieces begin, and which
         alike = kept is not None and kept._delta.added is delta.added
@@ -173,7 +173,7 @@ class Vertices:
         return Column.concat(found)
 
     def _of_piece(self, piece: Piece, key: str | None, group: int) -> Column:
-        stored = self._stored_of(piece, key)
+        stored = self.stored_of(piece, key)
         if key is None:
             assert stored is not None
             return stored
@@ -184,7 +184,7 @@ class Vertices:
             stored = stored.as_any()
         return patched(stored, piece.patches.get(key))
 
-    def _stored_of(self, piece: Piece, key: str | None) -> Column | None:
+    def stored_of(self, piece: Piece, key: str | None) -> Column | None:
         """A column of a piece without what was changed of it; None where it has none."""
         if piece.base is not None:
             return self._of_base(piece.number, piece.base, key)
@@ -237,7 +237,7 @@ class Vertices:
 
     def _taken(self, piece: Piece, key: str | None, group: int, vids: U32) -> Column:
         """A property of some vertices of a piece, as a column of the group has them."""
-        rows, stored = piece.stored.rows(vids), self._stored_of(piece, key)
+        rows, stored = piece.stored.rows(vids), self.stored_of(piece, key)
         kind = None if key is None else self.groups[group].keys[key]
         taken = Column.nulls(kind or "int64", len(rows)) if stored is None else stored.take(rows)
         usage.read(*taken.arrays)
@@ -295,7 +295,7 @@ class Vertices:
         if column is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         if not self._was_id(piece.number, base, key):
-            return self._by_value.found((piece.number, key), column, wanted)
+            return self.by_value.found((piece.number, key), column, wanted)
         places, vids = self._named_in(piece, base, wanted)
         return places, piece.stored.rows(vids)
 
@@ -382,9 +382,7 @@ class Vertices:
 
     def free_ids(self, space: str) -> Iterator[int]:
         """Integers that no vertex of a space has as its id (`ids.free_integers`); the space's ids are no strings."""
-        indexes = [self.index(record) for record in self._spaces if record.name == space]
-        if space in self._grown:
-            indexes.append(self._new_index(space))
+        indexes = self.indexes(space)
         largest = max(map(self._largest, indexes), default=-1)
         return ids.free_integers((self._alive(one) for one in indexes), largest)
 
@@ -450,6 +448,11 @@ class Vertices:
             compare(self._where, file.name, section_checks.INDEX, (index, self._stored_vids))
             self._indexes[space.name] = index
         return self._indexes[space.name]
+
+    def indexes(self, space: str) -> list[IdIndex]:
+        """The indexes of an id space: of the base, also of vertices that were removed, and of what was added."""
+        found = [self.index(record) for record in self._spaces if record.name == space]
+        return [*found, self._new_index(space)] if space in self._grown else found
 
     def _new_index(self, space: str) -> IdIndex:
         """The index of what the delta added, without what it removed again."""

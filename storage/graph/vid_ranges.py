@@ -53,6 +53,12 @@ class Extent:
         at = self._begins.searchsorted(rows, "right") - 1
         return (rows - self._begins[at] + self._starts[at]).astype(np.uint32)
 
+    def vid(self, row: int) -> int:
+        """As `vids`, of one row."""
+        if len(self.ranges) == 1:
+            return self.ranges[0][0] + row
+        return int(self.vids(np.array([row], np.int64))[0])
+
     def has(self, vids: I64 | U32) -> Bools:
         """Which vids are in a range, bool[n]."""
         found: Bools
