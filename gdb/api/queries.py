@@ -139,8 +139,8 @@ class Queries(Closing):
         others = memory, gpu_memory, timeout, match, on
         plain = self._unlimited and device == "auto" and threads == 0 and others == _NO_OPTIONS
         plain = plain and limits.MAX_ROWS is limits.MAX_SECONDS is None
-        if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
-            found = bound.run(self._work.do, self._snapshot, parameters)
+        if plain and type(text) is str:
+            found = self._bound_answer(text, parameters)
             if found is not None:
                 if found.warnings:
                     warn(found.warnings)
@@ -155,6 +155,17 @@ class Queries(Closing):
         if result.warnings:
             warn(result.warnings)
         return result
+
+    def _bound_answer(
+        self, text: str, parameters: Mapping[str, object] | None
+    ) -> Result | None:
+        """The answer of a text that is bound; None for another one."""
+        statements = self._statements
+        if (reads := statements.bound(text)) is not None:
+            return reads.run(self._work.do, self._snapshot, parameters)
+        if (writes := statements.cache.bound(text)) is not None:
+            return writes.run(self._work.do, self._change, parameters)
+        return None
 
     def _answered(self, request: Request) -> Result:
         return self._work.do(lambda: pipeline.answer(self._run(request)), request.cancel)

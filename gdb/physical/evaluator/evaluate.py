@@ -76,8 +76,8 @@ class Evaluator:
             case syntax.Literal(value=value):
                 return lambda row: value
             case syntax.Parameter(name=name):
-                parameter = self._context.parameters[name]
-                return lambda row: parameter
+                known = self._context.parameters  # another run may give it another value
+                return lambda row: known[name]
             case syntax.Variable(name=name):
                 return itemgetter(name)
             case syntax.Property(subject=subject, key=key, place=place):
