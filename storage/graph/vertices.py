@@ -94,9 +94,12 @@ class Vertices:
 
     def _same_base(self, before: Vertices) -> bool:
         """Whether an earlier snapshot has the same groups and ids in the same files."""
+        records, spaces = self._records, self._spaces
+        alike = records is before._records and spaces is before._spaces
         if self._segments is before._segments:  # of the same manifest
             return True
-        records, spaces = self._records, self._spaces
+        if alike and self._segments.records is before._segments.records:
+            return True
         read = {record.file for record in records} | {space.file for space in spaces}
         same = (before._records, before._spaces) == (records, spaces)
         return same and self._segments.shares(before._segments, read)
@@ -268,6 +271,27 @@ class Vertices:
             gone = self._delta.is_dead(vids)
             return places[~gone], vids[~gone]
         return places, vids
+
+    def one_named(self, group: int, key: str, value: int) -> int | None:
+        """The vid that `holders` finds for one integer of 64 bits, -1 where it finds none, of a group of the base whose
+        property is known to be the user's id; None for another one."""
+        pieces = self.groups[group].pieces
+        (piece, *more) = pieces
+        base = piece.base
+        if more or base is None or base.ids.kind != "int64" or key in piece.patches:
+            return None
+        index = self._indexes.get(base.id_space)
+        if index is None or not self._are_ids.get((piece.number, key), False):
+            return None
+        vid = ids.find_integer(index, value)
+        if vid < 0 or not piece.stored.holds(vid):
+            return -1
+        dead = self._delta.dead
+        if len(dead):
+            at = int(dead.searchsorted(vid))
+            if at < len(dead) and dead.item(at) == vid:
+                return -1
+        return vid
 
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:

@@ -137,12 +137,20 @@ class Graph:
                 self._load_group(snapshot, number, fresh[at])
         return [known[vid] for vid in wanted]
 
-    def node(self, vid: int) -> NodeValue:
-        """The object of one vid."""
-        if vid not in self._nodes:
+    def node(self, vid: int, group: int | None = None) -> NodeValue:
+        """The object of one vid. group : its number, where it is known."""
+        found = self._nodes.get(vid)
+        if found is None:
             snapshot, vids = self._now(), np.array((vid,), np.uint32)
-            self._load_group(snapshot, int(snapshot.groups_of(vids)[0]), vids)
-        return self._nodes[vid]
+            number = int(snapshot.groups_of(vids)[0]) if group is None else group
+            own, batch = snapshot.groups[number], Batch(snapshot, number, vids)
+            self._batches.append(batch)
+            made = StoredNode(frozenset(own.labels), own.id_space, batch)
+            batch.nodes.append(made)
+            self._nodes[vid], self._vids[made] = made, vid
+            count_elements(1, [], "nodes")
+            found = made
+        return found
 
     def _load_group(self, snapshot: Snapshot, number: int, vids: U32) -> None:
         """Make the objects of some nodes of one group."""
@@ -414,6 +422,13 @@ class Graph:
             self._dead_handles[name] = {now.get(handle, handle) for handle in gone}
 
     def _flush_properties(self, changes: Changes) -> None:
+        if len(self._dirty_nodes) == 1 and not self._dirty_edges:
+            ((node, values),) = self._dirty_nodes.items()
+            self._dirty_nodes = {}
+            if not node.deleted:
+                vids = np.array((self._vids[node],), np.uint32)
+                changes.set_vertices(vids, columns_of((values,), values))
+            return
         nodes: dict[frozenset[str], list[NodeValue]] = {}
         for node, values in self._dirty_nodes.items():
             if not node.deleted:

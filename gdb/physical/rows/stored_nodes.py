@@ -140,7 +140,8 @@ def count_elements(elements: int, properties: list[Row], what: str) -> None:
     allowance = here()
     held = size_of(properties) if properties else 0
     allowance.keep(_ELEMENT * elements + held, what)
-    allowance.tick(4 * max(elements, len(properties)))
+    if elements > 1 or properties:
+        allowance.tick(4 * max(elements, len(properties)))
 
 
 def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
