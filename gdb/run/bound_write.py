@@ -61,13 +61,11 @@ class BoundWrite:
         GdbError : as `columns_or_rows.answer_by_operators`.
         """
         values = checked_parameters(parameters)
-        if (
-            values.keys() != self.names
-            or any(isinstance(value, (list, dict)) for value in values.values())
-            or columns_or_rows.WAY is not None
-            or usage.is_noted()
-        ):
+        if values.keys() != self.names or columns_or_rows.WAY is not None or usage.is_noted():
             return None
+        for value in values.values():
+            if isinstance(value, (list, dict)):
+                return None
         request = Request(self.statement.context.text, values, self.mode, Cancel())
         try:
             return do(partial(self._answer, change, request), request.cancel)
@@ -86,7 +84,7 @@ class BoundWrite:
         context.options = request.options(None)
         context.allowance.cancel = request.cancel
         values = {name: taken(value) for name, value in request.parameters.items()}
-        graph = Graph(changes.view, changes, request.text)
+        graph = Graph(changes.base, changes, request.text)
         try:
             with changes.base.reading(), context.allowance, not_too_deep():
                 found = self.statement.run(graph, values)

@@ -352,8 +352,9 @@ class Statements:
 
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
-        with self._lock:
-            self._forget(None)
+        if self._of is not None:  # else there is nothing
+            with self._lock:
+                self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
         for known in (self._kept, self._bytes, self._refused, self._counts, self._bound):

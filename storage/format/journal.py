@@ -21,7 +21,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import CorruptStore
+from gdb.errors import CorruptStore, InternalError
 from gdb.records import dataclass, quick, replace
 
 from ..columns.model import U8
@@ -32,7 +32,7 @@ from .delta_text import text_of
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
 from .sections import Section, SectionKind
-from .segment import FileRecord, Inside, damaged, need
+from .segment import FileRecord, Inside, damaged
 from .segments import Segments
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
@@ -347,11 +347,12 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
 def _items(section: Section) -> Items:
     """The items of a section that is in memory."""
     data = section.data
-    need(isinstance(data, np.ndarray), "a delta is streamed")
-    found: Items = np.ascontiguousarray(data).view(_ITEMS[data.dtype.itemsize])
+    if not isinstance(data, np.ndarray):
+        raise InternalError("a delta is streamed.")
+    found: Items = data.view(_ITEMS[data.dtype.itemsize])
     return found
 
 
 def _bytes(section: Section) -> U8:
     """The bytes of a section that is in memory."""
-    return _items(section).view(np.uint8)
+    return np.ascontiguousarray(_items(section)).view(np.uint8)

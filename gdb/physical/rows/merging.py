@@ -40,6 +40,7 @@ class Merging:
         self.hidden = [f"{HIDDEN}m{k}" for k in range(len(self.keys))]
         self.bound = self._bound()
         self.names = self.known.union(self.hidden)
+        self.own: Sequence[str] | None = None
         self.on_match = assignments(context, clause.on_match)
         self.on_create = assignments(context, clause.on_create)
         compiled = context.evaluator.compiled
@@ -65,7 +66,7 @@ class Merging:
                 match
                 for _, match in extend_rows(self.context, pattern, (prepared,), self.names)
             ]
-        own = [name for name in pattern.names if name not in self.known]
+        own = self._own(pattern)
         if matches:
             made = [{**row, **{name: match[name] for name in own}} for match in matches]
         else:
@@ -74,6 +75,12 @@ class Merging:
             for one in made:
                 apply(one)
         return made
+
+    def _own(self, pattern: Pattern) -> Sequence[str]:
+        """The names of the pattern that rows do not have."""
+        if self.own is None:
+            self.own = [name for name in pattern.names if name not in self.known]
+        return self.own
 
     def _made(self, row: Row, own: Sequence[str]) -> Row:
         """The row with what is made for it."""
@@ -91,7 +98,7 @@ class Merging:
         of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
         distinct = list(firsts.values())
         matches = extend_rows(self.context, pattern, [prepared[k] for k in distinct], names)
-        own = [name for name in pattern.names if name not in self.known]
+        own = self._own(pattern)
         found: dict[int, list[Row]] = {}
         for number, match in matches:
             found.setdefault(distinct[number], []).append({name: match[name] for name in own})
@@ -185,7 +192,7 @@ class Merging:
     def _refuse_null(self, rows: Sequence[Row]) -> None:
         """rows : with the hidden variables."""
         for name, (key, value) in zip(self.hidden, self.keys, strict=True):
-            if any(row[name] is None for row in rows):
+            if _is_null(name, rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, value.place),
                     f"MERGE cannot look for a null {key.text}: null equals nothing.",
@@ -193,11 +200,19 @@ class Merging:
                     detail="MergeReadOwnWrites",
                 )
         for name in self.bound:
-            if any(row[name] is None for row in rows):
+            if _is_null(name, rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
+
+
+def _is_null(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a name is null in one of some rows."""
+    for row in rows:  # noqa: SIM110  # a generator takes as long as all else of one row
+        if row[name] is None:
+            return True
+    return False
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)
