@@ -156,9 +156,7 @@ class Queries(Closing):
             warn(result.warnings)
         return result
 
-    def _bound_answer(
-        self, text: str, parameters: Mapping[str, object] | None
-    ) -> Result | None:
+    def _bound_answer(self, text: str, parameters: Mapping[str, object] | None) -> Result | None:
         """The answer of a text that is bound; None for another one."""
         statements = self._statements
         if (reads := statements.bound(text)) is not None:

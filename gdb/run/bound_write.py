@@ -20,7 +20,6 @@ from gdb.base.allowance import Allowance
 from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.row_statement import RowStatement, row_statement
 from gdb.physical.rows.run_context import RowContext
-from gdb.physical.rows.values import taken
 from gdb.records import dataclass
 from gdb.run import columns_or_rows
 from gdb.run.columns_or_rows import not_too_deep, user_rows
@@ -83,11 +82,10 @@ class BoundWrite:
         context = self.statement.context
         context.options = request.options(None)
         context.allowance.cancel = request.cancel
-        values = {name: taken(value) for name, value in request.parameters.items()}
         graph = Graph(changes.base, changes, request.text)
         try:
             with changes.base.reading(), context.allowance, not_too_deep():
-                found = self.statement.run(graph, values)
+                found = self.statement.run(graph, request.parameters)
                 if found is None:
                     return None
                 rows = user_rows(found)
@@ -113,7 +111,6 @@ def bound_write(request: Request, planned: Planned, why: str) -> BoundWrite | No
         return None
     context = RowContext(
         request.text,
-        None,
         {},
         {},
         request.mode,

@@ -414,7 +414,6 @@ def _context(
     profile = executor.Profile(loops=True) if planned.profile else None
     made = RowContext(
         request.text,
-        Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
@@ -425,6 +424,7 @@ def _context(
         kept=planned.kept,
         shown=planned.explain or planned.profile,
     )
+    made.graph = Graph(snapshot, changes, request.text)
     _meter(made)
     return made
 

@@ -332,7 +332,7 @@ class Snapshot:
         places, vids = zip(*found, strict=True) if found else ((_NO_PLACES,), (_NO_VIDS,))
         return np.concatenate(places), np.concatenate(vids)
 
-    def one_named(self, group: int, key: str, value: int) -> int | None:
+    def one_named(self, group: int, key: str | None, value: int) -> int | None:
         """As `holders` of one integer of 64 bits: the vid, -1 where there is none; None where `holders` is to find it.
         No arrays are made."""
         return self._vertices.one_named(group, key, value)

@@ -272,16 +272,20 @@ class Vertices:
             return places[~gone], vids[~gone]
         return places, vids
 
-    def one_named(self, group: int, key: str, value: int) -> int | None:
-        """The vid that `holders` finds for one integer of 64 bits, -1 where it finds none, of a group of the base whose
-        property is known to be the user's id; None for another one."""
+    def one_named(self, group: int, key: str | None, value: int) -> int | None:
+        """The vid that `holders` (of None `named`) finds for one integer of 64 bits, -1 where it finds none, of a group
+        of the base whose property is known to be the user's id; None for another one."""
         pieces = self.groups[group].pieces
         (piece, *more) = pieces
         base = piece.base
-        if more or base is None or base.ids.kind != "int64" or key in piece.patches:
+        if more or base is None or base.ids.kind != "int64":
+            return None
+        if key is not None and (
+            key in piece.patches or not self._are_ids.get((piece.number, key), False)
+        ):
             return None
         index = self._indexes.get(base.id_space)
-        if index is None or not self._are_ids.get((piece.number, key), False):
+        if index is None:
             return None
         vid = ids.find_integer(index, value)
         if vid < 0 or not piece.stored.holds(vid):

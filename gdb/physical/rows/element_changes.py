@@ -138,6 +138,7 @@ def removed(context: RowContext, clause: Remove) -> Change:
         )
         for item in clause.items
     ]
+
     def change(rows: list[Row]) -> list[Row]:
         for row in rows:
             for item, subject, named in parts:
@@ -162,7 +163,9 @@ def removed(context: RowContext, clause: Remove) -> Change:
                         if isinstance(name, str):
                             context.graph.set_property(element, name, None)
                     case _:
-                        raise problem(TypeProblem, context.text, item.place, "only a node has labels.")
+                        raise problem(
+                            TypeProblem, context.text, item.place, "only a node has labels."
+                        )
         return rows
 
     return change

@@ -63,8 +63,7 @@ class Merging:
         matches = None if program is None else program.run(self.context, prepared)
         if matches is None:
             matches = [
-                match
-                for _, match in extend_rows(self.context, pattern, (prepared,), self.names)
+                match for _, match in extend_rows(self.context, pattern, (prepared,), self.names)
             ]
         own = self._own(pattern)
         if matches:

@@ -24,14 +24,17 @@ from gdb.physical.rows.element_changes import assigned, deleted, removed
 from gdb.physical.rows.merging import Merging
 from gdb.physical.rows.pattern import visible_rows
 from gdb.physical.rows.row_program import MOST
-from gdb.physical.rows.row_run import Runner, RowsAnswer, extensions
+from gdb.physical.rows.row_run import RowsAnswer, Runner, extensions
+from gdb.physical.rows.values import taken
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
+    from gdb.executor.relational.relational_tail import Value as Plain
     from gdb.physical.rows.object_graph import Graph
     from gdb.physical.rows.run_context import RowContext
 
+_NO_VALUES: Mapping[str, Plain] = {}
 RowStep: TypeAlias = "Callable[[list[Row]], list[Row] | None]"
 """The rows that an operator makes of some; None where it has no answer for few rows."""
 
@@ -54,18 +57,19 @@ class RowStatement:
     def __init__(self, context: RowContext) -> None:
         self.context, self._runner = context, Runner(context)
         self._values: dict[str, Value] = {}
-        context.parameters = context.plain = self._values
+        context.parameters = self._values
         context.evaluator = Evaluator(context.text, self._values, self._runner, context.allowance)
         context.extensions = extensions
         self._steps: list[_Compiled] = []
         self._columns: Names = ()
 
-    def run(self, graph: Graph, values: Mapping[str, Value]) -> RowsAnswer | None:
+    def run(self, graph: Graph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
         """What RETURN gives, the graph's changes flushed; None where the plan needs the run of batches, and nothing was
-        changed. values : of the parameters, none of them a list or a map. Raises as `row_run.run_over_rows`."""
+        changed. plain : the parameters, none of them a list or a map. Raises as `row_run.run_over_rows`."""
         context, columns = self.context, self._columns
-        self._values.update(values)
-        context.graph, context.embeddings = graph, 0
+        for name, value in plain.items():
+            self._values[name] = taken(value)
+        context.graph, context.plain, context.embeddings = graph, plain, 0
         context.allowance.made = context.allowance.kept = 0
         try:
             with clock_at(time.time_ns()):
@@ -76,6 +80,7 @@ class RowStatement:
             graph.flush()
         finally:  # what is kept holds no snapshot, and no value
             del context.graph
+            context.plain = _NO_VALUES
             self._values.clear()
         return RowsAnswer(columns, answer)
 
