@@ -82,7 +82,7 @@ class BoundWrite:
         context = self.statement.context
         context.options = request.options(None)
         context.allowance.cancel = request.cancel
-        graph = Graph(changes.base, changes, request.text)
+        graph = Graph(changes.view, changes, request.text)
         try:
             with changes.base.reading(), context.allowance, not_too_deep():
                 found = self.statement.run(graph, request.parameters)

@@ -1,8 +1,8 @@
 """A plan that writes, compiled for one row: what few rows go through, step by step, without batches.
 
 `gdb.physical.rows.row_run` makes for each run an evaluator, the functions of all expressions, and what creates,
-merges and sets. None of these depends on the graph, and of parameters only on their names while no value is a list. So a
-plan of operators that take a row and make few of it keeps them, with the context that they were made for. Only one
+merges and sets. None of these depends on the graph, and of parameters only on their names while no value is a list. So
+a plan of operators that take a row and make few of it keeps them, with the context that they were made for. Only one
 thread at a time may run it: a statement that writes has the writer's lock.
 """
 

@@ -36,7 +36,8 @@ class RowContext:
     """The run of one query, row by row.
 
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
-    graph : what it reads and changes, there while it runs. extensions : extends rows by a pattern, in batches (`gdb.physical.rows.row_matching`); it is there while the rows
+    graph : what it reads and changes; it is there while it runs.
+    extensions : extends rows by a pattern, in batches (`gdb.physical.rows.row_matching`); it is there while the rows
         run, as the evaluator is.
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
