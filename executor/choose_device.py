@@ -408,7 +408,11 @@ def short_run(
         or options.profile is not None
         or options.on is not None
         or limit == 0
-        or (limit is bindings is None and (plan.notes.steps or 0.0) > _SURELY * launch.FIRST_STEPS)
+        or (
+            limit is None
+            and bindings is None
+            and (plan.notes.steps or 0.0) > _SURELY * launch.FIRST_STEPS
+        )
         or (cuda_begun() if latest is None else latest != CPU)
     ):
         return None

@@ -97,6 +97,7 @@ class NodeField(IntEnum):
         OPTIONAL : the last node of the tree, where the tree counts at least one (an optional part), else -1.
     PAIRED : 1 for a PUSHED root that only one leaf, of two twins, reaches, and whose own vertices are not tested: it is
         counted by the pairs of ways to each.
+    REACHED : 1 for an INNER node whose vertices may be found from the list of a leaf below it (the pass "reached").
     """
 
     LEVEL = 0
@@ -113,6 +114,7 @@ class NodeField(IntEnum):
     SPREADS = 11
     OPTIONAL = 12
     PAIRED = 13
+    REACHED = 14
 
 
 class CacheField(IntEnum):

@@ -153,6 +153,7 @@ def main(words: list[str] | None = None) -> int:
         if arguments.save and right:
             where = "CPU" if arguments.device == "cpu" else "GPU"
             title = f"Out of core: {where}" + (", from the disk" if arguments.disk else "")
+            title += ", in a memory group" if arguments.group else ""
             page.save(__file__, title, found, "numpy", "duckdb")
         return int(not right)
     special.WORTH = -1.0  # each has its own kernel, however short it runs

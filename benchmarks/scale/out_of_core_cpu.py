@@ -171,17 +171,19 @@ def report(
                         and cell.count == whole.count
                         and known in (None, cell.count)
                     )
-                    wrong = wrong or not equal
+                    late = cell.wrong == "QueryTimeout"
+                    wrong = wrong or not (equal or late)
                     over = memory and cell.peak > memory + SPARED
                     parts = (cell.seconds / whole.seconds, cell.cpu / whole.cpu) if equal else ()
                     held = round(cell.peak / _MB)
                     rows.append(
                         (
                             *(name, pattern, f"1/{part}" if part > 1 else "none"),
-                            *(memory / _MB if memory else None, cell.seconds, cell.cpu),
+                            memory / _MB if memory else None,
+                            *((cell.seconds, cell.cpu) if equal else (None, None)),
                             *(parts or (cell.wrong, cell.wrong)),
                             *(f"{held:,} OVER" if over else held, round(cell.group / _MB) or None),
-                            "yes" if equal else "NO",
+                            "yes" if equal else "late" if late else "NO",
                         )
                     )
                     print(*rows[-1], sep="\t", flush=True)
@@ -193,7 +195,8 @@ def report(
     introduction = (
         "Stores on disk, queried in processes of their own, which may have their budget and "
         f"{SPARED / _MB:.0f} MB. budget: `memory=` as a part of the bytes of the graph's view. Warm runs, medians; "
-        "own: memory that is no map of a file, at most; group: all of the memory group, page cache included."
+        "own: memory that is no map of a file, at most; group: all of the memory group, page cache included; "
+        f"late: longer than {arguments.timeout:g} s."
     )
     return Report.of(introduction, [Table.of(header, rows)]), not wrong
 

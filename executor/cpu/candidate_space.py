@@ -12,7 +12,7 @@ Candidates of a query vertex lie within a span of vids [LOW, HIGH); arrays of it
 
 from __future__ import annotations
 
-from gdb.base.machine.bits import trailing_zeros
+from gdb.base.machine.bits import square_root, trailing_zeros
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import (
     load_f64,
@@ -34,10 +34,12 @@ class CV:
     ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask; WEIGHT,
     f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent in the
     tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
-    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1."""
+    CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1; STALE: the neighbours that may
+    have fewer candidates than when its own were tested, a mask.
+    """
 
     LOW, HIGH, ALIVE, LIST, COUNT, ARC, ARC_END, DIFFERS = range(8)
-    WEIGHT, UP, BELOW, CHILD, SIBLING, N = range(8, 14)
+    WEIGHT, UP, BELOW, CHILD, SIBLING, STALE, N = range(8, 15)
 
 
 class CA:
@@ -49,7 +51,6 @@ class CA:
 
 # times fewer candidates of a neighbour, for their rows to be gone through instead of a vertex's own
 MUCH_FEWER = 4
-SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
 
 
@@ -77,11 +78,16 @@ def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
 
 
 @compiled
-def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
-    """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
+def _supported(vertices: int, arcs: int, v: int, vid: int, stale: int, sure: int) -> int:
+    """How many elements were looked at until each query edge to a neighbour of `stale` led on from a candidate, or less
+    1 where one does not. sure : an arc that is known to lead on; -1 for none."""
     spent = 1
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
+        if a == sure and arc_field(arcs, a, CA.NEED) == 1:
+            continue
         other = arc_field(arcs, a, CA.TARGET)
+        if stale >> other & 1 == 0:
+            continue
         low = vertex_field(vertices, other, CV.LOW)
         view = arc_field(arcs, a, CA.VIEW)
         start, end = row_within(view, vid, low, vertex_field(vertices, other, CV.HIGH))
@@ -99,17 +105,24 @@ def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
 
 
 @compiled
-def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
-    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour that has the fewest, where
-    going through the rows of these takes less time; elements looked at."""
+def _to_fewest(vertices: int, arcs: int, v: int, stale: int) -> int:
+    """The arc to the neighbour, one of `stale`, with the fewest candidates, where going through the rows of these takes
+    less time than through those of v; -1 where it does not."""
     fewest, least = -1, vertex_field(vertices, v, CV.COUNT) // MUCH_FEWER
     for a in range(vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)):
-        count = vertex_field(vertices, arc_field(arcs, a, CA.TARGET), CV.COUNT)
-        if count < least:
+        other = arc_field(arcs, a, CA.TARGET)
+        count = vertex_field(vertices, other, CV.COUNT)
+        if count < least and stale >> other & 1 != 0:
             fewest, least = a, count
-    if fewest < 0:
-        return 0
-    other, view = arc_field(arcs, fewest, CA.TARGET), arc_field(arcs, fewest, CA.BACK)
+    return fewest
+
+
+@compiled
+def _beside(vertices: int, arcs: int, v: int, a: int) -> int:
+    """Drop the candidates of a query vertex that lie beside no candidate of the neighbour along an arc, by the rows of
+    that one's; elements looked at."""
+    other, view = arc_field(arcs, a, CA.TARGET), arc_field(arcs, a, CA.BACK)
+    least = vertex_field(vertices, other, CV.COUNT)
     near, theirs = load_i64(view, V.NEIGHBOURS), vertex_field(vertices, other, CV.LIST)
     low, high = vertex_field(vertices, v, CV.LOW), vertex_field(vertices, v, CV.HIGH)
     alive, members = vertex_field(vertices, v, CV.ALIVE) - low, vertex_field(vertices, v, CV.LIST)
@@ -133,14 +146,19 @@ def _beside_fewest(vertices: int, arcs: int, v: int) -> int:
 
 @compiled
 def _revise(vertices: int, arcs: int, v: int) -> int:
-    """Drop the candidates of a query vertex that an edge does not lead on from; elements looked at."""
-    spent = _beside_fewest(vertices, arcs, v)
+    """Drop the candidates of a query vertex that an edge to a STALE neighbour does not lead on from; elements looked
+    at."""
+    stale = vertex_field(vertices, v, CV.STALE)
+    store_i64(vertices, v * CV.N + CV.STALE, 0)
+    fewest, spent = _to_fewest(vertices, arcs, v, stale), 0
+    if fewest >= 0:
+        spent = _beside(vertices, arcs, v, fewest)
     members = vertex_field(vertices, v, CV.LIST)
     alive = vertex_field(vertices, v, CV.ALIVE) - vertex_field(vertices, v, CV.LOW)
     kept = 0
     for k in range(vertex_field(vertices, v, CV.COUNT)):
         vid = load_u32(members, k)
-        looked = _supported(vertices, arcs, v, vid)
+        looked = _supported(vertices, arcs, v, vid, stale, fewest)
         if looked > 0:
             store_u32(members, kept, vid)
             kept += 1
@@ -164,10 +182,13 @@ def _fewest(vertices: int, some: int) -> int:
     return found
 
 
-def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: int) -> int:
-    """Drop candidates of so many times n query vertices, those of the fewest first, or until little changes, or `most`
-    elements were looked at; how many were. waiting : the query vertices to begin with, as bits."""
-    spent, left = 0, rounds * n
+def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
+    """Drop candidates of so many times n query vertices that have STALE neighbours, those of the fewest first, or until
+    little changes, or `most` elements were looked at; how many were."""
+    spent, left, waiting = 0, rounds * n, 0
+    for v in range(n):
+        if vertex_field(vertices, v, CV.STALE) != 0:
+            waiting |= 1 << v
     while waiting != 0 and left > 0 and spent <= most:
         v = _fewest(vertices, waiting)
         waiting &= ~(1 << v)
@@ -181,12 +202,16 @@ def _narrow(vertices: int, arcs: int, n: int, waiting: int, rounds: int, most: i
             for a in range(
                 vertex_field(vertices, v, CV.ARC), vertex_field(vertices, v, CV.ARC_END)
             ):
-                waiting |= 1 << arc_field(arcs, a, CA.TARGET)
+                u = arc_field(arcs, a, CA.TARGET)
+                store_i64(
+                    vertices, u * CV.N + CV.STALE, vertex_field(vertices, u, CV.STALE) | 1 << v
+                )
+                waiting |= 1 << u
     return spent
 
 
-def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
-    """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
+def _edges(vertices: int, arcs: int, v: int, a: int, most: int) -> float:
+    """The number of edges along an arc of v between the candidates of its ends, from at most so many of their rows."""
     count = vertex_field(vertices, v, CV.COUNT)
     members = vertex_field(vertices, v, CV.LIST)
     other = arc_field(arcs, a, CA.TARGET)
@@ -196,7 +221,7 @@ def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
     view = arc_field(arcs, a, CA.VIEW)
     near = load_i64(view, V.NEIGHBOURS)
     found = 0
-    rows = min(count, SAMPLED)
+    rows = min(count, most)
     for k in range(rows):
         start, end = row_within(view, load_u32(members, k * count // rows), low, high)
         for j in range(start, end):
@@ -258,16 +283,36 @@ def _weigh_all(vertices: int, v: int) -> float:
     return total
 
 
+@compiled
+def _take_roots(vertices: int, v: int) -> None:
+    """Put square roots in the place of the WEIGHT of each candidate of v, and of the BELOW of its children."""
+    low = vertex_field(vertices, v, CV.LOW)
+    members, count = vertex_field(vertices, v, CV.LIST), vertex_field(vertices, v, CV.COUNT)
+    numbers, child = (
+        vertex_field(vertices, v, CV.WEIGHT) - 8 * low,
+        vertex_field(vertices, v, CV.CHILD),
+    )
+    while numbers != 0:
+        for k in range(count):
+            vid = load_u32(members, k)
+            store_f64(numbers, vid, square_root(load_f64(numbers, vid)))
+        numbers = 0
+        if child >= 0:
+            numbers = vertex_field(vertices, child, CV.BELOW) - 8 * low
+            child = vertex_field(vertices, child, CV.SIBLING)
+
+
 def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
     """Fill WEIGHT and BELOW of all query vertices of a tree, which are in `order`, i64[n], each after its parent;
     the number of embeddings of the tree. Candidates without a tree below them are dropped, WEIGHT is 0 of them and of
-    what was none."""
+    what was none. What is left there are the square roots of the numbers."""
     total = 0.0
     for k in range(n):
         v = load_i64(order, n - 1 - k)
         total = _weigh_all(vertices, v)
         if vertex_field(vertices, v, CV.UP) >= 0:
             _sum_below(vertices, arcs, v)
+        _take_roots(vertices, v)
     return total
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from gdb.base.machine.bits import ones, trailing_zeros
 from gdb.base.machine.compile import compiled, together
-from gdb.base.machine.memory import load_f64, load_i64, store_i64
+from gdb.base.machine.memory import load_f64, load_i64, store_f64, store_i64
 
+from .nest_prices import UNKNOWN, priced
 from .nest_shapes import PLACES, STACK, N, against, expansion, near_of, part_of
+
+# tries, i64[N_TRIES]: how many are DONE, of COUNT, the first GIVEN of which are known orders; of those made FIRSTS,
+# i64[made]: the vertices that they begin with; FALLS, f64[3, n + 1], and NOISES, f64[made, n], as `arranged` has them;
+# CHANGES, i64[count, 2]: a place, and another that a vertex is moved to; OTHER, i64[n]: room for an order; ROOTED:
+# whether the first vertex stays
+DONE, COUNT, GIVEN, FIRSTS, FALLS, NOISES, CHANGES, OTHER, ROOTED = range(9)
+N_TRIES = 9
 
 
 @compiled
@@ -51,7 +59,8 @@ def next_of(s: int, differs: int, bound: int, part: int, falls: int, noises: int
     return found
 
 
-def _arranged(s: int, differs: int, first: int, falls: int, noises: int, out: int) -> int:
+@compiled
+def arranged(s: int, differs: int, first: int, falls: int, noises: int, out: int) -> int:
     """Put an order from a vertex into `out`, i64[n]: after each loop every part that is left is arranged by itself, the
     smallest first; 1, or 0 where there is none. falls : f64[n], how much more a vertex counts that leaves a part of so
     many; noises : f64[n], how much more each vertex counts."""
@@ -90,7 +99,8 @@ def _arranged(s: int, differs: int, first: int, falls: int, noises: int, out: in
     return 1 if connect(s, places, out) else 0
 
 
-def _moved(s: int, order: int, at: int, to: int, out: int) -> int:
+@compiled
+def moved(s: int, order: int, at: int, to: int, out: int) -> int:
     """Put an order, i64[n], with the vertex at one place put at another into `out`; 1, or 0 where that is no order, or
     the same."""
     n = load_i64(s, N)
@@ -112,4 +122,48 @@ def _moved(s: int, order: int, at: int, to: int, out: int) -> int:
     return changed
 
 
-arranged, moved = together(_arranged, _moved)
+def _tried(s: int, differs: int, tries: int, orders: int, prices: int) -> int:
+    """Make orders and price them; how many are done, fewer where there is no room for a further sample (`nest_prices`):
+    the next call goes on. tries : i64[N_TRIES]. orders : i64[count, n], the first `GIVEN` of them known. prices :
+    f64[count], `UNKNOWN` of what is no order."""
+    n, falls = load_i64(s, N), load_i64(tries, FALLS)
+    for k in range(load_i64(tries, DONE), load_i64(tries, COUNT)):
+        order, made = orders + 8 * n * k, k - load_i64(tries, GIVEN)
+        found = 1
+        if made >= 0:
+            first = load_i64(load_i64(tries, FIRSTS), made)
+            fall = falls + 8 * (n + 1) * (made % 3)
+            found = arranged(s, differs, first, fall, load_i64(tries, NOISES) + 8 * n * made, order)
+        price = UNKNOWN
+        if found != 0:
+            price = priced(s, differs, order)
+        if price < 0.0:
+            return k
+        store_f64(prices, k, price)
+        store_i64(tries, DONE, k + 1)
+    return load_i64(tries, DONE)
+
+
+def _climbed(s: int, differs: int, tries: int, order: int, price: int) -> int:
+    """Change an order, i64[n], as long as that makes it cheaper; how many changes are done, as `_tried`. tries,
+    i64[N_TRIES]. price : f64[1], of the order."""
+    n, other = load_i64(s, N), load_i64(tries, OTHER)
+    for k in range(load_i64(tries, DONE), load_i64(tries, COUNT)):
+        at, to = (
+            load_i64(load_i64(tries, CHANGES), 2 * k),
+            load_i64(load_i64(tries, CHANGES), 2 * k + 1),
+        )
+        rooted = load_i64(tries, ROOTED) != 0 and (at == 0 or to == 0)
+        if not rooted and moved(s, order, at, to, other) != 0:
+            cost = priced(s, differs, other)
+            if cost < 0.0:
+                return k
+            if cost < load_f64(price, 0):
+                store_f64(price, 0, cost)
+                for v in range(n):
+                    store_i64(order, v, load_i64(other, v))
+        store_i64(tries, DONE, k + 1)
+    return load_i64(tries, DONE)
+
+
+tried, climbed = together(_tried, _climbed)

@@ -324,7 +324,7 @@ def loop_of(order: int, loops: int, part: int) -> int:
     return -1
 
 
-def _price(s: int, differs: int, order: int) -> float:
+def priced(s: int, differs: int, order: int) -> float:
     """Steps to count the embeddings along an order, i64[n]: to loop over its first vertices and count the others;
     `NO_ROOM` where there is none for a further sample. differs : i64[n], for each vertex what it has to differ from."""
     n = load_i64(s, N)
@@ -366,4 +366,4 @@ def _price(s: int, differs: int, order: int) -> float:
     return cost
 
 
-price, looped, embeddings = together(_price, _looped, _embeddings)
+price, looped, embeddings = together(priced, _looped, _embeddings)

@@ -199,7 +199,7 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     store_i64(q, Q.START, start)
     store_i64(q, Q.END, end)
     flags, root = level(p, d, L.FLAGS), node(p, c, T.PARENT) < 0
-    if flags & F.REPEATS == 0:
+    if flags & F.REPEATS == 0 and node(p, c, T.REACHED) != 0:
         child = pivot(p, c, end - start)
         if child >= 0 and load_i64(q, Q.SCRATCH) != 0:  # a root has none under a budget
             store_i64(q, Q.USED, 0 if root else 1)

@@ -279,7 +279,7 @@ def reach_ends(
     none = np.zeros(0, np.int64), np.zeros(0, np.uint32)
     rows = np.concatenate([none[0], *(part[0] for part in parts)])
     ends = np.concatenate([none[1], *(part[1] for part in parts)])
-    if as_one and width == 1:
+    if as_one and width == 1 and question.rows > 1:
         ends = np.unique(ends)
         rows = np.zeros(len(ends), np.int64)
     return rows, ends

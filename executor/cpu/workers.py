@@ -455,7 +455,9 @@ def _scratch_of_nodes(
         elif role == Role.PUSHED:
             yield i, address.Q.SCRATCH, 8, *own
             yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
-        elif role == Role.INNER and (roots or node[NodeField.PARENT] >= 0):
+        elif role == Role.INNER and (
+            node[NodeField.PARENT] >= 0 or (roots and node[NodeField.REACHED])
+        ):
             yield i, address.Q.SCRATCH, 8, *own
         if node[NodeField.SPREADS]:
             yield i, address.Q.SUMS, 8, *every

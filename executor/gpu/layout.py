@@ -15,14 +15,17 @@ MAX_LEVELS = 64
 FILTER_BITS = 32768  # of a MARK's filter at most
 LOCAL_MOST = 128  # vertices of a local graph
 LOCAL_FILTER_BITS = 4096
-LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
+# u32: filter, vids, where lists begin, the lists; then, where more than edges are counted, bit rows
+LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + LOCAL_MOST // 32 + WARP_LANES
+LOCAL_ROWS = 4 * LOCAL_MOST
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
 PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
-PACK_AHEAD = 4  # reads of a lane that are under way at once
+PACK_AHEAD = 8  # reads of a lane that are under way at once
 PACK_QUEUE = WARP_LANES * (PACK_AHEAD + 1)
 PACK_PAIRS = 256
-# u32: bits, offsets, what was found, values and lanes of the queue, lanes, pairs
-PACK_WORDS = PACK_ELEMENTS // 32 + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + PACK_PAIRS // 2
+PACK_BEGINS = PACK_ELEMENTS // 32 + PACK_AHEAD
+# u32: bits, offsets, what was found, values and lanes of the queue, lanes, length of the queue, pairs
+PACK_WORDS = PACK_BEGINS + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + 4 + PACK_PAIRS // 2
 BITS_MOST = 64  # u32 of a row of bits at most, two for each lane: 2,048 neighbours
 BITS_FRAME_WORDS = 8  # u32 of the head of a warp's bits
 BITS_ELEMENTS = 512  # u32 of the elements of a loop that are taken at once, two bytes for each of 1,024 positions

@@ -2,7 +2,8 @@
 first vertex has in common with the rest.
 
 Where that list is short, a special kernel makes a matrix of bits of the edges in it and counts the levels there
-(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged.
+(`kernels/local.cuh`; the local graphs of G2Miner §4.2). Where it is longer, the nest runs unchanged. The lists of
+several work units lie in one local graph, where each is a row of its root: most are shorter than a warp has lanes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from gdb.storage.graph.adjacency import I64
 from ..nest.demands import Demand, chain
 from ..nest.nest import Formula, LoopNest
 from ..nest.prepare import Prepared
-from .layout import Local
+from .layout import LOCAL_PAIRS, LOCAL_ROWS, LOCAL_WORDS, Local
 
-LEAST, MOST = 3, 5  # levels of a local graph: fewer gain nothing, more could keep a warp for long
+# levels of a local graph: fewer gain nothing where it is that of one work unit, more could keep a warp for long
+LEAST, MOST = 3, 5
+EDGES = 2  # levels where it only has its edges counted: those of triangles
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,22 @@ class LocalGraph:
         return any(level.near - level.below for level in self.levels)
 
     @property
+    def only_edges(self) -> bool:
+        """Whether each edge counts one, and no matrix is made. Where rows are read through the link the nest runs
+        unchanged instead: in passes, which a local graph cannot have."""
+        return len(self.levels) == EDGES
+
+    @property
+    def words(self) -> int:
+        """u32 of shared memory that a warp needs."""
+        return LOCAL_WORDS + (0 if self.only_edges else LOCAL_ROWS)
+
+    @property
+    def pairs(self) -> int:
+        """u32 of a warp's buffer for what its first two levels are bound to."""
+        return 0 if self.only_edges else LOCAL_PAIRS
+
+    @property
     def table(self) -> I64:
         """i64[levels, len(Local)], levels counted from the first."""
         rows = np.zeros((len(self.levels), len(Local)), np.int64)
@@ -71,7 +90,10 @@ def find(prepared: Prepared) -> LocalGraph | None:
     levels = _chain(nest)
     if levels is None:
         return None
-    for first in range(max(1, len(levels) - MOST), min(nest.loops, len(levels) - LEAST + 1)):
+    starts = range(max(1, len(levels) - MOST), min(nest.loops, len(levels) - LEAST + 1))
+    if nest.loops == 1 and len(levels) == 1 + EDGES and levels[-1].size == 1:
+        starts = range(1, 2)
+    for first in starts:
         found = _from(levels, first)
         if found is not None:
             view = prepared.specs[found.view]

@@ -87,9 +87,9 @@ def _defines() -> Iterator[str]:
     yield f"MAX_VIEWS {layout.MAX_VIEWS}"
     yield f"LOCAL_MOST {layout.LOCAL_MOST}"
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"
-    yield f"LOCAL_WORDS {layout.LOCAL_WORDS}"
     yield f"PACK_ELEMENTS {layout.PACK_ELEMENTS}"
     yield f"PACK_AHEAD {layout.PACK_AHEAD}"
+    yield f"PACK_BEGINS {layout.PACK_BEGINS}"
     yield f"PACK_QUEUE {layout.PACK_QUEUE}"
     yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"
@@ -166,6 +166,7 @@ def _local(local: LocalGraph) -> list[str]:
         f"#define LOCAL_VIEW {local.view}",
         f"#define LOCAL_LEVELS {len(local.levels)}",
         f"#define LOCAL_SYMMETRIC {int(local.symmetric)}",
+        f"#define LOCAL_WORDS {local.words}",
         _constants("NEST_LOCAL", local.table),
     ]
 

@@ -122,8 +122,9 @@ def source_of(stage: Stage) -> str:
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
     bits = None if stage.cold else stage.bits  # matrices of bits are made of whole rows
+    part = None if stage.cold and stage.local and stage.local.only_edges else stage.local
     how = {"narrow": stage.narrow, "cold": stage.cold}
-    return render.special(numbers, tables, stage.local, bits, **how)
+    return render.special(numbers, tables, part, bits, **how)
 
 
 def is_worth(stage: Stage) -> bool:

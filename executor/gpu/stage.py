@@ -285,7 +285,7 @@ class Stage:
 
     def _buffer(self) -> int:
         """u32 of a warp's buffer: its sets, then the pairs of a local graph."""
-        return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
+        return self.tables.buffer + (self.local.pairs if self.local is not None else 0)
 
     def _place_lists(self) -> tuple[I64, I64]:
         """The tables of lists and bitsets, whose arrays are placed."""
@@ -465,7 +465,7 @@ class Stage:
         if self.packs:
             own += 4 * layout.PACK_WORDS
         if self.local is not None:
-            own += 4 * layout.LOCAL_WORDS
+            own += 4 * self.local.words
         if self.bits is not None:
             own += 4 * self.bits.own_words
         return own * IN_BLOCK

@@ -34,7 +34,7 @@ def level_of(prepared: Prepared) -> int:
     # an optional part that has none in a pass would count one there
     if not nest.counting or nest.around or nest.parts or is_pushed(prepared.tables):
         return -1
-    if known is not None and known.first <= k:
+    if known is not None and not known.only_edges and known.first <= k:
         return -1
     if not isinstance(level, VertexLevel) or level.base.kind is not Kind.ROW or level.base.b != 0:
         return -1

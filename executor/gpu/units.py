@@ -53,7 +53,7 @@ def at_most(prepared: Prepared, devices: int) -> int:
 def is_pushed(tables: Tables) -> bool:
     """Whether a part is one of the vids that are reached, and reads the whole list."""
     node = cut_node(tables)
-    return bool(node >= 0 and tables.nodes[node, NodeField.ROLE] == Role.PUSHED)
+    return node >= 0 and tables.is_pushed(node)
 
 
 def run_of(tables: Tables) -> int:
@@ -88,7 +88,7 @@ def cut_level(tables: Tables) -> int:
     node = cut_node(tables)
     if node < 0:
         return -1
-    while tables.nodes[node, NodeField.ROLE] == Role.PUSHED:
+    while tables.is_pushed(node):
         node = int(tables.nodes[node, NodeField.PUSHER])
     return int(tables.nodes[node, NodeField.LEVEL])
 

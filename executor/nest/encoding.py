@@ -215,8 +215,8 @@ class _Encoder:
                 found |= flag
         return found | LevelFlag.BITS if row[LevelField.BITS] >= 0 else found
 
-    def nodes(self, levels: list[list[int]]) -> list[list[int]]:
-        """The node table. levels : the table of levels."""
+    def nodes(self, levels: list[list[int]], *, reached: bool) -> list[list[int]]:
+        """The node table. levels : the table of levels. reached : the pass of this name is on."""
         tail = self.nest.tail
         rows: list[list[int]] = []
         ends = ends_of_trees(self.nest)
@@ -233,6 +233,7 @@ class _Encoder:
                     *(node.levels[0], len(node.levels), int(node.formula), int(role)),
                     *(node.parent, node.view, node.back, int(node.order)),
                     *(children[0] if children else -1, following, pusher, 0, ends.get(k, -1), 0),
+                    int(reached and role is Role.INNER),
                 ]
             )
         for k, row in enumerate(rows):
@@ -310,7 +311,9 @@ def encode(
         _table(sets, len(SetField)),
         _table(encoder.checks, len(CheckField)),
         np.array(encoder.refs or [0], np.int64),
-        _table(encoder.nodes(rows), len(NodeField)),
+        _table(
+            encoder.nodes(rows, reached="reached" not in plan.notes.switched_off), len(NodeField)
+        ),
         tuple(encoder.marks),
         nest.loops,
         nest.counting,

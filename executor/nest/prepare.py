@@ -117,7 +117,7 @@ def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
 
 def numbered_graph(plan: Plan, graph: GraphSource) -> GraphSource:
     """The graph in the numbering that the plan needs."""
-    return ranked_graph(graph) if plan.ranked else graph
+    return ranked_graph(graph, (view.types for view in plan.views)) if plan.ranked else graph
 
 
 def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopNest:

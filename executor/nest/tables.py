@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gdb.records import dataclass, field
 
 from ..plan.embeddings import Wanted
-from ..table_fields import CacheField, LevelField, StrangerField
+from ..table_fields import CacheField, LevelField, NodeField, Role, StrangerField
 
 I64 = npt.NDArray[np.int64]
 
@@ -58,6 +58,10 @@ class Tables:
     branches: bool = False
     caches: I64 = field(default_factory=lambda: np.zeros((0, len(CacheField)), np.int64))
     strangers: I64 = field(default_factory=lambda: np.zeros((0, len(StrangerField)), np.int64))
+
+    def is_pushed(self, node: int) -> bool:
+        """Whether counts of a node of the tail are pushed to the vids that they are reached at."""
+        return int(self.nodes[node, NodeField.ROLE]) == Role.PUSHED
 
     def written(self, wanted: Wanted) -> Written:
         """What workers write of the rows that they find."""

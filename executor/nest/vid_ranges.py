@@ -16,7 +16,7 @@ from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import Adjacency
 from gdb.storage.graph.row_blocks import Side
 
-from ..table_fields import NodeField, Role
+from ..table_fields import NodeField
 from .encoding import encode
 from .nest import (
     EdgeLevel,
@@ -82,7 +82,7 @@ def reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
     for c, node in enumerate(nest.tail):
         if node.parent < 0:
             continue
-        pushed = _is_pushed(prepared, node.parent)
+        pushed = prepared.tables.is_pushed(node.parent)
         if pushed:
             yield node.back, node.levels[0], _SIDES[node.order].across
         if not pushed or nodes[node.parent, NodeField.PUSHER] != c:
@@ -101,7 +101,7 @@ def reads_of(prepared: Prepared, level: int) -> Reads:
         if source == level:
             rows[view] = side if rows.get(view, side) == side else Side.BOTH
     for node in _children(prepared.nest, level):
-        if _is_pushed(prepared, node.parent):
+        if prepared.tables.is_pushed(node.parent):
             side = _SIDES[node.order].across
             columns[node.back] = side if columns.get(node.back, side) == side else Side.BOTH
     return Reads(rows, columns)
@@ -118,10 +118,6 @@ def _children(nest: LoopNest, level: int) -> Iterator[Node]:
     for node in nest.tail:
         if node.parent >= 0 and nest.tail[node.parent].levels[0] == level:
             yield node
-
-
-def _is_pushed(prepared: Prepared, node: int) -> bool:
-    return int(prepared.tables.nodes[node, NodeField.ROLE]) == Role.PUSHED
 
 
 def bound_stage(

@@ -61,10 +61,12 @@ class Array(ArrowStream, Protocol):
 # ---- making arrays --------------------------------------------------------------------------------
 
 
-def int64_array(values: I64) -> Array:
-    """A BIGINT column; shares the memory of a contiguous i64[n]."""
+def int64_array(values: I64, valid: Flags | None = None) -> Array:
+    """A BIGINT column; shares the memory of a contiguous i64[n]. valid : bool[n], None for all."""
     packed = np.ascontiguousarray(values, np.int64)
-    return _array(na.c_array_from_buffers(na.int64(), len(packed), [None, packed], null_count=0))
+    nulls = 0 if valid is None else len(packed) - int(np.count_nonzero(valid))
+    buffers = [_bits(valid), packed]
+    return _array(na.c_array_from_buffers(na.int64(), len(packed), buffers, null_count=nulls))
 
 
 def column_array(column: Column | Slice) -> Array:

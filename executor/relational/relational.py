@@ -142,10 +142,14 @@ class Session:
                 self._connection.register(name, data)
         self._views.update(relations)
 
+    def read_in_place(self, name: str, data: Array) -> None:
+        """Let statements read an Arrow relation where it is."""
+        self.shown({name: data})
+
     def taken(self, name: str, data: Array) -> None:
         """Make a temporary table of an Arrow relation; a small one is read where it is."""
         if len(data) <= _IN_PLACE:
-            self.shown({name: data})
+            self.read_in_place(name, data)
             return
         self._connection.register(_source_name(name), data)
         try:

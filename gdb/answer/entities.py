@@ -260,16 +260,23 @@ def _id_spaces(
     return [(names[start], names[end]) for start, end in zip(*groups, strict=True)]
 
 
-def touch(snapshot: Snapshot) -> None:
-    """Map everything that nodes and relationships are made from, so that they can be made after the store is closed."""
-    _touched.of(snapshot)
+def touch(snapshot: Snapshot, kind: str) -> None:
+    """Map everything that nodes, or else relationships, are made from, so that they can be made after the store is
+    closed. kind : "node" or another; of nodes no relationship is read."""
+    (_nodes if kind == "node" else _relationships).of(snapshot)
 
 
-def _touch(snapshot: Snapshot) -> bool:
+def _touch_nodes(snapshot: Snapshot) -> bool:
     for number, group in enumerate(snapshot.groups):
         snapshot.id_column(number)
         for key in group.keys:
             snapshot.vertex_column(number, key)
+    return True
+
+
+def _touch_relationships(snapshot: Snapshot) -> bool:
+    for number in range(len(snapshot.groups)):
+        snapshot.id_column(number)
     filled = [kind for kind in snapshot.edge_types if kind.edge_count]
     snapshot.edge_ends(np.array([kind.first_eid for kind in filled], np.int64))
     for kind in filled:
@@ -278,7 +285,7 @@ def _touch(snapshot: Snapshot) -> bool:
     return True
 
 
-_touched = MadeOnce(_touch)
+_nodes, _relationships = MadeOnce(_touch_nodes), MadeOnce(_touch_relationships)
 
 
 def _records(columns: Mapping[str, Slice | None], count: int) -> list[dict[str, PropertyValue]]:

@@ -107,10 +107,9 @@ class ColumnAnswer:
     def __init__(self, answer: TailResult, snapshot: Snapshot | None) -> None:
         self._answer, self._snapshot = answer, snapshot
         if snapshot is not None:
-            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
+            for output in answer.outputs:
                 if output.kind != "value":
-                    entities.touch(snapshot)
-                    break
+                    entities.touch(snapshot, output.kind)
 
     @property
     def names(self) -> list[str]:

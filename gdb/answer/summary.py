@@ -35,6 +35,10 @@ class Effects:
     labels_added: int = 0
     labels_removed: int = 0
 
+    def copy(self) -> Effects:
+        """The same counts, which go on by themselves."""
+        return Effects(*(getattr(self, name) for name in self.__slots__))
+
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
 

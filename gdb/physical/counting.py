@@ -92,10 +92,14 @@ def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:
 
 
 def with_any(graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int) -> U32:
-    """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending; matching goes on to the
-    next of them after the first embedding of one. Raises as `executor.rows`."""
+    """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending; where they have to be
+    matched, matching goes on to the next of them after the first embedding of one. Raises as `executor.rows`."""
     from gdb.planner import plan as make_plan  # here: kept statements are not planned again
+    from gdb.planner.arc_consistency import surely_matched
 
+    known = surely_matched(graph, source, root)
+    if known is not None:
+        return known
     off = frozenset({"symmetry"})  # twins would have to be written out first
     made = make_plan(graph, source, counting=False, switched_off=off, root=root)
 

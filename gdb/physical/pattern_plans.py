@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gdb import planner
 from gdb.physical.counting import tally
 from gdb.physical.rows.component import ComponentRun
-from gdb.physical.rows.row_matching import asked_edges
+from gdb.physical.rows.component_matching import asked_edges
 from gdb.records import dataclass
 
 if TYPE_CHECKING:

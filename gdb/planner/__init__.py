@@ -16,6 +16,7 @@ from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, v
 from gdb.imports import deferred
 from gdb.language.hidden_names import is_hidden
 from gdb.planner import cost
+from gdb.planner.arc_consistency import semi_joined
 from gdb.planner.decompose import Decomposition, decompose
 from gdb.planner.distinct import (
     ModeConditions,
@@ -79,7 +80,7 @@ def plan(
     effort : from when on, and how long, better ways to count are looked for.
     few : only some rows are wanted, so matching begins where embeddings are dense.
     root : with `counting`, the number of embeddings is wanted for each data vertex of this query vertex, which
-        becomes the first loop. It has no optional parts.
+        becomes the first loop; without, whether there is any. It has no optional parts.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
         "symmetry" stays on.
 
@@ -114,6 +115,8 @@ def plan(
         broken, copies = _symmetry(query, order, counting, switched_off, few, root)
     by_degree = counting and "orientation" not in switched_off
     matched, expected = query, None
+    if root is not None and not counting and sampled is None and "statistics" not in switched_off:
+        matched = semi_joined(query, held, order)
     if sampled is not None:
         expected = sampled.estimates
         if not by_degree or not _gains_by_rank(query, broken):
@@ -296,8 +299,9 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
     size = 4 * sum(query.shape(spec).edges for spec in views)
-    small = size <= MOST_RANKED_BYTES
-    return free and small and bool(broken.restrictions) and not ranked_graph(query.source).ordered
+    if not (free and size <= MOST_RANKED_BYTES and broken.restrictions):
+        return False
+    return not ranked_graph(query.source, (spec.types for spec in views)).ordered
 
 
 def _symmetry(

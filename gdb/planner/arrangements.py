@@ -7,7 +7,7 @@ are changed a little as long as that makes them cheaper (hill climbing). `gdb.pl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.cpu.nest_prices import UNKNOWN
-from gdb.planner.pricing import Prices
+from gdb.planner.pricing import Draws, Prices
 from gdb.planner.shape import components, members
 from gdb.records import dataclass
+from gdb.storage.graph.adjacency import I64
 
 if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
@@ -61,29 +62,59 @@ def cheapest(
 
     known : orders to begin with. tries : orders that are made, and changes of the best ones. root : the first vertex.
     """
-    orders = dict.fromkeys(known)
-    for made in _made(prices, tries, root):
-        orders[made] = None
-    found = sorted((prices.price(order), order) for order in orders)
-    best = _climbed(prices, *found[0], tries, root)
-    return [one for one in dict.fromkeys((best, *found[:2])) if one[0] < UNKNOWN][:2]
+    n, given = prices.n, list(known)
+    draws, most = _draws(n), min(tries, MOST_TRIES)
+    firsts = _firsts(prices, draws.firsts) if root is None else np.full(MOST_TRIES, root)
+    numbers = Draws(firsts, _falls(n), draws.noises, draws.changes)
+    orders = np.empty((len(given) + most, n), np.int64)
+    orders[: len(given)] = given or np.empty((0, n))
+    costs = prices.tried(orders, len(given), numbers)
+    two: dict[Order, float] = {}  # the cheapest
+    for k in np.argsort(costs, kind="stable").tolist():
+        two.setdefault(tuple(orders[k].tolist()), float(costs[k]))
+        if len(two) == 2:
+            break
+    best, price = orders[np.argmin(costs)].copy(), float(costs.min())
+    if price < UNKNOWN:
+        price = prices.climbed(best, price, most, numbers, rooted=root is not None)
+    found = dict.fromkeys(
+        [(price, tuple(best.tolist())), *((c, order) for order, c in two.items())]
+    )
+    return [one for one in found if one[0] < UNKNOWN][:2]
+
+
+def _firsts(prices: Prices, drawn: I64) -> I64:
+    """The vertices that orders begin with, of the numbers drawn for them: mostly those of few candidates beside many
+    neighbours."""
+    statistics = prices.statistics
+    order = sorted(
+        range(prices.n), key=lambda v: statistics.count(v) / (1 + statistics.near[v].bit_count())
+    )
+    return np.array(order)[drawn % min(FIRSTS, prices.n)]
+
+
+@cache
+def _falls(n: int) -> npt.NDArray[np.float64]:
+    """f64[3, n + 1]: how much more a vertex counts that leaves a part of so many, for one of three orders each."""
+    found: npt.NDArray[np.float64] = np.exp(np.arange(3)[:, None] * np.arange(n + 1))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Draws:
+class _Drawn:
     """Random numbers for the orders of n vertices.
 
     firsts : i64[k], of the first vertices. noises : f64[k, n], weights of all. changes : i64[k, 2], a place, and
         another that a vertex is moved to.
     """
 
-    firsts: list[int]
+    firsts: I64
     noises: npt.NDArray[np.float64]
-    changes: list[list[int]]
+    changes: I64
 
 
 @cache
-def _draws(n: int) -> _Draws:
+def _draws(n: int) -> _Drawn:
     """The same numbers in each process."""
     random = np.random.default_rng(1)
     noises = random.standard_normal((MOST_TRIES, n))
@@ -93,39 +124,5 @@ def _draws(n: int) -> _Draws:
     near = changes[:, 0] + random.choice(NEAR, MOST_TRIES)
     changes[::2, 1] = np.clip(near, 0, n - 1)[::2]
     firsts = random.integers(FIRSTS, size=MOST_TRIES)
-    return _Draws(firsts.tolist(), np.exp(noises), changes.tolist())
-
-
-def _made(prices: Prices, tries: int, root: int | None) -> Iterator[Order]:
-    """So many orders, the first ones without random weights; some vertices have none."""
-    n, statistics = prices.n, prices.statistics
-    firsts = [root] if root is not None else list(range(n))
-    firsts.sort(key=lambda v: statistics.count(v) / (1 + statistics.near[v].bit_count()))
-    firsts, draws = firsts[:FIRSTS], _draws(n)
-    falls = np.exp(np.arange(3)[:, None] * np.arange(n + 1))
-    for k in range(tries):
-        first = firsts[0 if k < PLAIN else draws.firsts[k] % len(firsts)]
-        order = prices.arranged(first, falls[k % 3], draws.noises[k])
-        if order is not None:
-            yield tuple(order.tolist())
-
-
-def _climbed(
-    prices: Prices,
-    price: float,
-    order: Order,
-    tries: int,
-    root: int | None,
-) -> tuple[float, Order]:
-    """The cheapest order that a sequence of changes leads to, each one making it cheaper."""
-    best = np.array(order, np.int64)
-    for at, to in _draws(prices.n).changes[:tries]:
-        if root is not None and 0 in (at, to):
-            continue
-        changed = prices.moved(best, at, to)
-        if changed is None:
-            continue
-        cost = prices.price(changed)
-        if cost < price:
-            price, best = cost, changed
-    return price, tuple(best.tolist())
+    firsts[:PLAIN] = 0
+    return _Drawn(firsts, np.exp(noises), changes)

@@ -29,13 +29,14 @@ from gdb.storage.graph.adjacency import U32
 WORTH, TERM_WORTH = 4e6, 2e6
 MOST_PAIRS = 8  # taken off
 DEEPEST = 6  # a term of so many terms is counted as it is
-# a search may cost this share of the nest's steps; pricing a nest takes so many, about 0.03 ms, and the statistics of a
-# smaller pattern as many as some prices; how many may be priced before these are counted along the orders that they
-# come with
-SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, MOST_PRICED = 0.1, 3e3, 30, 1500
+# a search may cost this share of the nest's steps. Its effort is in prices for which all samples are known
+# (`Prices.effort`), each of so many steps: what the statistics of a smaller pattern take, what one try does, and how
+# much a search may take before patterns are counted along the orders that they come with
+SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 9_000
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
+SAMPLED = 128  # rows by which edges between candidates are counted in one
 LOOKED_AT = 50_000  # elements that arc consistency may look at in one
 A_TERM = 3e5  # steps, about 3 ms, that one term costs to plan and to prepare
 ALIKE = 1.05  # how much dearer a condition may make a nest that is to keep it
@@ -65,19 +66,19 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None
-    search = _TermSearch(_priced_for(whole))
+    search = _TermSearch(_effort_for(whole))
     free = search.without(problem, samples, order, whole)
     return search.split(problem, samples, free, whole)
 
 
-def _priced_for(steps: float) -> int:
-    """How many nests a search may price that is to save a part of so many steps."""
-    return int(min(SEARCH_SHARE * steps / A_PRICE, float(MOST_PRICED)))
+def _effort_for(steps: float) -> int:
+    """The effort of a search that is to save a part of so many steps."""
+    return int(min(SEARCH_SHARE * steps / A_PRICE, float(MOST_EFFORT)))
 
 
 @dataclass(slots=True, eq=False)
 class _TermSearch:
-    """left : how many nests it may still price."""
+    """left : the effort that it may still take."""
 
     left: int
 
@@ -85,10 +86,10 @@ class _TermSearch:
         self, prices: Prices, known: list[Order], steps: float
     ) -> list[tuple[float, Order]]:
         """The cheapest orders found of a pattern that is counted in about so many steps."""
-        tries = max(min(TRIES, _priced_for(steps) // 2, self.left // 4), LEAST_TRIES)
-        before = prices.priced
+        tries = max(min(TRIES, min(_effort_for(steps), self.left // 2) // A_TRY), LEAST_TRIES)
+        before = prices.effort
         found = cheapest(prices, known, tries)
-        self.left -= prices.priced - before
+        self.left -= prices.effort - before
         return found
 
     def without(
@@ -121,7 +122,7 @@ class _TermSearch:
         if not choices:
             return None
         *_, choice, taken = min(choices)
-        self.left -= sum(one.priced for _, _, one, _ in choices)
+        self.left -= sum(one.effort for _, _, one, _ in choices)
         own = replace(problem, apart=problem.apart - taken)
         price = choice.price(taken)
         found = [_term(own, samples.statistics, choice.order, choice.prices(taken), price)]
@@ -152,7 +153,7 @@ class _TermSearch:
         that two became. order : to begin with."""
         statistics = Statistics(problem.query, problem.apart, members, distinct=False)
         statistics.narrow(LOOKED_AT, changed)
-        statistics.fans()
+        statistics.fans(SAMPLED)
         if min(statistics.counts()) == 0:
             return 0.0, []
         statistics.weigh(order)
@@ -229,9 +230,9 @@ class _Choice:
         return None if found is None else found[1]
 
     @property
-    def priced(self) -> int:
-        """How many nests it priced."""
-        return self._prices.priced
+    def effort(self) -> int:
+        """What choosing took."""
+        return self._prices.effort
 
     def expected(self, taken: Pairs) -> float:
         """The price of all terms, if each costs as much as the pattern itself."""

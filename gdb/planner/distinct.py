@@ -155,22 +155,23 @@ def _together(x: ResolvedEdge, y: ResolvedEdge) -> ViewSpec | None:
 
 
 def _never_same(query: Resolved, x: ResolvedEdge, y: ResolvedEdge) -> bool:
-    """Whether labels, the mode or other conditions keep the two edges on different vertices.
+    """Whether labels, the mode, edges without self-loops or other conditions keep the two edges on different vertices.
 
     Edges that share a query vertex may not be left to other conditions: theirs are what
     `surely_different` builds upon.
     """
     apart = len({x.source, x.target, y.source, y.target}) == 4
 
-    cannot = surely_different if apart else _labels_or_mode
+    cannot = surely_different if apart else _whatever_differs
     straight = cannot(query, x.source, y.source) or cannot(query, x.target, y.target)
     if not straight or not (x.either_way or y.either_way):
         return straight
     return cannot(query, x.source, y.target) or cannot(query, x.target, y.source)
 
 
-def _labels_or_mode(query: Resolved, u: int, v: int) -> bool:
-    return u != v and (query.graph.mode.nodes_differ or query.disjoint(u, v))
+def _whatever_differs(query: Resolved, u: int, v: int) -> bool:
+    """Whether two query vertices differ without the condition that relationships do."""
+    return u != v and (query.graph.mode.nodes_differ or _apart_anyway(query, u, v))
 
 
 def _apart_anyway(query: Resolved, u: int, v: int) -> bool:

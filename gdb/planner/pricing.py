@@ -9,7 +9,7 @@ sampled: mean degrees, which know nothing of hubs, have been wrong by a factor o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from gdb.storage.graph.adjacency import I64
 if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
 
+A_SET = 2  # a sample costs as much as so many prices for which all samples are known
 FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
 
 
@@ -54,6 +55,11 @@ class Samples:
         self.address = int(self._state.ctypes.data)
         self._least = 8 * populations.N_POPULATION + (most + 8) * (16 + 4 * n) + 8
 
+    @property
+    def drawn(self) -> int:
+        """How many samples there are."""
+        return int(self._state[nest_shapes.DRAWN])
+
     def grow(self) -> None:
         """Make room for further samples."""
         size = min(FIRST_ROOM << len(self._rooms), MOST_ROOM)
@@ -77,8 +83,13 @@ class Prices:
         self._differs, self._out = block[:n], block[n:]
         self._at = int(block.ctypes.data)
         self._out_at = self._at + 8 * n
-        self.priced = 0
+        self._priced, self._known = 0, samples.drawn
         self.require(apart)
+
+    @property
+    def effort(self) -> int:
+        """What pricing took so far, in prices for which all samples are known, each about 6 us."""
+        return self._priced + A_SET * (self.samples.drawn - self._known)
 
     def require(self, apart: Iterable[tuple[int, int]]) -> None:
         """Price nests under other conditions: pairs of vertices that have to differ."""
@@ -90,7 +101,7 @@ class Prices:
 
     def price(self, order: Sequence[int] | I64) -> float:
         """Steps to count the embeddings along an order: to loop over its first vertices and count the others."""
-        self.priced += 1
+        self._priced += 1
         places = np.asarray(order, np.int64)
         arguments = self.samples.address, self._at, int(places.ctypes.data)
         found = nest_prices.price(*arguments)
@@ -117,16 +128,54 @@ class Prices:
         looped = nest_prices.looped(self.samples.address, self._at, int(places.ctypes.data))
         return self.n - looped
 
-    def arranged(
-        self, first: int, falls: npt.NDArray[np.float64], noises: npt.NDArray[np.float64]
-    ) -> I64 | None:
-        """An order from a vertex, i64[n], None where there is none. falls : f64[n], how much more a vertex counts that
-        leaves a part of so many. noises : f64[n], how much more each vertex counts."""
-        weights = int(falls.ctypes.data), int(noises.ctypes.data)
-        arguments = self.samples.address, self._at, first, *weights, self._out_at
-        return self._out.copy() if nest_orders.arranged(*arguments) else None
+    def tried(self, orders: I64, given: int, draws: Draws) -> npt.NDArray[np.float64]:
+        """Put orders into the rows of `orders`, i64[count, n], after those that are given, and price all: f64[count],
+        `nest_prices.UNKNOWN` of what is no order. draws : for those that are made."""
+        prices = np.empty(len(orders))
+        self._run(
+            *(nest_orders.tried, len(orders), given, draws),
+            *(int(orders.ctypes.data), int(prices.ctypes.data)),
+        )
+        return prices
 
-    def moved(self, order: I64, at: int, to: int) -> I64 | None:
-        """An order, i64[n], with the vertex at one place put at another; None where that is none, or the same."""
-        arguments = self.samples.address, int(order.ctypes.data), at, to, self._out_at
-        return self._out.copy() if nest_orders.moved(*arguments) else None
+    def climbed(self, order: I64, price: float, count: int, draws: Draws, *, rooted: bool) -> float:
+        """Change an order, i64[n], of a known price as long as that makes it cheaper, in so many tries; the price of
+        what it has become. rooted : its first vertex stays."""
+        found = np.array([price])
+        places = int(order.ctypes.data), int(found.ctypes.data)
+        self._run(nest_orders.climbed, count, 0, draws, *places, rooted=rooted)
+        return float(found[0])
+
+    def _run(
+        self,
+        kernel: Callable[..., object],
+        count: int,
+        given: int,
+        draws: Draws,
+        *places: int,
+        rooted: bool = False,
+    ) -> None:
+        """Do so many tries, with ever more room for samples."""
+        self._priced += count
+        tries = np.array((0, count, given, *draws.addresses, self._out_at, rooted), np.int64)
+        while kernel(self.samples.address, self._at, int(tries.ctypes.data), *places) != count:
+            self.samples.grow()
+
+
+class Draws:
+    """Random numbers for orders of n vertices that are made and changed.
+
+    firsts : i64[made], the vertices that orders begin with. falls : f64[3, n + 1], how much more a vertex counts that
+        leaves a part of so many, in turn. noises : f64[made, n], how much more each vertex counts. changes : i64[k, 2],
+        a place, and another that a vertex is moved to.
+    """
+
+    def __init__(
+        self,
+        firsts: I64,
+        falls: npt.NDArray[np.float64],
+        noises: npt.NDArray[np.float64],
+        changes: I64,
+    ) -> None:
+        self._kept = firsts, falls, noises, changes
+        self.addresses = tuple(int(each.ctypes.data) for each in self._kept)

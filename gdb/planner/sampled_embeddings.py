@@ -18,6 +18,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32
 
 ROUNDS = 2  # of arc consistency
+SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 
 
 # not frozen: planning makes some hundred
@@ -84,7 +85,7 @@ class Statistics:
         self._lists, rows = self._candidates(members)
         found, self._arc, starts = self._arcs()
         for v, row in enumerate(rows):
-            row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1]
+            row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1, 0]
         self.vertices = np.array(rows, np.int64)
         self.arcs = np.array(found or [(0, 0, 0, 0)], np.int64)
         self._vertices_at = int(self.vertices.ctypes.data)
@@ -185,9 +186,13 @@ class Statistics:
 
         changed : the query vertex from which on candidates may have fewer neighbours than before; None: all.
         """
-        first = (1 << self.n) - 1 if changed is None else 1 << changed | self.near[changed]
+        stale = list(self.near)
+        if changed is not None:
+            stale = [near & 1 << changed for near in self.near]
+            stale[changed] = self.near[changed]
+        self.vertices[:, candidate_space.CV.STALE] = stale
         tables = self._vertices_at, self._arcs_at, self.n
-        return int(candidate_space.narrow(*tables, first, ROUNDS, most))
+        return int(candidate_space.narrow(*tables, ROUNDS, most))
 
     def count(self, v: int) -> int:
         """Candidates of a query vertex."""
@@ -220,13 +225,13 @@ class Statistics:
             found.append(candidates)
         return tuple(found)
 
-    def fans(self) -> None:
+    def fans(self, rows: int = SAMPLED) -> None:
         """Fill `fan`: of each pair of joined query vertices (u, v) the mean number of candidates of v that an edge, the
-        first of several, leads to from one of u."""
+        first of several, leads to from one of u. rows : by which that is estimated."""
         counts = self.counts()
         for (u, v), a in self._arc.items():
             if counts[u] < counts[v] or (counts[u] == counts[v] and u < v):
-                edges = candidate_space.edges_between(self._vertices_at, self._arcs_at, u, a)
+                edges = candidate_space.edges_between(self._vertices_at, self._arcs_at, u, a, rows)
                 self.fan[u, v] = edges / max(counts[u], 1)
                 self.fan[v, u] = edges / max(counts[v], 1)
 
@@ -274,12 +279,11 @@ class Statistics:
         sums = np.zeros(total)
         at = int(sums.ctypes.data)
         self._kept.append(sums)
-        self.vertices[:, candidate_space.CV.WEIGHT :] = [
+        self.vertices[:, candidate_space.CV.WEIGHT : candidate_space.CV.STALE] = [
             (at + 8 * offsets[v], up[v], at + 8 * below[v], child[v], sibling[v]) for v in range(n)
         ]
         places = np.array(order, np.int64)
         trees = candidate_space.weigh(self._vertices_at, self._arcs_at, places.ctypes.data, n)
-        np.sqrt(sums, out=sums)
         return float(trees)
 
     # ---- samples ---------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer th
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
 # elements that one sample may look at, about 1 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 200_000, 200_000
+SAMPLED, COMPARED = 200_000, 80_000
 # elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
 # and one that is looked at as a whole, cost besides
 SEARCHED, SEARCH_SHARE = 12e6, 0.25

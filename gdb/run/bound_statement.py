@@ -80,7 +80,7 @@ class BoundStatement:
 
     kinds : of each parameter, its class. fixed : the values of those that only these will do for.
     candidates : of the query vertices that values decide on. columns : for each output what reads its values one by
-        one, and of which query vertex; None where they are gathered.
+        one, and the query vertex that has them; None where they are gathered.
     alone : the plan binds one vertex, whose candidates are the rows.
     latest : the values of the last run, and the stage with their candidates; None where some are floats, whose
         equality does not say that they are the same.

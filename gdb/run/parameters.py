@@ -5,10 +5,12 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from gdb.base.values.map_columns import MapColumns
 from gdb.errors import NameProblem, TypeProblem
 from gdb.storage.columns import temporal
 
@@ -89,32 +91,54 @@ def _checked_list(name: str, values: Sequence[object]) -> list[Value]:
     if _plain(values):
         return list(cast("Sequence[Value]", values))
     columns = _columns_of(values)
-    if columns is not None and all(map(_plain, columns)):
-        return [dict(one) for one in cast("Sequence[dict[str, Value]]", values)]
+    if columns is not None and all(map(_plain, columns.values())):
+        maps = map(dict.copy, cast("Sequence[dict[str, object]]", values))
+        return cast("list[Value]", MapColumns(maps, columns))
     return [_checked_value(name, item) for item in values]
 
 
+_PLAIN = frozenset({int, str, float, bool, type(None)})
+
+
 def _plain(values: Sequence[object]) -> bool:
-    """Whether all values are of one plain class, and can be kept."""
+    """Whether all values are of plain classes, and can be kept."""
     classes = set(map(type, values))
-    if classes == {int}:
-        whole = cast("Sequence[int]", values)
-        return min(whole) in _INT64 and max(whole) in _INT64
-    if classes == {str}:
-        return all(map(str.isascii, cast("Sequence[str]", values)))
-    return classes in ({float}, {bool}, {type(None)})
+    if not classes <= _PLAIN or not classes:
+        return False
+    if int in classes:
+        whole = [one for one in values if type(one) is int] if len(classes) > 1 else values
+        numbers = cast("Sequence[int]", whole)
+        if min(numbers) not in _INT64 or max(numbers) not in _INT64:
+            return False
+    if str in classes:
+        several = [one for one in values if type(one) is str] if len(classes) > 1 else values
+        return _valid_texts(cast("Sequence[str]", several))
+    return True
 
 
-def _columns_of(values: Sequence[object]) -> list[list[object]] | None:
-    """The values of maps that all have the same keys in the same order, a list for each key; else None."""
+def _valid_texts(texts: Sequence[str]) -> bool:
+    if all(map(str.isascii, texts)):
+        return True
+    try:
+        for text in texts:
+            text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _columns_of(values: Sequence[object]) -> Mapping[str, Sequence[object]] | None:
+    """The values of maps that all have the same keys, a list for each key; else None."""
     if set(map(type, values)) != {dict}:
         return None
-    maps = cast("Sequence[dict[object, object]]", values)
-    shapes = set(map(tuple, maps))
-    keys = next(iter(shapes))
-    if len(shapes) > 1 or not set(map(type, keys)) <= {str}:
+    maps = cast("Sequence[dict[str, object]]", values)
+    keys = tuple(maps[0])
+    if {*map(len, maps)} != {len(keys)} or not set(map(type, keys)) <= {str}:
         return None
-    return [[one[key] for one in maps] for key in keys]
+    try:
+        return {key: list(map(itemgetter(key), maps)) for key in keys}
+    except KeyError:
+        return None
 
 
 def _checked_map(name: str, value: Mapping[object, object]) -> Value:
@@ -181,8 +205,10 @@ def kind_of(value: Value) -> Hashable:
     once."""
     if isinstance(value, float):
         return "a number" if value == value else "not a number"
+    if isinstance(value, MapColumns):
+        return "a table", frozenset((key, _kinds(own)) for key, own in value.columns.items())
     if isinstance(value, (list, tuple)):
-        alike = _one_shape(value)
+        alike = {*map(type, value)} in _SHAPED
         kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     if isinstance(value, dict):
@@ -192,18 +218,13 @@ def kind_of(value: Value) -> Hashable:
     return value.__class__.__name__
 
 
-_SHAPED = {int, str, bool, type(None)}
+_SHAPED = ({int}, {str}, {bool}, {type(None)})
 
 
-def _one_shape(values: Sequence[Value]) -> bool:
-    """Whether all values are of one kind, as the classes of many plain ones, or of maps of these, show at once."""
-    classes = set(map(type, values))
-    if len(classes) > 1:
-        return False
-    if classes <= _SHAPED:
-        return True
-    columns = _columns_of(values)
-    if columns is None:
-        return False
-    several = [set(map(type, column)) for column in columns]
-    return all(len(some) == 1 and some <= _SHAPED for some in several)
+def _kinds(values: Sequence[object]) -> frozenset[Hashable]:
+    """The kinds of plain values."""
+    classes = {*map(type, values)}
+    found: set[Hashable] = {one.__name__ for one in classes if one is not float}
+    if float in classes:
+        found |= {kind_of(one) for one in values if type(one) is float}
+    return frozenset(found)

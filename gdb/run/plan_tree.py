@@ -134,6 +134,10 @@ class _Tree:
         if operator is self.counted[-1]:
             own = None if self.meter is None else self.meter.operator(operator)
             plans = [(one, self.snapshot) for one in counts.plans]
+            if counts.walks:
+                walked = zip(counts.names, counts.walks, strict=True)
+                below = tuple(f"{name}: {walk.how}" for name, walk in walked)
+                return Shown("walked on cpu, counted", below, own)
             below = tuple(
                 line
                 for name, on in zip(counts.names, plans, strict=True)

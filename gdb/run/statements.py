@@ -256,6 +256,7 @@ class Statements:
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
         self._bound: dict[str, BoundStatement | None] = {}  # by text; None for what cannot be
+        self._again: set[str] = set()  # what has run twice, and is bound the next time
         self._of: Snapshot | None = None
         forks.watch(self)
 
@@ -332,6 +333,7 @@ class Statements:
                     continue
                 self._held -= self._bytes.pop(oldest)
                 self._bound.pop(text, None)
+                self._again.discard(text)
 
     def bound(self, text: str) -> BoundStatement | None:
         """The statement of a text that is bound to a snapshot, perhaps of an earlier one. Takes no lock."""
@@ -341,6 +343,11 @@ class Statements:
         """Bind a statement that was kept before and has run again, for a request without options."""
         text = request.text
         if text in self._bound and self._of is snapshot:
+            return
+        if text not in self._again:  # to bind it takes as long as a few runs
+            with self._lock:
+                if self._of is snapshot:
+                    self._again.add(text)
             return
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
@@ -357,7 +364,8 @@ class Statements:
                 self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
-        for known in (self._kept, self._bytes, self._refused, self._counts, self._bound):
+        every = self._kept, self._bytes, self._refused, self._counts, self._bound, self._again
+        for known in every:
             if known:
                 known.clear()
         self._held, self._of = 0, snapshot

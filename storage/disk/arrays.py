@@ -13,7 +13,8 @@ they count as its resident memory, also where a container limits that.
 from __future__ import annotations
 
 import mmap
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
@@ -86,30 +87,49 @@ def placed(
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
         return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
-    return np.frombuffer(_read_anywhere(_in_file(size, what, budget)), dtype)
+    return read_anywhere(np.frombuffer(_in_file(size, what, budget), dtype))
 
 
-def _read_anywhere(file: mmap.mmap) -> mmap.mmap:
-    """A file whose pages are read in any order: where there is no room for all, the system reads a page, instead of
-    many around it."""
-    if hasattr(mmap, "MADV_RANDOM"):
-        file.madvise(mmap.MADV_RANDOM)
-    return file
+def read_anywhere(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
+    """An array whose pages, where it lies in a mapped file, are read in any order from now on: where there is no room
+    for all, the system reads a page, instead of many around it."""
+    _advise(array, 0, len(array), "MADV_RANDOM")
+    return array
 
 
 def read_ahead(array: npt.NDArray[np.generic], begin: int, end: int) -> None:
     """Have the system read items [begin, end) of an array that lies in a mapped file, without waiting for it; also
     where the file is read in any order, so that it would read page by page. In memory there is nothing to do."""
+    _advise(array, begin, end, "MADV_WILLNEED")
+
+
+@contextmanager
+def read_in_order(*arrays: npt.NDArray[np.generic]) -> Iterator[None]:
+    """A block that reads whole arrays from front to back. Under a budget those in mapped files are read in any order
+    else, page by page."""
+    if usage.room() is None:
+        yield
+        return
+    for array in arrays:
+        _advise(array, 0, len(array), "MADV_SEQUENTIAL")
+    try:
+        yield
+    finally:
+        for array in arrays:
+            read_anywhere(array)
+
+
+def _advise(array: npt.NDArray[np.generic], begin: int, end: int, advice: str) -> None:
     found: object = array
     while isinstance(found, (np.ndarray, memoryview)):
         found = found.base if isinstance(found, np.ndarray) else found.obj
-    if end <= begin or not isinstance(found, mmap.mmap) or not hasattr(mmap, "MADV_WILLNEED"):
+    if end <= begin or not isinstance(found, mmap.mmap) or not hasattr(mmap, advice):
         return
     start = array.ctypes.data - np.frombuffer(found, np.uint8).ctypes.data
     first = (start + begin * array.itemsize) // mmap.PAGESIZE * mmap.PAGESIZE
     until = min(start + end * array.itemsize, len(found))
     with suppress(OSError):  # a hint
-        found.madvise(mmap.MADV_WILLNEED, first, until - first)
+        found.madvise(getattr(mmap, advice), first, until - first)
 
 
 def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
@@ -119,8 +139,8 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
         return array
     if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
         return array
-    file = _read_anywhere(_in_file(array.nbytes, what, budget))
-    return copied(array, np.frombuffer(file, array.dtype.type))
+    file = np.frombuffer(_in_file(array.nbytes, what, budget), array.dtype.type)
+    return copied(array, read_anywhere(file))
 
 
 def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item]:

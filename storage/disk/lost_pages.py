@@ -29,6 +29,7 @@ _ADDRESS = 16  # of si_addr in siginfo_t, on every 64-bit Linux
 _ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 _FIXED = 0x10
 _SIGINFO = 4
+WATCHES = sys.platform == "linux" and sys.maxsize > 2**32
 _Handler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -49,6 +50,7 @@ class _Maps:
     def __init__(self) -> None:
         self.lengths: dict[int, int] = {}
         self.lost: dict[int, int] = {}
+        self.first: dict[int, tuple[int, int]] = {}  # of pages that are mapped twice: see `add`
         self.watching = deque[
             None
         ]()  # one for each block of work: threads add and remove without a lock
@@ -63,13 +65,20 @@ class _Maps:
         own = _Action(ctypes.cast(self._handler, ctypes.c_void_p), flags=_SIGINFO)
         self._sigaction(signal.SIGBUS, ctypes.byref(own), ctypes.byref(self._before))
 
-    def add(self, whole: mmap.mmap, begin: int) -> None:
+    def add(
+        self, whole: mmap.mmap, begin: int, size: int, first: tuple[int, int] | None = None
+    ) -> None:
+        """size : bytes from the address `begin` on. first : of pages that another map has as well: where that one
+        begins, which is noted as lost instead, and at which of its bytes they do."""
+
         def gone(_: object) -> None:
-            for known in (self.lengths, self.lost, self._refs):
+            for known in (self.lengths, self.lost, self.first, self._refs):
                 known.pop(begin, None)
 
         self._refs[begin] = weakref.ref(whole, gone)
-        self.lengths[begin] = -(-len(whole) // mmap.PAGESIZE) * mmap.PAGESIZE
+        if first is not None:
+            self.first[begin] = first
+        self.lengths[begin] = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
 
     def _on_signal(self, number: int, info: int, _: int) -> None:
         """Runs in the thread that read the page, stopped at that instruction."""
@@ -78,7 +87,8 @@ class _Maps:
             if self.watching and begin <= address < begin + length:
                 page = address - (address - begin) % mmap.PAGESIZE
                 size, kind = begin + length - page, _ANONYMOUS | _FIXED
-                self.lost[begin] = min(self.lost.get(begin, length), page - begin)
+                own, before = self.first.get(begin, (begin, 0))
+                self.lost[own] = min(self.lost.get(own, sys.maxsize), before + page - begin)
                 if self._mmap(page, size, mmap.PROT_READ, kind, -1, 0) == page:
                     return
         self._sigaction(signal.SIGBUS, ctypes.byref(self._before), None)  # it comes again
@@ -90,15 +100,26 @@ _maps = PerProcess(_Maps)
 def mapped(whole: mmap.mmap) -> U8:
     """The bytes of a map, u8[length], whose pages are watched where that is known to work."""
     found = np.frombuffer(whole, np.uint8)
-    if sys.platform == "linux" and sys.maxsize > 2**32:
-        _maps.get().add(whole, found.__array_interface__["data"][0])
+    if WATCHES:
+        _maps.get().add(whole, _address(found), len(found))
     return found
+
+
+def mapped_again(whole: mmap.mmap, at: int, piece: U8, of: mmap.mmap) -> None:
+    """Watch pages of a map, from its byte `at` on, that are those of a piece of another one; what is lost of them is
+    lost of the other."""
+    begin, first = _address(np.frombuffer(whole, np.uint8)), _address(np.frombuffer(of, np.uint8))
+    _maps.get().add(whole, begin + at, len(piece), (first, _address(piece) - first))
+
+
+def _address(data: U8) -> int:
+    return int(data.__array_interface__["data"][0])
 
 
 def lost(data: U8) -> int | None:
     """From which byte on a file that was mapped became zeros; None where nothing of it was lost."""
     found = _maps.get().lost
-    return found.get(data.__array_interface__["data"][0]) if found else None
+    return found.get(_address(data)) if found else None
 
 
 def happened() -> bool:

@@ -193,11 +193,7 @@ class SegmentFile:
             if plain.shape[0] != offsets[-1]:
                 how = f"holds another segment than the manifest says, in section {section}"
                 raise self._damaged(how, SEGMENT_ROWS)
-            if out is None:
-                if self._file is not None and usage.room() is not None:
-                    self._file.read_anywhere(*self.extent(section))
-                return plain
-            return copied(plain, out)
+            return plain if out is None else copied(plain, out)
         own = out
         if own is None:
             own = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
@@ -262,6 +258,11 @@ class SegmentFile:
     def packs(self) -> bool:
         """Whether a section is packed."""
         return any(code for *_, code in self._entries)
+
+    def neighbours_in_place(self, section: int) -> U8 | None:
+        """The bytes of neighbours that lie there as they are; None of packed ones."""
+        found, code = self._section(section, SectionKind.NEIGHBOURS, 4)
+        return found if code is Code.PLAIN else None
 
     def packed_rows(self, section: int) -> U64 | None:
         """The words of packed neighbours; None where they lie there as they are."""

@@ -67,5 +67,7 @@ def expanded(low: I64, high: I64) -> tuple[I64, I64]:
         first, end = int(low[0]), int(high[0])
         return np.zeros(end - first, np.int64), np.arange(first, end, dtype=np.int64)
     counts = high - low
+    if (counts == 1).all():
+        return np.arange(len(counts)), low
     at = np.arange(len(counts)).repeat(counts)
     return at, np.arange(len(at)) + (low - counts.cumsum() + counts).repeat(counts)

@@ -9,7 +9,7 @@ any), it may as well run on a renumbered graph, in which the lists cut by restri
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,9 @@ from gdb.errors import InternalError
 from ..format.direction import Direction
 from . import intervals
 from .adjacency import I64, U32, Adjacency
+
+MOST_KEPT = 4
+"""Ranked forms of a snapshot, by the types whose edges count."""
 
 
 class NamedType(Protocol):
@@ -63,14 +66,14 @@ class Numbered(Protocol):
 
 
 class RankedGraph:
-    """A snapshot whose vertex of rank r, by number of its edges, is vid r.
+    """A snapshot whose vertex of rank r, by number of its edges of some types (() = all), is vid r.
 
     Adjacencies are renumbered on first use (each row is sorted by itself, on all cores) and kept; under a
     budget that has no room for them, in a temporary file. Edge ids have
     no place here.
     """
 
-    def __init__(self, base: Numbered) -> None:
+    def __init__(self, base: Numbered, types: tuple[str, ...] = ()) -> None:
         self.vertex_count, self.edge_count = base.vertex_count, base.edge_count
         self.edge_types = base.edge_types
         self._base = weakref.ref(base)
@@ -80,6 +83,8 @@ class RankedGraph:
 
         degrees = np.zeros(base.vertex_count, np.int64)
         for kind in base.edge_types:  # type by type: their union would be a copy of all edges
+            if types and kind.name not in types:
+                continue
             for direction in (Direction.OUT, Direction.IN) if kind.directed else (Direction.ANY,):
                 degree_loops.add_degrees(base.adjacency((kind.name,), direction), degrees)
         self._vid, self._rank, self.ordered = degree_loops.ranks(degrees)
@@ -102,14 +107,33 @@ class RankedGraph:
         raise InternalError(f"A ranked graph has no edge ids (requested: {types} {direction}).")
 
 
-def ranked_graph(graph: Numbered) -> RankedGraph:
-    """The ranked form of a snapshot, made on first use and kept as long as the snapshot."""
-    return _ranked.of(graph)
+class _Rankings:
+    """The ranked forms of a snapshot that were used last."""
+
+    def __init__(self) -> None:
+        self._lock = waiting.Lock()
+        self._made: dict[tuple[str, ...], RankedGraph] = {}
+
+    def of(self, graph: Numbered, types: tuple[str, ...]) -> RankedGraph:
+        with self._lock:
+            found = self._made.pop(types, None)
+            if found is None:
+                found = waiting.aside(graph.edge_count, lambda: RankedGraph(graph, types))
+            self._made[types] = found
+            while len(self._made) > MOST_KEPT:
+                del self._made[next(iter(self._made))]
+            return found
 
 
-_ranked: MadeOnce[Numbered, RankedGraph] = MadeOnce(
-    lambda graph: waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
-)
+def ranked_graph(graph: Numbered, specs: Iterable[tuple[str, ...]] = ((),)) -> RankedGraph:
+    """The ranked form of a snapshot for what reads edges of some types, each () for all: no others are read for it.
+    Made on first use, and kept as long as the snapshot unless many others follow."""
+    sets = [*specs]
+    types = () if () in sets else tuple(sorted({name for names in sets for name in names}))
+    return _ranked.of(graph).of(graph, types)
+
+
+_ranked: MadeOnce[Numbered, _Rankings] = MadeOnce(lambda _: _Rankings())
 
 
 def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:

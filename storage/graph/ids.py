@@ -180,6 +180,26 @@ def find_strings(
     return found
 
 
+def first_known(found: I64, wanted: I64 | Sequence[str]) -> int | None:
+    """The first row whose id a vertex has, or a row before it; None where there is none. found : the vids, or -1."""
+    if isinstance(wanted, np.ndarray):
+        if (wanted[1:] > wanted[:-1]).all():
+            again = False
+        else:
+            ascending = np.sort(wanted)
+            again = bool((ascending[1:] == ascending[:-1]).any())
+    else:
+        again = len(set(wanted)) < len(wanted)
+    if not again and not (found >= 0).any():
+        return None
+    seen: set[object] = set()
+    for row, (value, vid) in enumerate(zip(wanted, found.tolist(), strict=True)):
+        if vid >= 0 or value in seen:
+            return row
+        seen.add(value)
+    return None
+
+
 def free_integers(taken: Iterable[I64], largest: int) -> Iterator[int]:
     """Integers that are no ids, one after the other: those after the largest id, then from 0 those between.
 

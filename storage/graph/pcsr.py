@@ -20,12 +20,13 @@ from gdb.base import usage
 from gdb.records import dataclass
 
 from ..columns.model import I64, U8, U32
-from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, unset
+from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_anywhere, unset
+from ..disk.mapped_file import in_a_row
 from ..format.direction import Direction
 from ..format.invariants import INTERVALS, SEGMENT_ROWS
 from ..format.manifest import PartRecord, SegmentRecord
 from ..format.sections import Section, SectionKind
-from ..format.segment import SegmentFile, compare, damaged
+from ..format.segment import PAGE, SegmentFile, compare, damaged
 from ..format.segment_writer import SegmentWriter
 from . import intervals, section_checks
 from .adjacency import Adjacency
@@ -38,6 +39,7 @@ U64 = npt.NDArray[np.uint64]
 
 LONG = 255  # a row of this length or more
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
+_PAGE_EDGES = PAGE // 4
 
 
 _HALF = np.uint64(32)
@@ -218,8 +220,8 @@ def write(
 ) -> Written:
     """Put a part into segments, as its keys come.
 
-    Segments have at most `segment_edges` positions and are about equal in size. They end between rows where one does
-    within an eighth of the size, otherwise inside a row.
+    Segments have at most `segment_edges` positions and are about equal in size. Where that is a number of whole pages,
+    all but the last fill whole pages, so that they can be mapped one behind the other.
 
     Parameters
     ----------
@@ -228,11 +230,13 @@ def write(
     Cost: 4 bytes of memory for each position of a segment, beside some times the largest piece.
     """
     target = -(-total // max(1, -(-total // segment_edges)))
+    if segment_edges % _PAGE_EDGES == 0:
+        target = -(-target // _PAGE_EDGES) * _PAGE_EDGES
     tail = _Tail(iter(pieces))
     segments: list[SegmentRecord] = []
     begin = size = 0
     while True:
-        end = tail.end(begin, min(begin + target, total), target // 8)
+        end = min(begin + target, total)
         first, vids, local, neighbours = tail.cut(begin, end)
         index = intervals.of_vids(vids)
         lengths, long = encode_offsets(local)
@@ -283,20 +287,11 @@ class _Tail:
         """How many rows there are so far."""
         return self._gone + len(self._vids)
 
-    def end(self, begin: int, end: int, within: int) -> int:
-        """Where the segment ends that begins at a position and could end at another: there, or where a row ends shortly
-        before."""
-        while self._known <= end and (keys := next(self._pieces, None)) is not None:
-            self._take(keys)  # also of the position behind the end: a row may begin there
-        if self._known > end:
-            between = int(self._starts[self._row(end)])
-            if between > begin and end - between <= within:
-                return between
-        return end
-
     def cut(self, begin: int, end: int) -> tuple[int, U32, I64, U32]:
         """The segment of some positions: the number of its first row, vids u32[rows], offsets i64[rows + 1], neighbours
         u32[edges]. Rows that end in it are forgotten."""
+        while self._known <= end and (keys := next(self._pieces, None)) is not None:
+            self._take(keys)  # also of the position behind the end: a row may begin there
         first = self._row(begin) if len(self._starts) else 0
         last = int(np.searchsorted(self._starts, end, side="left"))
         number, vids = self._gone + first, self._vids[first:last]
@@ -420,7 +415,9 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
 
     files : the opened file of each segment. vertex_count : of the store; all vids are below it.
 
-    Neighbours of a plain part of one segment stay in the map; those of several, and packed ones, are copied together.
+    Neighbours of a plain part of one segment stay in the map. Those of several are copied together; where a budget has
+    no room for that, and they fill pages, their maps become one (`gdb.storage.disk.mapped_file.in_a_row`). Packed ones
+    are unpacked.
 
     Raises
     ------
@@ -433,7 +430,11 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         how = "has another number of intervals than the manifest says"
         raise damaged(where, name, how, INTERVALS.name)
     if not all(file.own for file in files):
-        compare(where, name, section_checks.PART, (part, vertex_count))
+        compare(where, name, section_checks.LENGTHS, (part, vertex_count))
+        for some in section_checks.pieces(part):
+            compare(where, name, section_checks.ROWS, (some, vertex_count))
+    if usage.room() is not None:
+        read_anywhere(part.neighbours)
     return part
 
 
@@ -453,17 +454,20 @@ def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) ->
 
 
 def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
-    offsets = placed(record.rows + 1, np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
+    room = usage.room()
+    offsets = placed(record.rows + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
     vids = np.zeros(record.rows, np.uint32)
-    many = record.edges if len(record.segments) > 1 else 0
-    neighbours = placed(many, np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
+    # in memory of their own they have large pages: counts are a tenth quicker
+    large = room is not None and 4 * record.edges > GRAPH_SHARE * (room.left or 0)
+    neighbours = _in_place(record, files) if large else None
+    copy = neighbours is None
+    if neighbours is None:
+        neighbours = placed(record.edges, np.uint32, GRAPH, room, most=GRAPH_SHARE)
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
         end = segment.first_edge + segment.edges
-        out = neighbours[segment.first_edge : end] if len(record.segments) > 1 else None
+        out = neighbours[segment.first_edge : end] if copy else None
         rows = read_segment(segment, file, where, out)
-        if out is None:
-            neighbours = rows.neighbours
         stop = segment.first_row + segment.rows
         # The end of a row that goes on in the next segment is written again by that one.
         offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
@@ -478,3 +482,15 @@ def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Pa
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
     flags = record.simple, record.loops, record.max_degree
     return Part(intervals.of_vids(vids), offsets, neighbours, *flags)
+
+
+def _in_place(record: PartRecord, files: list[SegmentFile]) -> U32 | None:
+    """The neighbours of all segments in the maps of their files; None where they cannot be one array there."""
+    pieces = list[U8]()
+    for segment, file in zip(record.segments, files, strict=True):
+        piece = file.neighbours_in_place(segment.section + 4)
+        if piece is None or len(piece) != 4 * segment.edges:
+            return None
+        pieces.append(piece)
+    found = in_a_row(pieces)
+    return None if found is None else found.view("<u4")

@@ -6,6 +6,7 @@ system, and only what a block keeps of it is copied (blocks as in SGSI, §6.1).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 
 import numpy as np
@@ -98,8 +99,7 @@ def split_positions(view: Adjacency) -> I64:
 
 def _made_split(view: Adjacency) -> I64:
     found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    for begin, end in usage.paced(view.rows, _ROWS):
-        read_ahead(view.neighbours, int(view.offsets[begin]), int(view.offsets[end]))
+    for begin, end in _in_order(view, 0, view.rows):
         first, length, row = view.intervals_of(begin, end)
         index = at_of(first), at_of(length), at_of(row), len(first)
         _split(*index, at_of(view.offsets), at_of(view.neighbours), at_of(found))
@@ -166,12 +166,8 @@ def block(
     begin, end = rows
     near = placed(max(size, 1), np.uint32, BLOCK, budget)
     offsets = placed(end - begin + 1, np.int64, BLOCK, budget)
-    longest, cuts = 0, _cuts(view, begin, end)
-    for (start, stop), following in zip(cuts, [*cuts, (end, end)][1:], strict=True):
-        usage.pulse()
-        if start == begin:
-            read_ahead(view.neighbours, int(view.offsets[start]), int(view.offsets[stop]))
-        read_ahead(view.neighbours, *(int(view.offsets[r]) for r in following))
+    longest = 0
+    for start, stop in _in_order(view, begin, end):
         first, length, row = view.intervals_of(start, stop)
         index = at_of(first), at_of(length), at_of(row), len(first)
         whole = *index, at_of(view.offsets), at_of(view.neighbours), *vids, int(side)
@@ -189,11 +185,19 @@ def block(
     )
 
 
-def _cuts(view: Adjacency, begin: int, end: int) -> list[tuple[int, int]]:
-    """Ranges of rows of about `_READ` neighbours or `_ROWS` rows."""
-    found, at = list[tuple[int, int]](), begin
-    while at < end:
-        full = int(np.searchsorted(view.offsets, int(view.offsets[at]) + _READ, side="right")) - 1
-        found.append((at, min(max(full, at + 1), at + _ROWS, end)))
-        at = found[-1][1]
-    return found
+def _in_order(view: Adjacency, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows of about `_READ` neighbours or `_ROWS` rows. While one is worked on, the next is read from the
+    disk."""
+    ahead = begin
+    while begin < end:
+        usage.pulse()
+        start = ahead
+        if start < end:
+            full = int(
+                np.searchsorted(view.offsets, int(view.offsets[start]) + _READ, side="right")
+            )
+            ahead = min(max(full - 1, start + 1), start + _ROWS, end)
+            read_ahead(view.neighbours, int(view.offsets[start]), int(view.offsets[ahead]))
+        if start > begin:
+            yield begin, start
+            begin = start

@@ -17,7 +17,7 @@ from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.records import dataclass
 
 from ..columns.model import I64, U32
-from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
+from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_in_order
 from .adjacency import Adjacency
 
 _LOW = 0xFFFFFFFF
@@ -274,7 +274,8 @@ def unite_rows(
         0 if both is None else at_of(both),
         at_of(results),
     )
-    _unite(*index_of(a), *_arrays(a), *index_of(b), *_arrays(b), *own, without_loops, *out)
+    with read_in_order(a.neighbours, b.neighbours):
+        _unite(*index_of(a), *_arrays(a), *index_of(b), *_arrays(b), *own, without_loops, *out)
     found, repeats, loops, longest = results.tolist()
     offsets = offsets[: found + 1]
     end = int(offsets[-1])
@@ -289,7 +290,9 @@ def backward_eids(backward: Adjacency, forward: U32, base: int) -> I64 | None:
         return None
     found, cursors = _for_eids(backward)
     rest = at_of(forward), len(forward), len(cursors), base, at_of(cursors), at_of(found)
-    return found if _backward(*index_of(backward), at_of(backward.offsets), *rest) == 1 else None
+    with read_in_order(forward):
+        done = _backward(*index_of(backward), at_of(backward.offsets), *rest)
+    return found if done == 1 else None
 
 
 def symmetric_eids(view: Adjacency, base: int, edges: int) -> I64 | None:
@@ -298,7 +301,9 @@ def symmetric_eids(view: Adjacency, base: int, edges: int) -> I64 | None:
     number of edges. O(rows + edges)."""
     found, cursors = _for_eids(view)
     rest = len(cursors), base, at_of(cursors), at_of(found)
-    return found if _symmetric(*index_of(view), *_arrays(view), *rest) == edges else None
+    with read_in_order(view.neighbours):
+        done = _symmetric(*index_of(view), *_arrays(view), *rest)
+    return found if done == edges else None
 
 
 def _for_eids(view: Adjacency) -> tuple[I64, I64]:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gdb.base import usage
+from gdb.records import replace
 
 from ..columns import temporal
 from ..columns.model import I64, ITEM_OF, U32, Column, Kind
+from ..disk.arrays import read_ahead
 from ..format.invariants import Compared, expect
 from ..format.section_owners import count_of
 
@@ -43,7 +45,7 @@ MANY_ROWS = 1 << 16
 """Rows of a part, above which machine code is worth its loading."""
 
 PartIn: TypeAlias = "tuple[Part, int]"
-"""A part, and the number of vertices that there are."""
+"""A part, or some rows of one (`pieces`), and the number of vertices that there are."""
 IndexIn: TypeAlias = "tuple[IdIndex, int]"
 DeltaIn: TypeAlias = "tuple[Delta, Manifest]"
 
@@ -66,10 +68,10 @@ def _ends_exist(subject: PartIn) -> None:
     part, vertex_count = subject
     if len(part.offsets) > 1:
         last = int(part.intervals.first[-1]) + int(part.intervals.length[-1])
-        near = part.neighbours
+        near, end = part.neighbours, int(part.offsets[-1])
         known = last <= vertex_count and all(
-            int(near[begin:end].max()) < vertex_count
-            for begin, end in usage.paced(len(near), _PACED)
+            int(near[begin : min(begin + _PACED, end)].max()) < vertex_count
+            for begin in range(int(part.offsets[0]), end, _PACED)
         )
         expect(known, "names a vertex that does not exist")
 
@@ -81,20 +83,27 @@ def _rows_sorted(subject: PartIn) -> None:
     if len(offsets) > MANY_ROWS:
         from .edge_loops import rows_ascend  # brings the compiler
 
-        sorted_ = all(
-            rows_ascend(offsets[first : last + 1], neighbours, strictly=part.simple)
-            for first, last in _rows_between(offsets)
-        )
-        expect(sorted_, "has rows that are not sorted")
+        ascend = rows_ascend(offsets, neighbours, strictly=part.simple)
+        expect(ascend, "has rows that are not sorted")
         return
-    for begin in range(1, neighbours.shape[0], _CHUNK):
-        here = neighbours[begin : begin + _CHUNK]
+    for begin in range(int(offsets[0]) + 1, int(offsets[-1]), _CHUNK):
+        here = neighbours[begin : min(begin + _CHUNK, int(offsets[-1]))]
         before = neighbours[begin - 1 : begin - 1 + here.shape[0]]
         falls = here <= before if part.simple else here < before
         # Only the first entry of a row may be below the one before it.
         first, last = np.searchsorted(offsets, (begin, begin + here.shape[0]))
         falls[offsets[first:last] - begin] = False
         expect(not falls.any(), "has rows that are not sorted")
+
+
+def pieces(part: Part) -> Iterator[Part]:
+    """Some rows of a part after the other, of about `_PACED` neighbours: its offsets of these alone. What follows is
+    read from the disk meanwhile."""
+    cuts, offsets = _rows_between(part.offsets), part.offsets
+    for first, last in cuts:
+        ahead = int(offsets[last]), min(int(offsets[last]) + _PACED, len(part.neighbours))
+        read_ahead(part.neighbours, *ahead)
+        yield replace(part, offsets=offsets[first : last + 1])
 
 
 def _rows_between(offsets: I64) -> Iterator[tuple[int, int]]:
@@ -112,12 +121,15 @@ ROWS_SORTED: Compared[PartIn] = Compared(
     "The vids of rows ascend, and in each row those of the neighbours, strictly where the part is simple.",
     _rows_sorted,
 )
-# O(rows + edges), without a copy of the neighbours
-PART: tuple[Compared[PartIn], ...] = (
+LENGTHS: tuple[Compared[PartIn], ...] = (
     Compared("row lengths", "No row is empty, and the longest is as long as the manifest says.", _row_lengths),
+)  # fmt: skip
+# O(rows + edges), without a copy of the neighbours; may be compared piece by piece
+ROWS: tuple[Compared[PartIn], ...] = (
     Compared("ends exist", "Every row and every neighbour of the base is below vertex_count.", _ends_exist),
     ROWS_SORTED,
 )  # fmt: skip
+PART = (*LENGTHS, *ROWS)
 
 
 def _dead(subject: DeltaIn) -> None:

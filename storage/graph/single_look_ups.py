@@ -76,7 +76,7 @@ class HolderLookUp:
         stored: Extent,
         bounds: Sequence[int],
     ) -> None:
-        """name : of the column among the indexes. stored : the vertices of its rows. bounds : as of `IdLookUp`."""
+        """name : of the column among the indexes. stored : the vertices of its rows. bounds : see `IdLookUp`."""
         self._indexes, self._name, self._column = indexes, name, column
         self._stored, self._bounds = stored, bounds
 

@@ -17,6 +17,7 @@ from ..graph import intervals
 from ..graph.ascending import distinct, last_places, merged_order, unite_ascending
 from ..graph.delta import Delta, NewVertices, Patch, TypeDelta, appended, overlay, patched, visible
 from ..graph.edge_order import EdgeOrder
+from ..graph.ids import first_known
 from ..graph.pcsr import U64, keys_of
 from ..graph.snapshot import Snapshot
 from ..graph.vertex_pieces import VertexGroup
@@ -121,15 +122,12 @@ class Changes:
             if ids.kind == "int64"
             else [str(value) for value in ids.to_list()]
         )
-        seen: set[object] = set()
-        known = self.view.find_many(wanted, id_space).tolist()
-        for value, vid in zip(ids.to_list(), known, strict=True):
-            if vid >= 0 or value in seen:
-                raise ChangeRefused(
-                    f"a node with the id {value!r} is there already",
-                    "Use set_nodes() to change it.",
-                )
-            seen.add(value)
+        row = first_known(self.view.find_many(wanted, id_space), wanted)
+        if row is not None:
+            raise ChangeRefused(
+                f"a node with the id {ids.to_list()[row]!r} is there already",
+                "Use set_nodes() to change it.",
+            )
         key = tuple(sorted(set(labels))), id_space
         count, start = len(ids), self.base.manifest.vertex_count + self.delta.vertices
         if start + count > MOST_VERTICES:

@@ -136,6 +136,24 @@ def test_local_graphs(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counts_whichever_way(prepared, monkeypatch, lambda made: made.local is not None)
 
 
+@pytest.mark.parametrize("off", [(), ("symmetry",)])
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_work_units_side_by_side_in_a_local_graph(
+    n: int, off: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few warps draw many units at a time; some lists are too long, some fill a graph alone."""
+    monkeypatch.setattr(warps.Warps, "resident", 4)
+    monkeypatch.setattr(stage, "DRAWS", 2)
+    prepared = staged(clique(n), SUBGRAPHS, hubs(300), *off)
+
+    def drawn(made: stage.Stage) -> int:
+        return -int(-made.job[Job.UNITS] // made.job[Job.STRIDE])
+
+    counts_whichever_way(
+        prepared, monkeypatch, lambda made: made.local is not None and drawn(made) > 8
+    )
+
+
 @pytest.mark.parametrize("room", [matrices.ROOM, 6_000])
 @pytest.mark.parametrize(
     ("pattern", "mode"),

@@ -300,13 +300,15 @@ def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
     assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
-CLIQUES = {n: tuple((a, b) for b in range(n) for a in range(b)) for n in (4, 5)}
+CLIQUES = {n: tuple((a, b) for b in range(n) for a in range(b)) for n in (3, 4, 5)}
 NO_SYMMETRY = frozenset({"symmetry"})
 
 
 @pytest.mark.parametrize(
     ("pairs", "mode", "off"),
     [
+        (CLIQUES[3], DIFFERENT_NODES, frozenset[str]()),
+        (CLIQUES[3], REPEATABLE_ELEMENTS, NO_SYMMETRY),
         (CLIQUES[4], DIFFERENT_NODES, frozenset[str]()),
         (CLIQUES[5], SUBGRAPHS, frozenset[str]()),
         (CLIQUES[4], REPEATABLE_ELEMENTS, NO_SYMMETRY),

@@ -35,9 +35,30 @@ __device__ INLINE Positions before(int at) {
     return {at >= 64 ? ~0ULL : (1ULL << at) - 1, at <= 64 ? 0ULL : at >= 128 ? ~0ULL : (1ULL << (at - 64)) - 1};
 }
 
+// A list of a local graph, as positions in it: of all its vertices, and of those that the first level may be bound to. Several
+// lists in one graph have no edge between them.
+struct LocalList {
+    u32 numbers;  // a byte each
+
+    __device__ INLINE int start() const { return numbers & 255; }
+    __device__ INLINE int end() const { return numbers >> 8 & 255; }
+    __device__ INLINE bool may_be_first(int at) const { return at >= (int)(numbers >> 16 & 255) && at < last(); }
+    __device__ INLINE int last() const { return numbers >> 24; }
+};
+
+__device__ INLINE LocalList local_list(int start, int end, const Range& first) {
+    return {(u32)start | (u32)end << 8 | (u32)first.start << 16 | (u32)first.end << 24};
+}
+
+// Whether pairs of vertices are all that is bound: each edge counts one, and no matrix is made.
+constexpr bool LOCAL_EDGES = LOCAL_LEVELS == 2;
+
+// In shared memory.
 struct LocalGraph {
-    u32* filter;      // a bit for each residue of a vid, zero between lists
+    u32* filter;      // a bit for each residue of a vid, zero between graphs
     u32* vids;        // [LOCAL_MOST]
+    u32* begins;      // [LOCAL_MOST / 32]: a bit for each position where a list begins
+    u32* lists;       // [32]: `LocalList`s
     Positions* rows;  // [LOCAL_MOST]: the neighbours of each position; only those before it, where no others are read
     unsigned short* pairs;  // those that a pack has no room for
     int size;
@@ -48,12 +69,20 @@ struct LocalGraph {
     }
 
     // Position of a vid, -1 where it is not in the list.
-    __device__ INLINE int find(u32 x) const {
-        int at = 0;
+    __device__ INLINE int find(u32 x, const LocalList& list) const {
+        int at = list.start();
 #pragma unroll
         for (int step = LOCAL_MOST / 2; step; step >>= 1)
-            if (at + step <= size && vids[at + step - 1] < x) at += step;
-        return at < size && vids[at] == x ? at : -1;
+            if (at + step <= list.end() && vids[at + step - 1] < x) at += step;
+        return at < list.end() && vids[at] == x ? at : -1;
+    }
+
+    // Put a vertex at a position.
+    __device__ INLINE void put(int at, u32 x) const {
+        vids[at] = x;
+        if constexpr (!LOCAL_EDGES) rows[at] = {0, 0};
+        const u32 bit = x & (LOCAL_FILTER_BITS - 1);
+        atomicOr(filter + (bit >> 5), 1u << (bit & 31));
     }
 
     __device__ INLINE void join(int i, int j) const {
@@ -61,6 +90,14 @@ struct LocalGraph {
         atomicOr(words + (j >> 5), 1u << (j & 31));
     }
 };
+
+__device__ INLINE LocalGraph local_graph(const Worker& w, const Room& room, int size) {
+    u32* vids = room.local + LOCAL_FILTER_BITS / 32;
+    u32* begins = vids + LOCAL_MOST;
+    u32* lists = begins + LOCAL_MOST / 32;
+    unsigned short* pairs = (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS));
+    return {room.local, vids, begins, lists, (Positions*)(lists + 32), pairs, size};
+}
 
 // What one lane counts below levels [0, E) of the local graph.
 template <int E>
@@ -105,81 +142,157 @@ __device__ constexpr int least_local() {
 // Rows longer than this are searched for where those vertices begin.
 #define LOCAL_SEARCHED 256
 
-// Embeddings of the levels from LOCAL_FIRST on, whose list must be no longer than LOCAL_MOST.
-__device__ __noinline__ i64 count_local(const Worker& w, const Source& source, const Span& part, i64& spent) {
-    if (source.span.size() < least_local()) return 0;
-    u32* own = w.local;
-    const Pack pack = {w.packed};
-    LocalGraph g = {own, own + LOCAL_FILTER_BITS / 32, (Positions*)(own + LOCAL_FILTER_BITS / 32 + LOCAL_MOST),
-                    (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), 0};
-    int begin = 0, end = 0;  // the part as positions in the list
-    ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32) {
-        const at_t at = base + lane();
-        const bool keep = at < source.span.end && accepts(w, LOCAL_FIRST, source, at);
-        const u32 keepers = __ballot_sync(ALL_LANES, keep);
-        if (keep) {
-            const u32 x = ((const u32*)source.address)[at];
-            const int position = g.size + __popc(keepers & lanes_before());
-            g.vids[position] = x;
-            g.rows[position] = {0, 0};
-            const u32 bit = x & (LOCAL_FILTER_BITS - 1);
-            atomicOr(g.filter + (bit >> 5), 1u << (bit & 31));
-        }
-        begin += __popc(__ballot_sync(ALL_LANES, keep && at < part.start));
-        end += __popc(__ballot_sync(ALL_LANES, keep && at < part.end));
-        g.size += __popc(keepers);
-    }
-    __syncwarp();
+// Embeddings of the levels from LOCAL_FIRST on in a local graph of so many vertices, which are there, as its lists are.
+__device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i64& spent) {
+    const LocalGraph g = local_graph(w, room, size);
+    const Pack pack = {room.packed};
     const i64* view = w.view(LOCAL_VIEW);
     const auto near = neighbours(view);
     constexpr long long second_below = NEST_LOCAL[LOCAL_FIELDS + LOCAL_BELOW], second_above = NEST_LOCAL[LOCAL_FIELDS + LOCAL_ABOVE];
-    const int rows = LOCAL_SYMMETRIC ? g.size : end;
-    const i64 least = g.size ? (i64)g.vids[0] : 0;
-    int pairs = 0;
-    const auto note = [&](int i, int j) {  // i bound first, all lanes at once
-        const u32 noted = __ballot_sync(ALL_LANES, i >= begin && i < end);
-        if (i >= begin && i < end) {
+    int pairs = 0, begun = -1;
+    const auto note = [&](int i, int j, const LocalList& list) {  // i bound first, all lanes at once
+        const bool mine = i >= 0 && list.may_be_first(i);
+        const u32 noted = __ballot_sync(ALL_LANES, mine);
+        if (!LOCAL_EDGES && mine) {
             const int at = pairs + __popc(noted & lanes_before());
             (at < PACK_PAIRS ? pack.pairs() : g.pairs)[at] = (unsigned short)(i << 8 | j);
         }
         pairs += __popc(noted);
     };
-    ROLLED for (int base = 0; base < rows; base += 32, ++spent) {
+    ROLLED for (int base = 0; base < g.size; base += 32, ++spent) {
         const int mine = base + lane();
-        const i64 x = mine < rows ? (i64)g.vids[mine] : 0;
-        Span row = mine < rows ? row_slice(view, x, 0, x) : Span{0, 0};
-        if (row.size() > LOCAL_SEARCHED) row.start = lower_bound(row_list(view, row), row.start, row.end, least);
+        const u32 word = g.begins[base / 32];
+        const LocalList own = {g.lists[begun + __popc(word & (lanes_before() << 1 | 1u))]};
+        begun += __popc(word);
+        // nothing of its list lies below the first one; further levels are below those that are bound first
+        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES ? own.may_be_first(mine) : mine < own.last());
+        const bool reads = mine < g.size && mine > own.start() && wanted;
+        const i64 x = reads ? (i64)g.vids[mine] : 0;
+        Span row = reads ? row_slice(view, x, 0, x) : Span{0, 0};
+        if (row.size() > LOCAL_SEARCHED)
+            row.start = lower_bound(row_list(view, row), row.start, row.end, (i64)g.vids[own.start()]);
         each_hit(
             pack, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return g.may_have(y); },
             [&](int owner, u32 y, bool active) {
-                const int i = base + owner, j = active ? g.find(y) : -1;
+                const LocalList list = {__shfl_sync(ALL_LANES, own.numbers, owner)};
+                const int i = base + owner, j = active ? g.find(y, list) : -1;
                 if (!__any_sync(ALL_LANES, j >= 0)) return;
-                if (j >= 0) {
+                if (!LOCAL_EDGES && j >= 0) {
                     g.join(i, j);
                     if (LOCAL_SYMMETRIC) g.join(j, i);
                 }
-                if (!second_above) note(j < 0 ? -1 : i, j);
-                if (!second_below) note(j, i);
+                if (!second_above) note(j < 0 ? -1 : i, j, list);
+                if (!second_below) note(j, i, list);
             },
             spent);
     }
     __syncwarp();
     i64 total = 0;
-    ROLLED for (int t = lane(); t < pairs; t += 32) {
-        int at[LOCAL_LEVELS];
-        Positions chosen[LOCAL_LEVELS];
-        const int pair = (t < PACK_PAIRS ? pack.pairs() : g.pairs)[t];
-        at[0] = pair >> 8;
-        at[1] = pair & 255;
-        chosen[0] = g.rows[at[0]];
-        chosen[1] = g.rows[at[1]];
-        total += count_local_level<2>(g, at, chosen);
+    if constexpr (!LOCAL_EDGES) {
+        ROLLED for (int t = lane(); t < pairs; t += 32) {
+            int at[LOCAL_LEVELS];
+            Positions chosen[LOCAL_LEVELS];
+            const int pair = (t < PACK_PAIRS ? pack.pairs() : g.pairs)[t];
+            at[0] = pair >> 8;
+            at[1] = pair & 255;
+            chosen[0] = g.rows[at[0]];
+            chosen[1] = g.rows[at[1]];
+            total += count_local_level<2>(g, at, chosen);
+        }
+        spent += pairs / 8;
     }
-    spent += pairs / 8;
     __syncwarp();
     ROLLED for (int k = lane(); k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
     __syncwarp();
-    return pairs ? warp_sum(total) : 0;
+    return LOCAL_EDGES ? pairs : pairs ? warp_sum(total) : 0;
+}
+
+// Make the local graph of one list, which must be no longer than LOCAL_MOST; returns how many vertices it has.
+__device__ INLINE int fill_local(const Worker& w, const Room& room, const Source& source, const Span& part) {
+    if (source.span.size() < least_local()) return 0;
+    LocalGraph g = local_graph(w, room, 0);
+    Range first = {0, 0};  // the part as positions in the list
+    ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32) {
+        const at_t at = base + lane();
+        const bool keep = at < source.span.end && accepts(w, LOCAL_FIRST, source, at);
+        const u32 keepers = __ballot_sync(ALL_LANES, keep);
+        if (keep) g.put(g.size + __popc(keepers & lanes_before()), ((const u32*)source.address)[at]);
+        first.start += __popc(__ballot_sync(ALL_LANES, keep && at < part.start));
+        first.end += __popc(__ballot_sync(ALL_LANES, keep && at < part.end));
+        g.size += __popc(keepers);
+    }
+    if (lane() < LOCAL_MOST / 32) g.begins[lane()] = lane() == 0;
+    if (lane() == 0) g.lists[0] = local_list(0, g.size, first).numbers;
+    __syncwarp();
+    return g.size;
+}
+
+// ---- several work units in one graph -------------------------------------------------------------------------------------
+
+// Whether the lists of several work units may lie in one local graph: each is a row of its root, whole but for its range, and
+// no level is bound to what has no edge to the others.
+__device__ INLINE bool side_by_side(const Worker& w) {
+    const i64 *root = w.level(0), *row = w.level(1);
+    bool fits = LOCAL_FIRST == 1 && !w.get(JOB_IN_PASSES) && root[LEVEL_SET] == root[LEVEL_SET_END];
+    fits = fits && !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && row[LEVEL_BITS] < 0 && !repeats(w, row);
+    fits = fits && row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_CHECK] == row[LEVEL_CHECK_END];
+#pragma unroll
+    for (int k = 1; k < LOCAL_LEVELS; ++k) fits = fits && NEST_LOCAL[k * LOCAL_FIELDS + LOCAL_NEAR] != 0;
+    return fits && !w.get(JOB_TALLIES);
+}
+
+// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for;
+// returns how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few
+// neighbours, mostly: alone it would leave most lanes idle, and each unit waits as long for its root, its row and its list.
+__device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number, int& taken) {
+    const i64 *row = w.level(1), *view = w.view(row[LEVEL_BASE_A]);
+    const i64 mine = number + lane() * w.get(JOB_STRIDE);
+    const bool there = mine < w.get(JOB_UNITS);
+    Span span = {0, 0};
+    Range part = {0, 0};
+    if (there) {
+        const i64 unit = shared_unit(w, mine), root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
+        const i64 x = ((const u32*)w.get(JOB_ROOTS))[root];
+        const i64 end = row[LEVEL_BELOW] < row[LEVEL_BELOW_END] ? min(row[LEVEL_HI], x) : row[LEVEL_HI];
+        const i64 start = row[LEVEL_ABOVE] < row[LEVEL_ABOVE_END] ? max(row[LEVEL_LO], x + 1) : row[LEVEL_LO];
+        if (admits(w, 0, x)) span = row_slice(view, x, start, end);
+        part = part_of((const i64*)w.get(JOB_FIRST_UNIT) + root, unit, span.size());
+    }
+    const int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
+    int after = n;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const int others = __shfl_up_sync(ALL_LANES, after, step);
+        if (lane() >= step) after += others;
+    }
+    const int all = __shfl_sync(ALL_LANES, after, 31);
+    // whole rounds of 32, about half of them: the next time there is as much to do
+    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, (all + 63) / 64 * 32);
+    taken = __popc(__ballot_sync(ALL_LANES, there && after <= most));
+    if (!taken) return 0;
+    const int before = after - n;
+    const u32 some = __ballot_sync(ALL_LANES, n && lane() < taken);
+    const Pack pack = {room.packed};
+    const LocalGraph g = local_graph(w, room, __shfl_sync(ALL_LANES, after, taken - 1));
+    if (lane() < LOCAL_MOST / 32) g.begins[lane()] = 0;
+    __syncwarp();
+    if (n && lane() < taken) {
+        const int rank = __popc(some & lanes_before());
+        atomicOr(g.begins + before / 32, 1u << (before & 31));
+        g.lists[rank] = local_list(before, after, {before + part.start, before + part.end}).numbers;
+        pack.offsets()[rank] = span.start - before;
+    }
+    __syncwarp();
+    const auto near = neighbours(view);
+    int begun = -1;
+    ROLLED for (int base = 0; base < g.size; base += 32) {
+        const u32 word = g.begins[base / 32];
+        const int at = base + lane();
+        if (at < g.size) g.put(at, near[pack.offsets()[begun + __popc(word & (lanes_before() << 1 | 1u))] + at]);
+        begun += __popc(word);
+    }
+    __syncwarp();
+    return g.size;
 }
 
 #endif

@@ -53,7 +53,7 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
                            (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};
-    const int status = walk(worker, {steps, nanoseconds() + (unsigned long long)duration, 0});
+    const int status = walk(worker, {local, packed}, {steps, nanoseconds() + (unsigned long long)duration, 0});
     unsigned long long* header = (unsigned long long*)job[JOB_HEADER];
     if (lane() == 0 && status == STATUS_DONE && state[WARP_TOTAL]) {  // in two halves, so that the sum of all warps fits
         const unsigned long long total = (unsigned long long)state[WARP_TOTAL];

@@ -532,36 +532,58 @@ __device__ INLINE bool mostly_units(const Worker& w) {
 #endif
 }
 
-// Count one work unit after another, without the state of a nest, from the one on that is open at level d, if there is one.
-// `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status so far.
-__device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& total, i64& spent) {
+// Count one work unit after another, or several at once, without the state of a nest, from the one on that is open at level d,
+// if there is one. `d`: where the nest is to go on with the unit that was taken last, -1 where that is done. Returns the status
+// so far.
+__device__ INLINE int count_units(const Worker& w, const Room& room, Limits& limits, i64& d, i64& total, i64& spent) {
     bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
     d = -1;
     for (;;) {
-        if (!pending && !take_unit(w)) return STATUS_DONE;
-        pending = false;
-        ++spent;
-        const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
-        __syncwarp();
-        if (lane() == 0) {
-            w.at(AT_V, 0) = x;
-            w.at(AT_POSITION, 0) = w.at(AT_END, 0);
-            w.at(AT_MASK, 0) = 0;
-        }
-        __syncwarp();
-        i64 n = 0;
-        if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+        int taken = 0;  // units in a local graph
 #ifdef SPECIAL_LOCAL
-            const Source source = enter(w, 1);
-            if (source.span.size() > LOCAL_MOST) {
-                d = 1;
-                return STATUS_DONE;
-            }
-            n = count_local(w, source, unit_part(w, source.address, source.span), spent);
-#else
-            if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
-#endif
+        int size = 0;  // vertices in it
+        if (!pending && side_by_side(w)) {
+            const i64 number = draw(w);
+            if (number < 0) return STATUS_DONE;
+            size = fill_several(w, room, number, taken);
+            const i64 next = number + taken * w.get(JOB_STRIDE);
+            __syncwarp();
+            if (lane() == 0) w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
+            __syncwarp();
+            spent += taken;
         }
+#endif
+        i64 n = 0;
+        if (!taken) {
+            if (!pending && !take_unit(w)) return STATUS_DONE;
+            pending = false;
+            ++spent;
+            const i64 x = ((const u32*)w.get(JOB_ROOTS))[w.at(AT_START, 0)];
+            __syncwarp();
+            if (lane() == 0) {
+                w.at(AT_V, 0) = x;
+                w.at(AT_POSITION, 0) = w.at(AT_END, 0);
+                w.at(AT_MASK, 0) = 0;
+            }
+            __syncwarp();
+            if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+                bool local = false;
+#ifdef SPECIAL_LOCAL
+                const Source source = enter(w, 1);
+                local = source.span.size() <= LOCAL_MOST;
+                if (local) {
+                    size = fill_local(w, room, source, unit_part(w, source.address, source.span));
+                } else if (!only_units(w)) {
+                    d = 1;
+                    return STATUS_DONE;
+                }
+#endif
+                if (!local && !count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+            }
+        }
+#ifdef SPECIAL_LOCAL
+        if (size) n = count_graph(w, room, size, spent);
+#endif
         if (total > 0x7fffffffffffffffLL - n) return STATUS_OVERFLOW;
         total += n;
         if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) return STATUS_OVERFLOW;
@@ -571,7 +593,7 @@ __device__ INLINE int count_units(const Worker& w, Limits& limits, i64& d, i64& 
 #endif
 
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
-__device__ INLINE int walk(const Worker& w, Limits limits) {
+__device__ INLINE int walk(const Worker& w, const Room& room, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
     const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0, joined = w.state[WARP_JOINED];
@@ -579,7 +601,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
     int status = STATUS_DONE;
     resume_bits(w, d, spent);
 #ifdef SPECIAL
-    if (only_units(w)) status = count_units(w, limits, d, total, spent);
+    if (only_units(w)) status = count_units(w, room, limits, d, total, spent);
     else
 #endif
     for (;;) {
@@ -594,7 +616,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             }
 #ifdef SPECIAL
             if (mostly_units(w) && !w.state[WARP_WAITING]) {
-                status = count_units(w, limits, d, total, spent);
+                status = count_units(w, room, limits, d, total, spent);
                 if (status != STATUS_DONE) break;
                 entering = true;
                 if (d >= 0) continue;
@@ -623,11 +645,11 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             continue;
         }
 #ifdef SPECIAL_LOCAL
-        if (entering && d == LOCAL_FIRST) {
+        if (LOCAL_FIRST > 1 && entering && d == LOCAL_FIRST) {  // else `count_units` does it
             const Source source = enter(w, LOCAL_FIRST);
             if (source.span.size() <= LOCAL_MOST) {
                 entering = false;
-                const i64 n = count_local(w, source, LOCAL_FIRST == 1 ? unit_part(w, source.address, source.span) : source.span, spent);
+                const i64 n = count_graph(w, room, fill_local(w, room, source, source.span), spent);
                 if (total > 0x7fffffffffffffffLL - n) {
                     status = STATUS_OVERFLOW;
                     break;

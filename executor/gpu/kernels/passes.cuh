@@ -6,13 +6,6 @@
 
 #include "tail.cuh"
 
-// Which work unit of all this device's unit of a number is.
-__device__ INLINE i64 shared_unit(const Worker& w, i64 number) {
-    if (w.get(JOB_SHARES) == 1) return number;
-    const i64 run = w.get(JOB_RUN);
-    return (number / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + number % run;
-}
-
 #ifdef COLD
 
 // The number of a batch's unit.

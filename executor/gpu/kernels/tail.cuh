@@ -124,15 +124,16 @@ __device__ INLINE T found_in(T x, u32 ranges, int lanes) {
 // for each range that is not empty what is to be added to an element's number to have its position, and its lane; how many
 // were found in each lane's range; and a queue of elements that are to be looked at again, with the lanes of their ranges.
 struct Pack {
-    u32* own;
+    u32* own;  // where 16 bytes begin
 
     __device__ INLINE u32* begins() const { return own; }
-    __device__ INLINE at_t* offsets() const { return (at_t*)(own + PACK_ELEMENTS / 32); }
-    __device__ INLINE u32* found() const { return own + PACK_ELEMENTS / 32 + 64; }
+    __device__ INLINE at_t* offsets() const { return (at_t*)(own + PACK_BEGINS); }
+    __device__ INLINE u32* found() const { return own + PACK_BEGINS + 64; }
     __device__ INLINE u32* values() const { return found() + 32; }
     __device__ INLINE u8* owners() const { return (u8*)(values() + PACK_QUEUE); }
     __device__ INLINE u8* lanes() const { return owners() + PACK_QUEUE; }
-    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(lanes() + 32); }  // of a local graph, the first
+    __device__ INLINE u32* queued() const { return (u32*)(lanes() + 32); }  // how many lie in the queue
+    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(queued() + 4); }  // of a local graph, the first
 };
 
 // Each lane has a range of positions: read all of them, laid end to end, so that hardly a lane is idle; load(at) reads an
@@ -142,6 +143,7 @@ template <class Load, class Test, class Confirm>
 __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test test, Confirm confirm, i64& spent) {
     at_t start = range.start, left = range.size();
     int queued = 0, total = 0, base = 0, begun = 0;
+    if (lane() == 0) *pack.queued() = 0;
     const u32 upto = lanes_before() << 1 | 1u;
     bool more = true;
     ROLLED while (more) {
@@ -158,7 +160,8 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             }
             total = __shfl_sync(ALL_LANES, after, 31);
             base = begun = 0;
-            ROLLED for (int k = lane(); 32 * k < total; k += 32) pack.begins()[k] = 0;
+            // up to the next ones that are read together
+            ROLLED for (int k = lane(); 32 * k < total + 32 * PACK_AHEAD; k += 32) pack.begins()[k] = 0;
             __syncwarp();
             if (n) {
                 const int before = after - n, rank = __popc(some & lanes_before());
@@ -172,27 +175,40 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             __syncwarp();
         }
         if (more) {
+            u32 begins[PACK_AHEAD];
+#pragma unroll
+            for (int k = 0; k < PACK_AHEAD; k += 4) {
+                const uint4 words = *(const uint4*)(pack.begins() + base / 32 + k);
+                begins[k] = words.x, begins[k + 1] = words.y, begins[k + 2] = words.z, begins[k + 3] = words.w;
+            }
             u32 values[PACK_AHEAD];
             int ranks[PACK_AHEAD];
 #pragma unroll
             for (int k = 0; k < PACK_AHEAD; ++k) {
                 const int number = base + 32 * k + lane();
-                const u32 word = base + 32 * k < total ? pack.begins()[base / 32 + k] : 0u;
-                ranks[k] = begun + __popc(word & upto) - 1;
-                begun += __popc(word);
+                ranks[k] = begun + __popc(begins[k] & upto) - 1;
+                begun += __popc(begins[k]);
                 values[k] = number < total ? load(pack.offsets()[ranks[k]] + number) : NONE;
             }
             base += 32 * PACK_AHEAD;
+            u32 hits = 0;
 #pragma unroll
-            for (int k = 0; k < PACK_AHEAD; ++k) {
-                const bool hit = values[k] != NONE && test(values[k]);
-                const u32 hits = __ballot_sync(ALL_LANES, hit);
-                if (hit) {
-                    const int at = queued + __popc(hits & lanes_before());
-                    pack.values()[at] = values[k];
-                    pack.owners()[at] = pack.lanes()[ranks[k]];
+            for (int k = 0; k < PACK_AHEAD; ++k) hits |= values[k] != NONE && test(values[k]) ? 1u << k : 0u;
+            if (__any_sync(ALL_LANES, hits != 0)) {
+                ROLLED while (hits) {  // once, mostly
+                    const int k = __ffs(hits) - 1;
+                    u32 value = values[0];
+                    int rank = ranks[0];
+#pragma unroll
+                    for (int i = 1; i < PACK_AHEAD; ++i)
+                        if (k == i) value = values[i], rank = ranks[i];
+                    const int at = (int)atomicAdd(pack.queued(), 1u);
+                    pack.values()[at] = value;
+                    pack.owners()[at] = pack.lanes()[rank];
+                    hits &= hits - 1;
                 }
-                queued += __popc(hits);
+                __syncwarp();
+                queued = (int)*(volatile u32*)pack.queued();
             }
             __syncwarp();
         }
@@ -201,6 +217,8 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             const int from = max(queued - 32, 0), at = min(from + lane(), queued - 1);
             confirm((int)pack.owners()[at], pack.values()[at], from + lane() < queued);
             queued = from;
+            __syncwarp();
+            if (lane() == 0) *pack.queued() = (u32)from;
             __syncwarp();
         }
     }

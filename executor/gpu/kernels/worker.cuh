@@ -40,11 +40,24 @@ struct Worker {
     __device__ i64 v(i64 k, i64 d, i64 x) const { return k == d ? x : v(k); }
 };
 
+// A warp's own room in shared memory for local graphs (`Worker::local`, `Worker::packed`), not read from a `Worker`: of what has
+// been in one the compiler does not know which memory it is, and reads through the general instruction, which takes longer.
+struct Room {
+    u32 *local, *packed;
+};
+
 // Where a level's elements are: vids of a list, or edge ids at positions of a view.
 struct Source {
     i64 address;
     Span span;
 };
+
+// Which work unit of all this device's unit of a number is.
+__device__ INLINE i64 shared_unit(const Worker& w, i64 number) {
+    if (w.get(JOB_SHARES) == 1) return number;
+    const i64 run = w.get(JOB_RUN);
+    return (number / run * w.get(JOB_SHARES) + w.get(JOB_SHARE)) * run + number % run;
+}
 
 // Where the part begins and ends that a work unit is about, of so many elements: a unit is one part of a root's neighbours, so
 // that those of a hub go to many warps.

@@ -1,7 +1,9 @@
-"""Bits of 64-bit numbers that Python has no operator for: in compiled functions each is one instruction."""
+"""What Python has no operator for, of the bits of 64-bit numbers and of doubles: in compiled functions each is one
+instruction."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 _ALL = (1 << 64) - 1
@@ -27,6 +29,11 @@ def shifted(value: int, by: int) -> int:
 def ones(value: int) -> int:
     """How many of its 64 bits are 1."""
     return (value & _ALL).bit_count()
+
+
+def square_root(value: float) -> float:
+    """Of a double that is not negative."""
+    return math.sqrt(value)
 
 
 BITS: set[Callable[..., object]] = {trailing_zeros, bit_length, shifted, ones}

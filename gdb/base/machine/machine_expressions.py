@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol, get_args
 
 from llvmlite import ir
 
-from gdb.base.machine.bits import BITS, bit_length, ones, shifted
+from gdb.base.machine.bits import BITS, bit_length, ones, shifted, square_root
 from gdb.base.machine.memory import FLOATS, LOADS, STORES
 from gdb.base.machine.parts import PARTS, Function
 from gdb.errors import InternalError
@@ -215,6 +215,9 @@ class Expressions:
             return self.access(function, arguments, node)
         if function in FLOATS:
             return self.access_float(arguments, node)
+        if function is square_root:
+            made = self.builder.module.declare_intrinsic("llvm.sqrt", [F64])
+            return self.builder.call(made, [self.convert(arguments[0], F64, node)])
         if function in BITS:
             return self.of_bits(function, arguments, node)
         if function is None or function not in PARTS:

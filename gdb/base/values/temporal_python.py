@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as python
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gdb.base.values.days import day_of, year_month_day
 from gdb.base.values.duration import DAY, SECOND, Duration
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.map_columns import MapColumns
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
 from gdb.base.values.zones import DAY_SECONDS, for_python, offsets_of_local
@@ -31,6 +32,8 @@ def from_python(value: object) -> Value:
     match value:
         case None | bool() | int() | float() | str():
             return value
+        case MapColumns():
+            return cast("Value", value)
         case list() | tuple():
             return [item if type(item) in _SAME else from_python(item) for item in value]
         case dict() if _SAME.issuperset(map(type, value.values())) and _NAMES.issuperset(

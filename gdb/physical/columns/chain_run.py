@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gdb")
 STARTED = 32
 """Bytes of a value that a pattern starts from, until its vertices are found."""
+DENSE = 16
+"""Vertices that are more than this part of all are looked up in an array of all."""
 FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
@@ -57,7 +59,8 @@ def ran(context: RowContext, chain: Chain) -> TailResult:
     """
     allowance = context.allowance
     with Session(context.options.memory, allowance.cancel, allowance.deadline) as session:
-        run = _ColumnsRun(context, session)
+        # nothing is joined with the only table of a chain, whose rows are read once
+        run = _ColumnsRun(context, session, in_place=len(chain.steps) == 1)
         for step in chain.steps:
             run.step(step)
         context.pulse()
@@ -118,10 +121,12 @@ def run_metered(meter: Meter, session: Session, step: Step, run: Callable[[], No
 
 
 class _ColumnsRun:
-    def __init__(self, context: RowContext, session: Session) -> None:
+    def __init__(self, context: RowContext, session: Session, *, in_place: bool) -> None:
         self.context, self.session = context, session
+        self._take = session.read_in_place if in_place else session.taken
         self.snapshot = context.graph.snapshot
         self._known: dict[tuple[str, tuple[str, ...]], list[I64]] = {}
+        self._listed: dict[str, int] = {}  # rows before those that lead to nothing are left out
 
     def step(self, step: Step, most: int | None = None) -> None:
         """Run a step. most : rows that suffice of a part."""
@@ -142,7 +147,7 @@ class _ColumnsRun:
                 self.find(step, most)
             case Walked():
                 members = Members(self.context, self.values)
-                self.session.taken(step.name, walk_step(self.context, self.session, members, step))
+                self._take(step.name, walk_step(self.context, self.session, members, step))
             case Looked():
                 self.look(step)
             case FirstRows():
@@ -155,13 +160,18 @@ class _ColumnsRun:
             for step in few.steps:
                 part = isinstance(step, Made | Found) and step.part
                 self.step(step, most if part else None)
-                whole = whole and not (part and self.session.count(step.name) >= most)
+                whole = whole and not (part and self._made(step.name) >= most)
             if whole or self.session.count(few.name) >= few.enough:
                 return
             most *= TIMES_MORE
             for step in few.steps:
                 self.session.drop(step.name)
                 self._known = {k: v for k, v in self._known.items() if k[0] != step.name}
+
+    def _made(self, name: str) -> int:
+        """The rows that a step has listed."""
+        listed = self._listed.get(name)
+        return self.session.count(name) if listed is None else listed
 
     def values(self, table: str, column: str) -> I64:
         """The distinct values of a column, ascending, looked up once."""
@@ -185,7 +195,7 @@ class _ColumnsRun:
             if held is not None:
                 bound[name] = held
         if any(not len(values) for values in bound.values()):
-            self.session.taken(step.name, self._none(step))
+            self._take(step.name, self._none(step))
             return
         graph, left = ComponentRun(self.context, step.pattern, component).graph(
             step.conditions,
@@ -196,10 +206,12 @@ class _ColumnsRun:
         )
         if left:
             raise NotSupported("a condition of a pattern needs values of any type.")
-        if step.number is None and not step.once:
-            self.session.taken(step.name, self._embeddings(step, graph, most))
+        if step.beside:
+            self._take(step.name, self._scanned(step, graph, most))
+        elif step.number is None and not step.once:
+            self._take(step.name, self._embeddings(step, graph, most))
         else:
-            self.session.taken(step.name, self._numbers(step, graph))
+            self._take(step.name, self._numbers(step, graph))
 
     def _bound(self, step: Found) -> tuple[list[int], list[U32]]:
         """The query vertices that the rows bind, and the vids of the distinct rows, u32[n] each."""
@@ -230,7 +242,7 @@ class _ColumnsRun:
             vids = np.broadcast_to(found[:, np.newaxis], (len(found), len(vertices)))
         else:
             bound, columns = self._bound(step)
-            ask = partial(counting.at_rows, numbers=step.number is not None)
+            ask = partial(counting.at_rows, numbers=not step.once)
             rows, numbers = ask(graph, self.snapshot, options, bound, columns)
             vids = np.zeros((len(rows), len(vertices)), np.uint32)
             for vertex, column in zip(bound, columns, strict=True):
@@ -276,6 +288,62 @@ class _ColumnsRun:
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
 
+    # ---- patterns at single vertices -------------------------------------------------------------
+
+    def _scanned(self, step: Found, graph: QueryGraph, most: int | None) -> Array:
+        """The table of a step that lists single vertices, with columns of what is matched beside them."""
+        made, source = plan_from_rows(graph, self.snapshot, [], [], few=most is not None)
+        found = executor.rows(
+            *(made, source, self.context.options, Wanted((0,)), lambda some: some.vertex(0).copy()),
+            *(most, None, lambda vids, _: vids),  # each vertex once: no rows are held
+        )
+        self.context.embeddings += found.rows
+        self._listed[step.name] = found.rows
+        vids = np.sort(np.concatenate(found.parts))
+        for one in step.beside:
+            if one.held:
+                vids, _ = self._beside(one, vids)
+        numbers = {
+            one.number: self._beside(one, vids) for one in step.beside if one.number is not None
+        }
+        some = Embeddings(vids[:, np.newaxis], unbound_edges(len(vids), 0))
+        refs = self._refs(step)
+        table = gather(refs, some, self.snapshot)
+        children = [arrow.child(table, k) for k in range(len(refs))]
+        for there, many in numbers.values():
+            column = _at(vids, there, many, self.snapshot.vertex_count)
+            children.append(arrow.int64_array(column, column > 0))
+        return arrow.struct_array([*(r.name for r in refs), *numbers], children, len(vids))
+
+    def _beside(self, step: Found, vids: U32) -> tuple[U32, I64]:
+        """Those of some vertices, ascending, that a pattern matches at, and how many embeddings it has there."""
+        meter = self.context.meter
+        if meter is None:
+            return self._matched_at(step, vids)
+        own = meter.step(step.name)
+        with meter.during(own):
+            found = self._matched_at(step, vids)
+        own.rows = len(found[0])
+        return found
+
+    def _matched_at(self, step: Found, vids: U32) -> tuple[U32, I64]:
+        (name,) = step.bound
+        component, options = step.component, self.context.options
+        run, root = (
+            ComponentRun(self.context, step.pattern, component),
+            component.vertices.index(name),
+        )
+        graph, left = run.graph(step.conditions, {name: vids}, wanted=(name,), sure=True)
+        if left:
+            raise NotSupported("a condition of a pattern needs values of any type.")
+        if step.once:
+            found = counting.with_any(graph, self.snapshot, options, root)
+            numbers = np.ones(len(found), np.int64)
+        else:
+            found, numbers = counting.at_vertex(graph, self.snapshot, options, root)
+        self.context.embeddings += int(numbers.sum())
+        return found, numbers
+
     def _none(self, step: Found) -> Array:
         """The table of a component without embeddings."""
         nothing = np.zeros((0, len(step.component.vertices)), np.uint32)
@@ -296,4 +364,16 @@ class _ColumnsRun:
         children = [arrow.child(gathered, k) for k in range(len(step.columns))]
         names = [step.key, *(ref.name for ref in step.columns)]
         keys = arrow.int64_array(values)
-        self.session.taken(step.name, arrow.struct_array(names, [keys, *children], len(values)))
+        self._take(step.name, arrow.struct_array(names, [keys, *children], len(values)))
+
+
+def _at(vids: U32, there: U32, many: I64, vertices: int) -> I64:
+    """The numbers of some vertices, 0 where there is none. there, many : those that have one, of so many vertices."""
+    if DENSE * len(vids) < vertices:
+        column = np.zeros(len(vids), np.int64)
+        column[np.searchsorted(vids, there)] = many
+        return column
+    every = np.zeros(vertices, np.int64)
+    every[there] = many
+    found: I64 = every[vids]
+    return found

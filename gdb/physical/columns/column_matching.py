@@ -12,6 +12,7 @@ from gdb.base.sql import (
     equal,
     everything,
     exp,
+    is_there,
     joined,
     left_joined,
     select,
@@ -69,6 +70,7 @@ class _ColumnMatching:
         self.components = self.pattern.components()
         self.needed: frozenset[str] | set[str] = frozenset()
         self.sought: Mapping[str, Sought] = {}
+        self.beside = False  # what is counted may become a column of the rows' own table
 
     def run(self, relation: Relation) -> Relation:
         pattern, optional = self.pattern, self.clause.optional
@@ -94,11 +96,15 @@ class _ColumnMatching:
         differing = self._differing()
         compared = {e for pair in differing for e in pair} | needed
         present = self.demand.present - compared - bound
+        single = len(self.components) == 1 and not pattern.long and not soon
+        self.beside = not relation.sorted and (single or not optional)
         parts = self._parts(relation, fresh, pushed, wanted | compared, present)
         joined = self._joined(relation, parts, fresh, soon, differing)
         if late:
             named = joined.only(n for n in joined.names if not is_hidden(n))
-            joined = PatternColumns(self.builder, named).filtered([c.expression for c in late])
+            joined = PatternColumns(self.builder, named).filtered(
+                [c.expression for c in late], own=True
+            )
         return joined.only(self.live)
 
     def _parts(
@@ -232,20 +238,30 @@ class _ColumnMatching:
             for ref in several
         ]
         what = ", ".join(n for n in names if not n.startswith(" ")) or "no name"
-        builder.steps.append(
-            Found(
-                *(table, self.pattern, component, own, held, columns, tuple(refs)),
-                number=number,
-                part=builder.partly and number is None and not self.clause.optional,
-                what=f"match {what}",
-                sought={n: one for n, one in self.sought.items() if n in component.vertices},
-            )
+        step = Found(
+            *(table, self.pattern, component, own, held, columns, tuple(refs)),
+            number=number,
+            part=builder.partly and number is None and not self.clause.optional,
+            what=f"match {what}",
+            sought={n: one for n, one in self.sought.items() if n in component.vertices},
         )
+        if self._lies_beside(relation, step):
+            assert number is not None
+            flags = {n: number for n in needed if n not in valued}
+            return Part(relation.table, {}, number=number, present=flags, beside=True)
+        builder.steps.append(step)
         if number is None:
             return Part(table, columns, stored)
         there = columns[valued[0]] if valued else number
         flags = {n: there for n in needed if n not in valued}
         return Part(table, columns, stored, number=number, present=flags)
+
+    def _lies_beside(self, relation: Relation, step: Found) -> bool:
+        """Whether a step became a part of the one whose vertices the rows are."""
+        if not self.beside or step.number is None or step.sought or len(step.bound) != 1:
+            return False
+        (name,) = step.bound
+        return step.columns.keys() == {name} and self.builder.beside(relation, name, step)
 
     def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
         """Whether the embeddings of a component are to be counted, and not listed, for each needed vertex, or for what
@@ -290,7 +306,10 @@ class _ColumnMatching:
         tests += [translator.tested(c.expression) for c in conditions]
         if columns.asked_of(relation):
             relation = self.builder.as_table(relation)
-        made = [self._with_looks(part, fresh, columns, owner) for part in parts]
+        if not self.clause.optional:
+            tests += [is_there(part.number) for part in parts if part.beside and part.number]
+        apart = [part for part in parts if not part.beside]
+        made = [self._with_looks(part, fresh, columns, owner) for part in apart]
         made = self._with_routes(made, routes)
         held = {n: relation.names.get(n, held) for n, held in names.items()}
         before = everything(left_joined(relation.from_, columns.joins(relation)))
@@ -300,9 +319,9 @@ class _ColumnMatching:
         first = relation.source is None
         relation, every = self._weighed(relation, weights, mine)
         if self.clause.optional:
-            inside = made[0] if len(made) == 1 else everything(*made)
+            inside = made[0] if len(made) == 1 else everything(*made) if made else None
             on = joined(exp.And, tests) if tests else value_of(True)
-            source = left_joined(before, [(inside, on)])
+            source = left_joined(before, [] if inside is None else [(inside, on)])
             return replace(relation, source=select_columns(every, source), names=held)
         if first:
             if len(parts) == 1 and not tests and not columns.asks() and not routes:

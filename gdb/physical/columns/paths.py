@@ -30,6 +30,7 @@ class Part:
     lengths : of relationships of variable length, how long they are.
     number : the column with the number of embeddings or paths that a row represents; None where each is one.
     present : names that are only tested for null, and a column that is null where they are.
+    beside : its number is a column of the rows' own table, which it is not joined with (`Found.beside`).
     """
 
     table: str
@@ -38,6 +39,7 @@ class Part:
     lengths: dict[str, str] = field(default_factory=dict)
     number: str | None = None
     present: Mapping[str, str] = field(default_factory=dict)
+    beside: bool = False
 
 
 def alike(a: RowEdge, b: RowEdge) -> bool:

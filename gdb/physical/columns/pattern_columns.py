@@ -40,7 +40,7 @@ from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.base.sql import Rows
+    pass
 
 
 class PatternColumns:
@@ -56,9 +56,12 @@ class PatternColumns:
             for expression in expressions
         ]
 
-    def filtered(self, conditions: Sequence[Expression]) -> Relation:
-        """The rows that satisfy some conditions."""
-        answered = self.answered(conditions)
+    def filtered(self, conditions: Sequence[Expression], *, own: bool = False) -> Relation:
+        """The rows that satisfy some conditions. own : they are of the clause that the rows were matched for."""
+        rest = [one for one in conditions if not (own and self._holds(one))]
+        if not rest:
+            return self.relation
+        answered = self.answered(rest)
         relation = self.relation
         columns = RelationColumns(self.builder, relation.names)
         translator = ChainTranslator(self.builder, columns)
@@ -69,22 +72,41 @@ class PatternColumns:
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
             case syntax.PatternTest(pattern=pattern):
-                match_ = Match(None, (pattern,), None, place=part.place)
-                return self._counted(part, (match_,), "EXISTS", of_pattern(pattern))
+                return self._counted(part, self._matches(part), "EXISTS", of_pattern(pattern))
             case syntax.Subquery(kind=kind, query=query) if kind != "COLLECT":
-                clauses = query.parts[0]
-                if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
-                    clauses = clauses[:-1]
-                clauses = tuple(one_pattern(clauses, self.builder.context.mode))
-                matches = tuple(clause for clause in clauses if isinstance(clause, Match))
-                if len(query.parts) > 1 or len(matches) < len(clauses) or not matches:
-                    raise self.builder.refuse(part.place, f"{kind} {{ }} of this kind is")
-                return self._counted(part, matches, kind, of_query(query))
+                return self._counted(part, self._matches(part), kind, of_query(query))
             case syntax.PatternComprehension() | syntax.Subquery():
                 raise self.builder.refuse(part.place, "a list of what a pattern matches is")
             case syntax.ListComprehension() | syntax.Quantified() | syntax.Reduce():
                 raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
         return None
+
+    def _matches(self, part: syntax.PatternTest | syntax.Subquery) -> tuple[Match, ...]:
+        """The patterns that a test or a count is of. Raises NotSupported."""
+        if isinstance(part, syntax.PatternTest):
+            return (Match(None, (part.pattern,), None, place=part.place),)
+        clauses = part.query.parts[0]
+        if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
+            clauses = clauses[:-1]
+        clauses = tuple(one_pattern(clauses, self.builder.context.mode))
+        matches = tuple(clause for clause in clauses if isinstance(clause, Match))
+        if len(part.query.parts) > 1 or len(matches) < len(clauses) or not matches:
+            raise self.builder.refuse(part.place, f"{part.kind} {{ }} of this kind is")
+        return matches
+
+    def _holds(self, condition: Expression) -> bool:
+        """Whether the step whose vertices the rows are lists no vertex that fails a condition."""
+        test = isinstance(condition, syntax.PatternTest)
+        if not test and not (isinstance(condition, syntax.Subquery) and condition.kind == "EXISTS"):
+            return False
+        assert isinstance(condition, syntax.PatternTest | syntax.Subquery)
+        step = self._at_ends(self._matches(condition), "EXISTS", self.builder.fresh("q"))
+        return step is not None and self._beside(replace(step, number=None, held=True))
+
+    def _beside(self, step: Found) -> bool:
+        """Whether a step became a part of the one whose vertices the rows are."""
+        (name, *others) = step.bound
+        return not others and self.builder.beside(self.relation, name, step)
 
     def _counted(
         self, part: Expression, matches: Sequence[Match], kind: str, mentioned: frozenset[str]
@@ -92,16 +114,13 @@ class PatternColumns:
         """A new column of the relation: how many matches each row has, or whether it has one."""
         number, hidden = self.builder.fresh("q"), self.relation.hidden
         fast = self._by_ends(matches, kind, number)
-        if fast is None:
-            rows, on = self._by_number(matches, kind, number, mentioned)
-        else:
-            rows, on = fast
+        joins = [self._by_number(matches, kind, number, mentioned)] if fast is None else fast
         relation = self.relation
         column = self.builder.fresh("q")
         many = kind == "COUNT"
         value = call("coalesce", number, value_of(0)) if many else is_there(number)
         sql = select_columns(
-            [*relation.columns, aliased(value, column)], left_joined(relation.from_, [(rows, on)])
+            [*relation.columns, aliased(value, column)], left_joined(relation.from_, joins)
         )
         name = f" {column}"
         held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
@@ -109,9 +128,26 @@ class PatternColumns:
         self.relation = replace(relation, source=sql, names=names, hidden=hidden)
         return syntax.Variable(name, part.place)
 
-    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
+    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Sequence[Joined] | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
-        join them."""
+        join them, nothing where the rows have them already."""
+        step = self._at_ends(matches, kind, number)
+        if step is None:
+            return None
+        if step.number is not None and self._beside(step):
+            return ()
+        self.builder.steps.append(step)
+        names, rows = self.relation.names, step.name
+        on = [equal(names[name].column, column) for name, column in step.columns.items()]
+        if step.number is not None:
+            return ((rows, joined(exp.And, on)),)
+        by = [column_of(key) for key in step.columns.values()]
+        grouped = select([*step.columns.values(), aliased(counted(), number)], rows, group=by)
+        return ((grouped, joined(exp.And, on)),)
+
+    def _at_ends(self, matches: Sequence[Match], kind: str, number: str) -> Found | None:
+        """The step that counts, or tests for existence, for each value of what the pattern shares with the rows, which
+        are a table then; None where that alone does not decide. It has a number where it is for vertices."""
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
@@ -138,24 +174,13 @@ class PatternColumns:
         self.relation = relation = builder.as_table(self.relation)
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.table, relation.names[name].column) for name in shared}
-        table = builder.fresh("f")
         keyed = all(name in pattern.vertices for name in shared)
-        step = Found(
-            *(table, pattern, component, tuple(conditions), bound, columns),
+        return Found(
+            *(builder.fresh("f"), pattern, component, tuple(conditions), bound, columns),
             once=keyed and kind == "EXISTS",
-            number=number if keyed and kind == "COUNT" else None,
+            number=number if keyed else None,
             what=f"match a pattern at {', '.join(shared)}",
         )
-        builder.steps.append(step)
-        keys = list(columns.values())
-        rows: Rows
-        if step.number is not None:
-            rows = table
-        else:
-            by = [column_of(key) for key in keys]
-            rows = select([*keys, aliased(counted(), number)], table, group=by)
-        on = [equal(relation.names[name].column, columns[name]) for name in shared]
-        return rows, joined(exp.And, on)
 
     def _by_number(
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]

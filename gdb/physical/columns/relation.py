@@ -211,6 +211,19 @@ class Builder:
         self.steps.append(Made(name, sql, self.parameters.used(sql), what, part))
         return name
 
+    def beside(self, relation: Relation, name: str, found: Found) -> bool:
+        """Let the step whose rows a relation is, each a vertex of its own, which `name` means, match a pattern at that
+        vertex as well; False where its rows are others.
+
+        found : what is matched there (`Found.beside`), which binds the vertex.
+        """
+        column = relation.names[name].column
+        for place, step in enumerate(self.steps):
+            if isinstance(step, Found) and step.name == relation.source and step.alone(column):
+                self.steps[place] = replace(step, beside=(*step.beside, found))
+                return True
+        return False
+
     @contextmanager
     def asking(self) -> Iterator[None]:
         """While what is compiled counts rows, or tests that there is none."""

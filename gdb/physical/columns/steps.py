@@ -53,6 +53,9 @@ class Found:
         the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
     part : some of its rows lead to some of the rows that the chain makes of all of them.
     sought : what vertices are held to by values of the rows, by the pattern's name.
+    beside : what is matched at the one vertex of the component, and becomes columns of the same table: the `number` of
+        each is how many embeddings there are for the vertex, with `once` 1 where there are any; null where there is
+        none. held : the table has the vertices that lead to an embedding, and no others.
     """
 
     name: str
@@ -67,6 +70,14 @@ class Found:
     part: bool = False
     what: str = ""
     sought: Mapping[str, Sought] = field(default_factory=dict)
+    beside: tuple[Found, ...] = ()
+    held: bool = False
+
+    def alone(self, column: str) -> bool:
+        """Whether a column has the vertices that the step lists, one for each row."""
+        single = len(self.component.vertices) == 1 and not self.component.edges
+        listed = self.number is None and not self.once and not self.sought
+        return single and listed and column in self.columns.values()
 
     @property
     def how(self) -> str:
@@ -77,9 +88,11 @@ class Found:
     @property
     def _output_text(self) -> str:
         each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
+        if self.once:
+            return f"the first for each {each}"
         if self.number is not None:
             return f"counted for each {each}" if each else "counted"
-        return f"the first for each {each}" if self.once else "listed"
+        return "listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +221,5 @@ def _flat(steps: Sequence[Step]) -> Iterator[Made | Found | Walked | Looked]:
             yield from _flat(step.steps)
         else:
             yield step
+            if isinstance(step, Found):
+                yield from step.beside

@@ -13,10 +13,11 @@ from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
 from gdb.executor.relational.relational_tail import ColumnRef, gather
-from gdb.executor.walk import Question, Steps, steps
+from gdb.executor.walk import Question, steps
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admitted_edges, candidates
-from gdb.physical.rows.walking import conditions_of, differ_of, taken_by
+from gdb.physical.rows.walking import conditions_of, taken_by
+from gdb.physical.walk_ends import Ends, Walks
 from gdb.records import dataclass, replace
 from gdb.storage.columns.model import I64
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from gdb.executor.walk import Conditions
     from gdb.physical.rows.run_context import RowContext
 
-FEW = 64
-"""So many times fewer ends are searched from each by itself, rather than from all the others at once."""
 MOST_PAIRS = 10_000_000
 
 
@@ -43,25 +42,6 @@ class Members:
         if end.place is not None:
             return self.values(*end.place)
         return candidates(self.context, step.pattern, end.name, end.conditions)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """The ends found: vids of the left and the right ends, i64[n] each, None where not needed; `used` by column.
-
-    numbers : lengths of paths, or their numbers; None where neither is needed. rows : n.
-    """
-
-    left: I64 | None
-    right: I64 | None
-    rows: int
-    numbers: I64 | None = None
-    used: dict[str, I64] | None = None
-
-    @property
-    def flipped(self) -> Ends:
-        """The same with left and right exchanged."""
-        return replace(self, left=self.right, right=self.left)
 
 
 def walk_step(context: RowContext, session: Session, members: Members, step: Walked) -> Array:
@@ -104,12 +84,15 @@ class _Walking:
         self.snapshot = context.graph.snapshot
         self.conditions: Conditions = conditions_of(context)
         self.members = members
-        self.wants_left = step.left.name in step.columns
-        self.wants_right = step.right.name in step.columns
         allowed, left = admitted_edges(context, step.pattern, step.edge)
         if left:
             raise NotSupported("a condition of a path needs values of any type.")
         self.steps = steps(self.snapshot, step.edge.types, step.edge.direction, allowed)
+        self.walks = Walks(
+            *(self.snapshot, self.conditions, step.edge, self.steps),
+            *(step.left.name in step.columns, step.right.name in step.columns),
+            *(step.once, step.listed),
+        )
 
     def ends(self) -> Ends:
         step = self.step
@@ -120,74 +103,11 @@ class _Walking:
         left = self.members.of(step, step.left)
         if step.left.name == step.right.name:
             return self._closed(left)
-        right = self.members.of(step, step.right)
-        if self._from_left(left, right):
-            return self._find_ends(left, right, self.wants_left, self.wants_right, self.steps)
-        wants = self.wants_right, self.wants_left
-        return self._find_ends(right, left, *wants, self.steps.flipped).flipped
-
-    def _from_left(self, left: I64 | None, right: I64 | None) -> bool:
-        """Whether to begin at the left ends: mostly at those that are fewer."""
-        many, other = (
-            self.snapshot.vertex_count if side is None else len(side) for side in (left, right)
-        )
-        if self.wants_left is self.wants_right:
-            return many <= other
-        # one search from all ends that are not needed finds the others, unless these are very few
-        if self.step.once:
-            wanted, rest = (many, other) if self.wants_left else (other, many)
-            return self.wants_left is (wanted * FEW < rest)
-        return many < other or (many == other and self.wants_left)
-
-    def _question(self, starts: I64 | None, over: Steps) -> Question:
-        length = self.step.edge.length
-        assert length is not None
-        vids = self.snapshot.vertex_count
-        begin = np.arange(vids, dtype=np.uint32) if starts is None else starts.astype(np.uint32)
-        return Question(
-            *(over, vids, self.snapshot.edge_count, begin, length.low, length.high),
-            differ_of(self.step.edge.mode),
-        )
-
-    def _find_ends(
-        self, starts: I64 | None, ends: I64 | None, wants_start: bool, wants_end: bool, over: Steps
-    ) -> Ends:
-        """The ends of paths, the starts as the left ones."""
-        question = self._question(starts, over)
-        if ends is not None:
-            question = replace(question, ends=bitset(ends, question.vids))
-        begin, listed = question.starts.astype(np.int64), self.step.listed
-        if self.step.once and not listed and question.reachable:
-            as_one, most = not wants_start, None if wants_end else 1
-            rows, last = walkers.reach_ends(question, self.conditions, as_one=as_one, most=most)
-            side = last.astype(np.int64)
-            return Ends(
-                begin[rows] if wants_start else None, side if wants_end else None, len(rows)
-            )
-        if not listed:
-            return self._counted(question, begin, wants_start, wants_end)
-        rows, last, numbers = walkers.measure_paths(question, self.conditions)
-        side = last.astype(np.int64)
-        return Ends(begin[rows], side, len(rows), numbers)
-
-    def _counted(self, question: Question, begin: I64, wants_start: bool, wants_end: bool) -> Ends:
-        if not wants_end:
-            rows, numbers = walkers.count_paths(question, self.conditions)
-            if wants_start:
-                return Ends(begin[rows], None, len(rows), numbers)
-            return Ends(None, None, 1, np.array([numbers.sum()])) if len(rows) else _none()
-        rows, last, numbers = walkers.tally_ends(question, self.conditions)
-        side = last.astype(np.int64)
-        if wants_start:
-            return Ends(begin[rows], side, len(rows), numbers)
-        values, at = np.unique(side, return_inverse=True)
-        sums = np.zeros(len(values), np.int64)
-        np.add.at(sums, at, numbers)
-        return Ends(None, values, len(values), sums)
+        return self.walks.between(left, self.members.of(step, step.right))
 
     def _closed(self, members: I64 | None) -> Ends:
         """Paths that end where they begin."""
-        question = self._question(members, self.steps)
+        question = self.walks.question(members, self.steps)
         question = replace(question, goals=question.starts)
         begin = question.starts.astype(np.int64)
         find = walkers.measure_paths if self.step.listed else walkers.tally_ends
@@ -205,7 +125,7 @@ class _Walking:
         table, column = start.place
         vids, *used = self.session.distinct(table, [column, first, *more])
         over = self.steps if from_left else self.steps.flipped
-        question = self._with_used(self._question(vids, over), used)
+        question = self._with_used(self.walks.question(vids, over), used)
         if step.left.name == step.right.name:
             question = replace(question, goals=question.starts)
         else:
@@ -238,7 +158,7 @@ class _Walking:
         step, selector = self.step, self.step.edge.selector
         assert selector is not None
         starts, goals, used = self._pairs()
-        question = self._with_used(self._question(starts, self.steps), used)
+        question = self._with_used(self.walks.question(starts, self.steps), used)
         question = replace(question, goals=goals.astype(np.uint32))
         found = shortest_paths.select_paths(
             question, taken_by(selector), selector.count, self.conditions
@@ -266,7 +186,3 @@ class _Walking:
         if len(first) * len(second) > MOST_PAIRS:
             raise NotSupported("shortest paths between so many pairs of nodes at once.")
         return np.repeat(first, len(second)), np.tile(second, len(first)), []
-
-
-def _none() -> Ends:
-    return Ends(None, None, 0, np.zeros(0, np.int64))

@@ -1,5 +1,6 @@
-"""Plans that begin with a few rows: one of nothing, the items of a short list, or nodes of the first MATCH that a value
-names; each further pattern is joined to what is bound already. Rows answer them before columns would begin."""
+"""Plans for which rows answer before columns would begin: those that begin with a few rows (one of nothing, the items
+of a short list, or nodes of the first MATCH that a value names; each further pattern is joined to what is bound
+already), and those that a few of their rows are enough for."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.language.clauses import BulkCreate, Create, Delete, Match, Merge, Remove, Set, Unwind
-from gdb.language.syntax import Expression, ListLiteral, Parameter, Subquery, walk
+from gdb.language.syntax import Expression, ListLiteral, Literal, Parameter, Subquery, walk
 from gdb.logical.operators import (
     Aggregate,
     Distinct,
@@ -22,11 +23,14 @@ from gdb.logical.operators import (
     expressions_of,
     names_after,
 )
+from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.row_look_ups import equality
 
 if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
+MOST_ENOUGH = 100
+"""Rows that a LIMIT takes of a plan which a few suffice for."""
 MOST_ITEMS = 512
 """Items of a list that UNWIND begins with."""
 _ROW_BY_ROW = (Project, Filter, Aggregate, Distinct, Sort, Limit)
@@ -38,6 +42,44 @@ def begins_with_few(context: RowContext, plan: Plan) -> bool:
     they become is not known."""
     lists = context.kept.begun(plan, partial(_begun, context, plan))
     return lists is not None and all(_short(context, one) for one in lists)
+
+
+def few_suffice(context: RowContext, plan: Plan) -> bool:
+    """Whether a few of the rows of the first MATCHes, whichever, fill a LIMIT of a plan, as far as its text shows:
+    nothing tests what is matched but patterns."""
+    if len(plan.sides) > 1 or plan.start:
+        return False
+    (operators,) = plan.sides
+    place = stops(operators)[0]
+    if place is None or not isinstance(operators[0], Match):
+        return False
+    before, last, behind = operators[:place], operators[place], operators[place + 1 :]
+    assert isinstance(last, Limit)
+    if not all(isinstance(one, _ROW_BY_ROW) for one in behind):
+        return False
+    for operator in before:
+        if not isinstance(operator, (Match, Project)):
+            return False
+        if isinstance(operator, Match):
+            pattern = context.pattern(operator)
+            several = any(len(c.names) > 1 for c in pattern.conditions)
+            if several or operator.where is not None or pattern.variants or pattern.long:
+                return False
+    if any(_asks_for_each(one) for operator in operators for one in expressions_of(operator)):
+        return False
+    skipped = 0 if last.skip is None else _whole(context, last.skip)
+    wanted = None if last.limit is None else _whole(context, last.limit)
+    return skipped is not None and wanted is not None and skipped + wanted <= MOST_ENOUGH
+
+
+def _whole(context: RowContext, expression: Expression) -> int | None:
+    """The whole number that is written, or given as a parameter; None where neither is."""
+    value: object = None
+    if isinstance(expression, Literal):
+        value = expression.value
+    elif isinstance(expression, Parameter):
+        value = context.plain.get(expression.name)
+    return value if type(value) is int else None
 
 
 def _begun(context: RowContext, plan: Plan) -> Sequence[Expression] | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Change: TypeAlias = "Callable[[list[Row]], list[Row]]"
 """What a clause makes of rows, and writes."""
-_PLAIN = frozenset({int, float, str, bool, type(None)})
+PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 def created(context: RowContext, clause: Create) -> Change:
@@ -211,7 +211,7 @@ def map_of(context: RowContext, value: Value, place: Place) -> Mapping[str, Valu
 
 def storable(context: RowContext, value: Value, place: Place) -> Value:
     """A value that a property may have."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     bad = isinstance(value, (dict, NodeValue, RelationshipValue, PathValue))
     if isinstance(value, list):

@@ -14,6 +14,7 @@ from gdb.language.syntax import (
     Expression,
     Name,
     NodePattern,
+    PathPattern,
     Property,
     RelationshipPattern,
     Variable,
@@ -46,19 +47,24 @@ class Merging:
         compiled = context.evaluator.compiled
         self.values = [compiled(expression) for _, expression in self.keys]
 
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern in which properties are compared with hidden variables."""
+        return self.context.kept.pattern(self.clause, self._pattern)
+
     def run(self, rows: Sequence[Row]) -> list[Row]:
         """The rows with what MERGE found for each, or made where there was none.
 
         Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
-        if len(rows) <= 1 or not self._independent():
+        if len(rows) <= 1 or not self.independent:
             return [one for row in rows for one in self._one(row)]
         return self._merged(rows)
 
     def _one(self, row: Row) -> list[Row]:
         """As `_merged`, of one row."""
         pattern, (prepared,) = self._prepared((row,))
-        self._refuse_null((prepared,))
+        self.refuse_null((prepared,))
         program = pattern.program(self.names)
         matches = None if program is None else program.run(self.context, prepared)
         if matches is None:
@@ -91,7 +97,7 @@ class Merging:
 
     def _merged(self, rows: Sequence[Row]) -> list[Row]:
         pattern, prepared = self._prepared(rows)
-        self._refuse_null(prepared)
+        self.refuse_null(prepared)
         names = self.names
         firsts: dict[object, int] = {}
         of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
@@ -127,7 +133,7 @@ class Merging:
 
     def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, Sequence[Row]]:
         """The pattern in which properties are compared with hidden variables, and the rows with these."""
-        pattern = self.context.kept.pattern(self.clause, self._pattern)
+        pattern = self.pattern
         if not self.keys:
             return pattern, rows
         prepared = [dict(row) for row in rows]
@@ -137,6 +143,11 @@ class Merging:
         return pattern, prepared
 
     def _pattern(self) -> Pattern:
+        return pattern_of(self.context.text, [self.keyed], None, self.context.mode)
+
+    @property
+    def keyed(self) -> PathPattern:
+        """The pattern with hidden variables as the values of its properties."""
         number = iter(range(len(self.keys)))
 
         def hidden(key: Name, value: Expression) -> tuple[Name, Expression]:
@@ -145,8 +156,7 @@ class Merging:
         pattern = self.clause.pattern
         nodes = tuple(_with(node, hidden) for node in pattern.nodes)
         relationships = tuple(_with(one, hidden) for one in pattern.relationships)
-        changed = replace(pattern, nodes=nodes, relationships=relationships)
-        return pattern_of(self.context.text, [changed], None, self.context.mode)
+        return replace(pattern, nodes=nodes, relationships=relationships)
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
         """The key of each row: rows with equal keys find the same."""
@@ -162,7 +172,8 @@ class Merging:
         named = [part.variable for part in self.clause.pattern.parts]
         return [name.text for name in named if name is not None and name.text in self.known]
 
-    def _independent(self) -> bool:
+    @property
+    def independent(self) -> bool:
         """Whether what is made or set for one row never matches another row's key."""
         pattern = self.clause.pattern
         if len(pattern.relationships) > 1:
@@ -188,8 +199,8 @@ class Merging:
         undirected = any(t.name in types and not t.directed for t in known)
         return one.direction is Direction.ANY or undirected
 
-    def _refuse_null(self, rows: Sequence[Row]) -> None:
-        """rows : with the hidden variables."""
+    def refuse_null(self, rows: Sequence[Row]) -> None:
+        """Raise for a key or a node that is null. rows : with the hidden variables."""
         for name, (key, value) in zip(self.hidden, self.keys, strict=True):
             if _is_null(name, rows):
                 raise problem(

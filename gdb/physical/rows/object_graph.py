@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
-_DETACH = "Delete them first, or write DETACH DELETE."
+HOW_TO_DETACH = "Delete them first, or write DETACH DELETE."
 
 
 def _there(properties: dict[str, Value]) -> dict[str, Value]:
@@ -82,7 +82,7 @@ class Graph:
 
     def __init__(self, snapshot: Snapshot, changes: Changes | None = None, text: str = "") -> None:
         self._snapshot, self._text = snapshot, text
-        self._behind = False  # whether the snapshot is older than what was flushed
+        self.behind = False  # whether the snapshot is older than what was flushed
         self.changes = changes
         self.effects = Effects()
         self._nodes: dict[int, NodeValue] = {}  # by vid of the snapshot
@@ -99,7 +99,7 @@ class Graph:
         self._dead_edges: list[RelationshipValue] = []
         self._dead_handles: dict[str, set[int]] = {}  # by type, of edges without an object
         self._batches: list[Batch] = []
-        self._new_ids: tuple[str, Iterator[int]] | None = None
+        self.new_ids: tuple[str, Iterator[int]] | None = None
 
     def release(self) -> None:
         """Hold no snapshot and no element any more, also where no garbage is collected; nothing is read from the graph
@@ -116,14 +116,14 @@ class Graph:
         """The graph with all changes so far."""
         if self.changes is not None:
             self.flush()
-            if self._behind:
+            if self.behind:
                 return self._now()
         return self._snapshot
 
     def _now(self) -> Snapshot:
         """The graph with what was flushed: made when it is read, for a statement often ends with what it writes."""
-        if self._behind and self.changes is not None:
-            self._snapshot, self._behind = self.changes.view, False
+        if self.behind and self.changes is not None:
+            self._snapshot, self.behind = self.changes.view, False
         return self._snapshot
 
     def nodes(self, vids: U32) -> list[NodeValue]:
@@ -223,7 +223,7 @@ class Graph:
     def create_node(self, labels: Iterable[str], properties: dict[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out. properties : its own from now on."""
         kept = _there(properties)
-        space, free = self._ids_of_new()
+        space, free = self.ids_of_new()
         node = NodeValue(next(free), frozenset(labels), kept, space)
         self._new_nodes.append(node)
         self.effects.nodes_created += 1
@@ -339,13 +339,13 @@ class Graph:
                     self.delete(known, place)
             self.effects.relationships_deleted += len(gone) - before
 
-    def _ids_of_new(self) -> tuple[str, Iterator[int]]:
+    def ids_of_new(self) -> tuple[str, Iterator[int]]:
         """The id space of nodes that the query creates, and ids that no node of it has."""
-        if self._new_ids is None:
+        if self.new_ids is None:
             snapshot = self._now()
             space = space_of_new(snapshot.id_spaces)
-            self._new_ids = space, snapshot.free_ids(space)
-        return self._new_ids
+            self.new_ids = space, snapshot.free_ids(space)
+        return self.new_ids
 
     # ---- into the transaction --------------------------------------------------------------------
 
@@ -376,7 +376,7 @@ class Graph:
             changes.widens = False
         if dies:
             self._flush_deaths(changes)
-        self._behind = True
+        self.behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
         alive = [node for node in self._new_nodes if not node.deleted]
@@ -505,10 +505,10 @@ class Graph:
             try:
                 changes.remove_vertices(np.array(vids, np.uint32), detach=False)
             except ChangeRefused as error:
-                raise change_problem(self._text, place, error.reason, _DETACH) from None
+                raise change_problem(self._text, place, error.reason, HOW_TO_DETACH) from None
         self._dead_nodes, self._dead_edges, self._dead_handles = {}, [], {}
         self._detached = set()
 
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"
-        return change_problem(self._text, place, reason, _DETACH)
+        return change_problem(self._text, place, reason, HOW_TO_DETACH)

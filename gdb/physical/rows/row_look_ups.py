@@ -6,9 +6,10 @@ of nodes. Matching then starts from the rows and the nodes that they name, as fr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -36,10 +37,12 @@ from gdb.storage.graph.ascending import expanded
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
-    from gdb.base.values.kinds import Row, Value
+    from gdb.base.values.kinds import Value
     from gdb.physical.rows.pattern import Component, Condition, Pattern
     from gdb.physical.rows.run_context import RowContext
 
+ValuesOf: TypeAlias = "Callable[[Expression], Sequence[Value] | I64]"
+"""What an expression is for each row. Raises GdbError."""
 FEW = 4
 """Vertices for each row up to which a value names them: matching goes on from these, wherever the pattern begins."""
 
@@ -134,12 +137,13 @@ def seek(
     conditions: Sequence[Condition],
     bound: Collection[str],
     reach: Collection[str],
-    rows: Sequence[Row],
+    count: int,
+    values_of: ValuesOf,
 ) -> Seek | None:
     """The vertices of a component that rows name by values; None where they name none, or where the component is
     better matched as it is.
 
-    bound : what the rows have already.
+    bound : what the rows have already. count : of the rows. values_of : what an expression is for each of them.
     """
     free = [name for name in component.vertices if name not in bound]
     unbound = frozenset(reach).difference(bound)
@@ -150,10 +154,10 @@ def seek(
                 if not one.mentions & unbound:
                     named.append(one)
                 break
-    if not named or not rows:
+    if not named or not count:
         return None
     held = len(free) < len(component.vertices)
-    return _Seeking(context, pattern, component, rows, held, reach).run(named)
+    return _Seeking(context, pattern, component, count, values_of, held, reach).run(named)
 
 
 class _Seeking:
@@ -162,11 +166,12 @@ class _Seeking:
         context: RowContext,
         pattern: Pattern,
         component: Component,
-        rows: Sequence[Row],
+        count: int,
+        values_of: ValuesOf,
         held: bool,
         reach: Collection[str],
     ) -> None:
-        self.context, self.rows, self.pattern = context, rows, pattern
+        self.count, self.values_of, self.pattern = count, values_of, pattern
         self.component, self.held, self.reach = component, held, reach
         self.snapshot = context.graph.snapshot
 
@@ -181,9 +186,9 @@ class _Seeking:
             if answer is None:
                 continue
             answers.append(answer)
-            if answer.pairs <= FEW * len(self.rows):
+            if answer.pairs <= FEW * self.count:
                 chosen.setdefault(one.vertex, []).append(answer)
-        if len(answers) == len(chosen) == len(self.rows) == 1:
+        if len(answers) == len(chosen) == self.count == 1:
             (answer,) = answers
             at = np.zeros(len(answer.vids), np.int64)
             return Seek(at, {answer.equality.vertex: answer.vids}, (answer.equality.condition,))
@@ -194,10 +199,10 @@ class _Seeking:
                 chosen[vertex] = [answer for answer in found if answer.equality.vertex == vertex]
         if not chosen:
             return None
-        at = np.arange(len(self.rows), dtype=np.int64)
+        at = np.arange(self.count, dtype=np.int64)
         vids: dict[str, U32] = {}
         for name, answers in chosen.items():
-            kept, mine = _paired(answers, at, len(self.rows))
+            kept, mine = _paired(answers, at, self.count)
             at = at[kept]
             vids = {other: column[kept] for other, column in vids.items()}
             vids[name] = mine
@@ -227,19 +232,20 @@ class _Seeking:
             return False
         groups = self._groups(answer.equality.vertex)
         listed = sum(self.snapshot.groups[group].count for group in groups)
-        return answer.pairs <= len(self.rows) + listed
+        return answer.pairs <= self.count + listed
 
     def _answer(self, one: Equality) -> _Answer | None:
         """What is found; None where the values of the rows or of the store are not for look-ups."""
         try:
-            value = self.context.evaluator.compiled(one.value)
-            values = list(map(value, self.rows))
+            values = self.values_of(one.value)
         except GdbError:  # where nothing is matched it is never evaluated
             return None
         if len(values) == 1 and not one.within:
-            return self._of_one(one, values[0])
+            (value,) = values.tolist() if isinstance(values, np.ndarray) else values
+            return self._of_one(one, value)
         places: Sequence[int] = range(len(values))
         if one.within:
+            values = values.tolist() if isinstance(values, np.ndarray) else values
             if not all(value is None or isinstance(value, list) for value in values):
                 return None
             lists = [value if isinstance(value, list) else [] for value in values]
@@ -275,16 +281,15 @@ def _pair_count(rows: I64, codes: I64) -> int:
     return int(np.bincount(codes, minlength=int(rows.max(initial=0)) + 1)[rows].sum())
 
 
-def code_values(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:
-    """The distinct values, and for each value its number among them, i64[n]; -1 for null and NaN, which equal
-    nothing."""
-    if len(values) > 1 and {type(value) for value in values} == {int}:
-        try:
-            distinct, codes = np.unique(np.array(values, np.int64), return_inverse=True)
-        except OverflowError:
-            pass
-        else:
-            return distinct.tolist(), codes.reshape(-1).astype(np.int64)
+def code_values(values: Sequence[Value] | I64) -> tuple[Sequence[Value] | I64, I64]:
+    """The distinct values, an array where all are integers, and for each value its number among them, i64[n]; -1 for
+    null and NaN, which equal nothing."""
+    if not isinstance(values, np.ndarray) and len(values) > 1 and {*map(type, values)} == {int}:
+        with suppress(OverflowError):
+            values = np.array(values, np.int64)
+    if isinstance(values, np.ndarray):
+        distinct, codes = np.unique(values, return_inverse=True)
+        return distinct, codes.reshape(-1).astype(np.int64)
     numbers: dict[object, int] = {}
     kept: list[Value] = []
     found = np.full(len(values), -1, np.int64)
@@ -322,6 +327,14 @@ def _pairs(answer: _Answer) -> tuple[I64, U32]:
     if len(answer.row_codes) == 1:
         vids = answer.vids[answer.codes == answer.row_codes[0]]
         return np.repeat(answer.rows, len(vids)), vids
+    if not len(answer.codes):
+        return answer.rows[:0], answer.vids
+    if np.bincount(answer.codes).max() == 1:  # as of keys
+        place = np.full(int(max(answer.codes.max(), answer.row_codes.max(initial=0))) + 1, -1)
+        place[answer.codes] = np.arange(len(answer.codes))
+        places = place[answer.row_codes]
+        found = places >= 0
+        return answer.rows[found], answer.vids[places[found]]
     order = np.argsort(answer.codes, kind="stable")
     codes, vids = answer.codes[order], answer.vids[order]
     low, high = (np.searchsorted(codes, answer.row_codes, side) for side in ("left", "right"))

@@ -6,7 +6,7 @@ walked from the rows (`gdb.physical.rows.walking`). A condition is tested as soo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -16,14 +16,13 @@ import numpy as np
 from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
-from gdb.physical.rows.component import ComponentRun, Table
-from gdb.physical.rows.expand import expand_component, places_labelled
-from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
-from gdb.physical.rows.row_look_ups import seek
+from gdb.physical.rows.component import Table
+from gdb.physical.rows.component_matching import ComponentMatching
+from gdb.physical.rows.pattern import Component, Pattern, RowEdge, Variant
+from gdb.physical.rows.row_look_ups import ValuesOf
 from gdb.physical.rows.subqueries import Prepared
 from gdb.storage.graph.adjacency import I64, U32
 
@@ -89,25 +88,7 @@ class Matching:
         return [one for one in found if all(test(one[1]) is True for test in tests)]
 
 
-class _RowMatching:
-    def __init__(
-        self,
-        context: RowContext,
-        pattern: Pattern,
-        known: frozenset[str],
-        few: Few | None,
-        unbound: dict[Component, Table],
-        whole: bool = False,
-    ) -> None:
-        """whole : whether the rows get all relationships, also those that nothing names."""
-        self.context, self.pattern = context, pattern
-        self.few, self.unbound, self.whole = few, unbound, whole
-        self.bound = set(known)
-        self.waiting = list(pattern.conditions)
-        self.parts = pattern.parts
-        self.reach = self.parts.names | known  # what a condition can mean; others are inside
-        self.checks_edges = self.parts.checks_edges
-
+class _RowMatching(ComponentMatching["list[Numbered]"]):
     def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         table = list(enumerate(rows))
         if self.bound:
@@ -151,24 +132,6 @@ class _RowMatching:
                 table = [one for one in table if _acyclic(one[1][route.name])]
         return self._filtered(table)
 
-    def _next(self, components: Sequence[Component], long: Sequence[RowEdge]) -> Component | None:
-        """The component to match now; None where a path is to be walked first."""
-        if not components:
-            return None
-        if len(components) == 1 and not long:
-            return components[0]
-        for component in components:
-            if self.bound & {*component.vertices, *component.edges}:
-                return component
-        if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
-            return None
-        # one that a path leads to is reached by it, and matched as bound
-        ends = {end for edge in long for end in edge.ends}
-        return min(
-            components,
-            key=lambda c: (not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
-        )
-
     # ---- conditions ------------------------------------------------------------------------------
 
     def _filtered(self, table: list[Numbered]) -> list[Numbered]:
@@ -183,13 +146,6 @@ class _RowMatching:
         tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
         prepared.fill([row for _, row in table])
         return [o for o in paced(table, len(table)) if all(test(o[1]) is True for test in tests)]
-
-    def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
-        """The conditions that the elements of a component decide, at least one of them free of the rows."""
-        names = {*component.vertices, *component.edges}
-        free = names - self.bound - {*held}
-        own = [(c, c.names & self.reach) for c in self.waiting]
-        return [c for c, mentioned in own if mentioned <= names and mentioned & free]
 
     # ---- components ------------------------------------------------------------------------------
 
@@ -212,104 +168,15 @@ class _RowMatching:
                 few.cut = True
                 return
 
-    def _find_embeddings(
-        self, component: Component, table: list[Numbered], chunk: int
-    ) -> tuple[Table, Iterator[tuple[I64, I64]]]:
-        """Embeddings of a component, and which of them go with which rows: the places of both, i64[n] at most `chunk`
-        at a time."""
-        graph, most = self.context.graph, None if self.few is None else self.few.most
-        rows = [row for _, row in table]
-        sought = seek(
-            *(self.context, self.pattern, component, self.waiting, self.bound, self.reach, rows)
-        )
-        starts = np.arange(len(table), dtype=np.int64) if sought is None else sought.rows
-        vids: dict[str, U32] = {}
-        for name in component.vertices:
-            if name in self.bound:
-                vids[name] = graph.vids(_nodes(table, name))[starts]
-        if sought is not None:
-            vids |= sought.vids
-            answered = set(map(id, sought.answered))
-            self.waiting = [c for c in self.waiting if id(c) not in answered]
-        if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
-            some, every = self._alone(component, vids, sought is not None)
-            return some, _pieces(starts[every], every, chunk)
-        if not self.bound & {*component.edges}:
-            near = expand_component(graph.snapshot, self.pattern, component, vids, most)
-            if near is not None:
-                vertices, edges, at = near
-                self._enough(len(at))
-                self.context.embeddings += len(at)
-                every = np.arange(len(at), dtype=np.int64)
-                return Table(vertices, edges, len(at), ()), _pieces(starts[at], every, chunk)
-        eids = {
-            name: graph.eids(_relationships(table, name))[starts]
-            for name in component.edges
-            if name in self.bound
-        }
-        found = self._matched(component, vids, eids)
-        pairs: list[tuple[I64, I64]] = [
-            (found.vertices[name].astype(np.int64), mine.astype(np.int64))
-            for name, mine in vids.items()
-        ]
-        pairs += [(found.edges[name], mine) for name, mine in eids.items()]
-        pairs += [
-            (inner, outer[starts]) for inner, outer in self._equalities(component, found, table)
-        ]
-        places = joins(len(starts), found.count, pairs, chunk)
-        return found, ((starts[at], of) for at, of in places)
+    def _values_of(self, table: list[Numbered]) -> ValuesOf:
+        compiled, rows = self.context.evaluator.compiled, [row for _, row in table]
+        return lambda expression: list(map(compiled(expression), rows))
 
-    def _matched(
-        self, component: Component, vids: Mapping[str, U32], eids: Mapping[str, I64]
-    ) -> Table:
-        """Embeddings of a component by the executors; once for all batches of rows, where rows bind nothing of it."""
-        own = self._own(component, vids)
-        found = self.unbound.get(component)
-        if found is None:
-            found = ComponentRun(self.context, self.pattern, component).table(
-                own,
-                {name: np.unique(values) for name, values in vids.items()},
-                {name: np.unique(values) for name, values in eids.items()},
-                [c for c in self.waiting if c not in own],
-                [*vids.values()],
-                None if self.few is None else self.few.most,
-                {*eids, *self._asked_edges(component)},
-            )
-            if not vids and not eids:
-                self.unbound[component] = found
-        self._enough(found.count)
-        self.waiting = [c for c in self.waiting if c not in own or c in found.left]
-        return found
+    def _vids(self, table: list[Numbered], name: str) -> U32:
+        return self.context.graph.vids(_nodes(table, name))
 
-    def _enough(self, count: int) -> None:
-        """Note that there may be more embeddings than were found."""
-        if self.few is not None and count >= self.few.most:
-            self.few.cut = True
-
-    def _alone(
-        self, component: Component, vids: Mapping[str, U32], known: bool
-    ) -> tuple[Table, I64]:
-        """The embeddings of one vertex that the rows have, or name by a value, and which of them its labels leave,
-        i64[n]. known : all have these labels."""
-        (name,) = component.vertices
-        every = np.arange(len(vids[name]), dtype=np.int64)
-        if not known:
-            snapshot, accepted = self.context.graph.snapshot, self.parts.accepted[name]
-            every = places_labelled(snapshot, accepted, vids[name])
-        self.context.embeddings += len(every)
-        return Table(vids, {}, len(vids[name]), ()), every
-
-    def _fresh(self, component: Component) -> list[str]:
-        """The elements of a component that rows get: not those that they have, nor relationships that nothing can
-        mention any more."""
-        names = [name for name in component.vertices if name not in self.bound]
-        return names + self._asked_edges(component) if component.edges else names
-
-    def _asked_edges(self, component: Component) -> list[str]:
-        edges = [name for name in component.edges if name not in self.bound]
-        if self.whole or self.checks_edges:
-            return edges
-        return asked_edges(self.pattern, edges, self.waiting)
+    def _eids(self, table: list[Numbered], name: str) -> I64:
+        return self.context.graph.eids(_relationships(table, name))
 
     def _built(
         self, found: Table, table: list[Numbered], at: I64, of: I64, names: Sequence[str]
@@ -344,7 +211,7 @@ class _RowMatching:
         inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
         pairs: list[tuple[I64, I64]] = []
         for condition in self.waiting:
-            sides = _sides(condition.expression, self.reach, inside, self.bound)
+            sides = sides_of(condition.expression, self.reach, inside, self.bound)
             if sides is None:
                 continue
             codes: dict[object, int] = {}
@@ -397,47 +264,7 @@ class _RowMatching:
         return True
 
 
-def asked_edges(pattern: Pattern, edges: Iterable[str], waiting: Iterable[Condition]) -> list[str]:
-    """Those of some relationships that have a name, are in a path, or are mentioned by conditions that wait."""
-    mentioned = {name for condition in waiting for name in condition.names}
-    mentioned |= {name for route in pattern.routes for name in route.edges}
-    return [name for name in edges if not is_hidden(name) or name in mentioned]
-
-
-def _pieces(at: I64, of: I64, chunk: int) -> Iterator[tuple[I64, I64]]:
-    """The same numbers of both, at most `chunk` at a time, those of `at` ascending."""
-    if len(at) > 1 and np.any(at[1:] < at[:-1]):  # found type by type, or value by value
-        order = np.argsort(at, kind="stable")
-        at, of = at[order], of[order]
-    for start in range(0, max(len(at), 1), chunk):
-        yield at[start : start + chunk], of[start : start + chunk]
-
-
-def joins(
-    rows: int, found: int, pairs: Sequence[tuple[I64, I64]], size: int
-) -> Iterator[tuple[I64, I64]]:
-    """The pairs (row, embedding) that agree in all columns, ascending by row, some `size` at a time: of each pair of
-    columns, the values of the embeddings, i64[found], and of the rows, i64[rows]. Without columns all pairs."""
-    order, low = np.arange(found), np.zeros(rows, np.int64)
-    counts = np.full(rows, found, np.int64)
-    if pairs:
-        codes = np.zeros(found + rows, np.int64)
-        for inner, outer in pairs:
-            _, one = np.unique(np.concatenate([inner, outer]), return_inverse=True)
-            _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one, return_inverse=True)
-        inner, outer = codes[:found], codes[found:]
-        order = np.argsort(inner, kind="stable")
-        low = np.searchsorted(inner[order], outer, side="left")
-        counts = np.searchsorted(inner[order], outer, side="right") - low
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if rows else 0
-    for start in range(0, total, size):
-        places = np.arange(start, min(start + size, total))
-        at = np.searchsorted(ends, places, side="right")
-        yield at, order[low[at] + places - (ends - counts)[at]]
-
-
-def _sides(
+def sides_of(
     expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""

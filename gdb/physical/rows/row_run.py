@@ -90,7 +90,7 @@ else:
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
 """The bound of a run that begins with few rows."""
-FIRST, TIMES_MORE = 256, 8
+FIRST, TIMES_MORE = 64, 8
 """Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
 
 
@@ -117,12 +117,17 @@ def writes(plan: Plan) -> bool:
 
 
 def run_over_rows(
-    context: RowContext, plan: Plan, start: Batches | None = None, bound: Bound | None = None
+    context: RowContext,
+    plan: Plan,
+    start: Batches | None = None,
+    bound: Bound | None = None,
+    arrays: int | None = None,
 ) -> RowsAnswer:
     """Run a plan.
 
     start : the rows that it begins with; None for one row without names. bound : on its rows, until something is
-    written.
+    written. arrays : the rows of UNWIND above which its first operators run over arrays
+    (`gdb.physical.arrays`); None: they do not.
 
     Raises
     ------
@@ -130,13 +135,18 @@ def run_over_rows(
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
     runner = Runner(context)
-    if bound is not None:
-        runner.bound, runner.most_taken = Few(bound.found), bound.taken
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     context.extensions = extensions
     try:
         with clock_at(time.time_ns()):
+            if arrays is not None:
+                from gdb.physical.arrays.array_run import run_arrays  # here: only batches need it
+
+                plan, start, wrote = run_arrays(context, plan, arrays)
+                bound = None if wrote else bound
+            if bound is not None:
+                runner.bound, runner.most_taken = Few(bound.found), bound.taken
             found = runner.plan(plan, start or few_rows((), [{}]))
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()

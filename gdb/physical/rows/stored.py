@@ -39,13 +39,14 @@ def columns_of(
     ChangeRefused : a value cannot be stored.
     """
     wanted = sorted({key for record in records for key in record} if keys is None else set(keys))
-    return {key: _column(key, [record.get(key) for record in records]) for key in wanted}
+    return {key: column_of_values(key, [record.get(key) for record in records]) for key in wanted}
 
 
 _PLAIN: Mapping[type, Kind] = {bool: "bool", int: "int64", float: "float64", str: "string"}
 
 
-def _column(key: str, values: Sequence[Value]) -> Column:
+def column_of_values(key: str, values: Sequence[Value]) -> Column:
+    """The values of one property as a column; see `columns_of`."""
     classes = set(map(type, values))
     if len(classes) == 1 and (known := _PLAIN.get(classes.pop())) is not None:  # most often
         return column_of(cast("Sequence[PropertyValue]", values), known)

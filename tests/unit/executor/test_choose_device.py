@@ -150,12 +150,13 @@ def test_rows_with_a_limit_begin_on_the_cpu() -> None:
 @pytest.mark.usefixtures("quick_gpu")
 def test_a_gpu_is_tried_for_some_rows_that_took_the_cpu_long() -> None:
     plan, chosen = planner.plan(question(TRIANGLE), GRAPH, counting=False), []
-    plan.runs.add("cpu", 0.04)  # the first run is not asked about
+    plan.runs.add("cpu", 0.04)  # of the first run, which nothing chooses
     for _ in range(100):
         choice = choose(plan, "auto", GRAPH, limit=10, runs=True)
         chosen.append(choice.device)
         plan.runs.add(choice.device, 0.04 if choice.device == "cpu" else 0.4)
-    assert chosen.count("cuda:0") in (1, 2)  # slower there: left, and tried again once that is cheap
+    # slower there: left, and tried again once that is cheap
+    assert chosen.count("cuda:0") in (1, 2)
     plan.runs.add("cuda:0", 0.01)
     assert choose(plan, "auto", GRAPH, limit=10, runs=True).device == "cuda:0"
 

@@ -352,7 +352,7 @@ def test_dask_shares_it(store: Path) -> None:
             on = cluster.cluster_of(client, 0.0)
             assert on.workers == 2
             assert sorted(db.execute(query, on=on).fetchall()) == known
-        assert db.execute(query, on=client).summary.device == "cpu"
+        assert db.execute(query, on=client, device="cpu").summary.device == "cpu"
         with gdb.connect(f"file://{store}", read_only=True) as far:  # as without a shared disk
             assert sorted(far.execute(query, on=on).fetchall()) == known
 

@@ -10,12 +10,14 @@ import pytest
 
 from gdb import planner
 from gdb.executor.cpu import launch
+from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest import prepare as preparation
 from gdb.executor.nest.nest import LoopNest, Node, Order
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.nest.verifier import verify
 from gdb.executor.plan.plan import Plan
 from gdb.executor.plan.source import GraphSource
+from gdb.executor.table_fields import NodeField
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
     DIFFERENT_NODES,
@@ -117,13 +119,8 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-@pytest.mark.parametrize(
-    "mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS], ids=["subgraphs", "nodes", "any"]
-)
-@pytest.mark.parametrize("pattern", TREES)
-def test_trees_below_long_lists_count(backend: Backend, pattern: str, mode: MatchMode) -> None:
-    """They may be counted from the few elements of a leaf's list."""
+def long_list_graph() -> SmallGraph:
+    """A vertex A of long lists, a few vertices B of short ones."""
     draw = random.Random(1)
     pairs = {(0, v) for v in range(1, 90)} | {(v, v + 1) for v in range(1, 89)}
     pairs |= {(a, b) for a, b in (sorted(draw.sample(range(1, 90), 2)) for _ in range(60))}
@@ -131,18 +128,51 @@ def test_trees_below_long_lists_count(backend: Backend, pattern: str, mode: Matc
     order = sorted(range(90), key=lambda v: labels[v])
     place = {v: k for k, v in enumerate(order)}
     data = [("R", place[a], place[b]) for a, b in sorted(pairs)]
-    graph = SmallGraph([labels[v] for v in order], data, frozenset("R"))
+    return SmallGraph([labels[v] for v in order], data, frozenset("R"))
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    "mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS], ids=["subgraphs", "nodes", "any"]
+)
+@pytest.mark.parametrize("pattern", TREES)
+def test_trees_below_long_lists_count(backend: Backend, pattern: str, mode: MatchMode) -> None:
+    """They may be counted from the few elements of a leaf's list."""
+    graph = long_list_graph()
     edges = tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in TREES[pattern])
     n = 1 + max(e.target for e in edges)
     named = [((("A",),), (("B",),))[k] if k < 2 else () for k in range(n)]
     query = QueryGraph(tuple(QueryVertex(labels=x) for x in named), edges, mode)
     counts = set()
-    for off in (set(), {"trees"}, {"count_last"}, {"structure"}, {"structure", "symmetry"}):
+    others = {"trees"}, {"reached"}, {"count_last"}, {"structure"}, {"structure", "symmetry"}
+    for off in (set(), *others, {"structure", "reached"}):
         plan = planner.plan(query, graph, counting=True, switched_off=frozenset(off))
         total = 0
         for factor, term in ((1, plan), *plan.terms):
-            found = backend.count(prepare(term, graph), Watch(None, None, None), Budget())
+            prepared = prepare(term, graph)
+            assert "reached" not in off or not prepared.tables.nodes[:, NodeField.REACHED].any()
+            found = backend.count(prepared, Watch(None, None, None), Budget())
             total += factor * term.multiplicity * found
         counts.add(total // plan.divisor)
     assert len(counts) == 1
     assert counts.pop() > 0
+
+
+def test_a_tree_is_counted_from_a_leaf_in_fewer_steps() -> None:
+    """Unless the pass is switched off."""
+    graph = long_list_graph()
+    edges = tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in TREES["one"])
+    labels = ((("A",),), (("B",),), (), ())
+    query = QueryGraph(tuple(QueryVertex(labels=x) for x in labels), edges, DIFFERENT_NODES)
+    found = {}
+    for off in ((), ("reached",)):
+        switched_off = frozenset({"structure", *off})
+        plan = planner.plan(query, graph, counting=True, switched_off=switched_off)
+        prepared = prepare(plan, graph)
+        count = launch.count(prepared, Watch(None, None, None), Budget(), 1)
+        worker = prepared.idle["cpu"][0]
+        assert isinstance(worker, Worker)
+        found[off] = count, worker.spent
+    (count, steps), (same, more) = found.values()
+    assert count == same
+    assert steps < more

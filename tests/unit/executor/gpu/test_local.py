@@ -70,8 +70,18 @@ def test_alike_ends_stand_as_one() -> None:
     assert made is None or made.levels[-1].formula in (Formula.BINOMIAL, Formula.POWER)
 
 
+def test_triangles_have_their_edges_counted() -> None:
+    made = found(clique(3))
+    assert made is not None
+    assert made.only_edges
+    assert (made.first, len(made.levels), made.pairs) == (1, 2, 0)
+
+
 def test_what_is_not() -> None:
-    assert found(clique(3)) is None  # nothing to gain
+    assert (
+        found((*clique(3), (2, 3))) is None
+    )  # of a triangle in a larger pattern nothing is gained
+    assert found(((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))) is None  # twins are no edges
     assert found(((0, 1), (1, 2), (2, 3), (3, 0))) is None  # not in one list
     assert found(clique(4), loops=True, mode=DIFFERENT_NODES) is None
     assert found(clique(4), direction=Direction.OUT) is None

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdb import planner
-from gdb.base.machine.bits import bit_length, shifted, trailing_zeros
+from gdb.base.machine.bits import bit_length, shifted, square_root, trailing_zeros
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import (
     load_f64,
@@ -175,6 +175,16 @@ def test_loads_widen_and_stores_cut(function: Callable[[int, int, int], None]) -
     assert small.tolist() == [250, (250 + 300) % 256, 9]
     assert words.tolist() == [2**32 - 1, 0, 9]
     assert longs.tolist() == [-(2**40), -(2**40) - 1, 250 + 2**32 - 1]
+
+
+def _root(of: int, more: float) -> float:
+    return square_root(of) + square_root(more)
+
+
+@pytest.mark.parametrize("function", [_root, compiled(_root, entry=True)])
+def test_square_roots_are_exact(function: Callable[[int, float], float]) -> None:
+    assert function(9, 0.0) == 3.0
+    assert function(2, 6.25) == 2**0.5 + 2.5
 
 
 def _halve(floats: int, by: int) -> float:

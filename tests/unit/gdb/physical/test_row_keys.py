@@ -12,7 +12,7 @@ import pytest
 
 import gdb
 from gdb.physical.columns import chain_run, semi_joins
-from gdb.physical.rows import component, row_look_ups, row_matching
+from gdb.physical.rows import component, component_matching, row_look_ups
 from gdb.run import columns_or_rows
 from gdb.storage.graph import value_index
 from tests.support.effort import share
@@ -104,7 +104,7 @@ def test_as_by_listing(seed: int, indexed: bool, monkeypatch: pytest.MonkeyPatch
         for text in TEXTS:
             rows = keys(draw)
             with monkeypatch.context() as patch:
-                patch.setattr(row_matching, "seek", lambda *_: None)
+                patch.setattr(component_matching, "seek", lambda *_: None)
                 expected = answer(db, text, rows)
             refused += isinstance(expected, tuple)
 
@@ -114,7 +114,7 @@ def test_as_by_listing(seed: int, indexed: bool, monkeypatch: pytest.MonkeyPatch
                 sought += found is not None
                 return found
 
-            monkeypatch.setattr(row_matching, "seek", seen)
+            monkeypatch.setattr(component_matching, "seek", seen)
             assert answer(db, text, rows) == expected, (text, rows)
     assert sought > 12 > 6 > refused, (sought, refused)
 
@@ -146,7 +146,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     with gdb.connect() as db:
         with db.transaction() as tx:
             tx.add_nodes("P", range(100), {"id": range(100), "n": [f"n{k}" for k in range(100)]})
-        monkeypatch.setattr(row_matching, "ComponentRun", None)
+        monkeypatch.setattr(component_matching, "ComponentRun", None)
         loaded: list[int] = []
         load = component.Table
 
@@ -154,7 +154,7 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
             loaded.extend(len(vids) for vids in vertices.values())
             return load(vertices, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(row_matching, "Table", table)
+        monkeypatch.setattr(component_matching, "Table", table)
         rows = [{"id": k, "n": f"n{k}"} for k in (3, 5, 5, 1000)]
         for key in ("id", "n"):
             text = f"UNWIND $rows AS r MATCH (n:P {{{key}: r.{key}}}) RETURN id(n)"

@@ -8,7 +8,7 @@ import pytest
 import gdb
 from gdb.errors import ChangeRefused, QueryError
 from gdb.executor.relational import lookup
-from gdb.physical.rows import row_matching
+from gdb.physical.rows import component_matching
 from gdb.physical.rows.object_graph import Graph
 from gdb.storage.columns.model import U32 as Vids
 from gdb.storage.columns.model import Kind
@@ -56,7 +56,11 @@ def test_nothing_is_listed(
 
     for owner, name in (
         *((Partitions, "adjacency"), (Partitions, "eids"), (Partitions, "column")),
-        *((partitions, "splice_part"), (pcsr, "keys_of_part"), (row_matching, "ComponentRun")),
+        *(
+            (partitions, "splice_part"),
+            (pcsr, "keys_of_part"),
+            (component_matching, "ComponentRun"),
+        ),
         *((Partitions, "part"), (Vertices, "_assembled")),
     ):
         monkeypatch.setattr(owner, name, never)

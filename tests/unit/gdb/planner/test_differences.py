@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gdb import planner
@@ -18,7 +19,7 @@ from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.arrangements import cheapest
 from gdb.planner.distinct import conditions
-from gdb.planner.pricing import Prices
+from gdb.planner.pricing import Draws, Prices
 from gdb.planner.problem import Problem, problem_of
 from gdb.planner.resolved_graph import resolve
 from gdb.query_graph import (
@@ -32,6 +33,7 @@ from gdb.query_graph import (
 )
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64
 from tests.support.backends import BACKENDS, Backend
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
@@ -41,7 +43,7 @@ OFF = frozenset({"differences"})
 
 
 @contextmanager
-def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
+def taken_off(pairs: int = 3, most_effort: int = 4000) -> Iterator[None]:
     """Of every pattern some conditions are taken off, whatever that costs: those that the choice would keep as well."""
     from gdb.planner import differences
 
@@ -55,7 +57,7 @@ def taken_off(pairs: int = 3, most_priced: int = 400) -> Iterator[None]:
         "HOPEFUL": 1e300,
         "DEEPEST": 2,
         "A_PRICE": 1e-9,
-        "MOST_PRICED": most_priced,
+        "MOST_EFFORT": most_effort,
     }
     with (
         always(),
@@ -131,15 +133,21 @@ def test_terms_are_made() -> None:
 def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left is then counted as it comes: the same count, from fewer terms."""
     priced = 0
-    price = Prices.price
+    price, tried = Prices.price, Prices.tried
 
     def noted(self: Prices, order: Sequence[int]) -> float:
         nonlocal priced
         priced += 1
         return price(self, order)
 
+    def noted_tries(self: Prices, orders: I64, given: int, draws: Draws) -> npt.NDArray[np.float64]:
+        nonlocal priced
+        priced += len(orders)
+        return tried(self, orders, given, draws)
+
     monkeypatch.setattr(Prices, "price", noted)
-    most: dict[int, list[int]] = {0: [], 400: []}
+    monkeypatch.setattr(Prices, "tried", noted_tries)
+    most: dict[int, list[int]] = {0: [], 4000: []}
     for seed in range(8):
         random = np.random.default_rng(seed)
         graph = data_graph(random)
@@ -147,12 +155,12 @@ def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch
         counts = set()
         for limit, found in most.items():
             priced = 0
-            with taken_off(most_priced=limit), patch.object(MODULE, "MOST_TRIES", 1):
+            with taken_off(most_effort=limit), patch.object(MODULE, "MOST_TRIES", 1):
                 plan = planner.plan(query, graph, counting=True)
             found.append(priced)
             counts.add(reference.count(plan, graph))
         assert len(counts) == 1
-    assert sum(most[0]) < sum(most[400]) / 2
+    assert sum(most[0]) < sum(most[4000]) / 2
 
 
 def problem(seed: int) -> tuple[Problem, SmallGraph]:

@@ -254,6 +254,18 @@ def test_a_price_does_not_depend_on_when_memory_is_made() -> None:
     assert len(samples._rooms) > 3
 
 
+def test_orders_found_do_not_depend_on_when_memory_is_made() -> None:
+    random = np.random.default_rng(4)
+    apart = pairs_apart(random, 7)
+    statistics = statistics_of(random, 7, apart)
+    found = []
+    for room in (pricing.MOST_ROOM, 1):
+        with patch.multiple(pricing, FIRST_ROOM=room, MOST_ROOM=room):
+            prices = Prices(Samples(statistics, 64), apart)
+            found.append((cheapest(prices, [], 20), prices.effort))
+    assert found[0] == found[1]
+
+
 def test_what_no_sample_lasts_for_has_no_price() -> None:
     """Two vertices that have to differ, of one candidate both."""
     graph = SmallGraph([("A",), ("B",)], [("R", 0, 1)])

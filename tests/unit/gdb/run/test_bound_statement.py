@@ -1,4 +1,4 @@
-"""Statements bound to a snapshot (`gdb.run.bound_statement`): they give what the usual way gives, and only their own."""
+"""Statements bound to a snapshot (`gdb.run.bound_statement`) give what the usual way gives."""
 
 from __future__ import annotations
 

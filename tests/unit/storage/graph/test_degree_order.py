@@ -55,6 +55,29 @@ def test_it_is_made_once_and_tells_whether_it_was_needed() -> None:
     assert ranked_graph(star).ordered
 
 
+def test_only_the_edges_of_some_types_count() -> None:
+    small = graph(2)
+    one = ranked_graph(small, [("R",), ("U", "R")])
+    assert ranked_graph(small, [("U",), ("R",)]) is one
+    assert ranked_graph(small, [("R",), ()]) is ranked_graph(small) is not one
+    vids = np.arange(20, dtype=np.uint32)
+    views = [("R", Direction.OUT), ("R", Direction.IN), ("U", Direction.ANY)]
+    degrees = np.sum([small.adjacency((t,), d).degrees_of(vids) for t, d in views], axis=0)
+    found = np.sum([one.adjacency((t,), d).degrees_of(vids) for t, d in views], axis=0)
+    assert found.tolist() == sorted(degrees.tolist(), reverse=True)
+
+
+def test_few_are_kept() -> None:
+    small = graph(3)
+    whole = ranked_graph(small)
+    for types in ("R", "S", "U"):
+        ranked_graph(small, [(types,)])
+    assert ranked_graph(small) is whole
+    for pair in ("RS", "RU", "SU", "RSU"):
+        ranked_graph(small, [tuple(pair)])
+    assert ranked_graph(small) is not whole
+
+
 def test_it_has_no_edge_ids() -> None:
     with pytest.raises(InternalError):
         ranked_graph(graph(1)).eids((), Direction.ANY)

@@ -1,0 +1,1 @@
+"""Operators over arrays: the first operators of a query that writes, for all rows at once."""
