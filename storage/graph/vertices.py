@@ -97,9 +97,9 @@ class Vertices:
         if self._segments is before._segments:  # of the same manifest
             return True
         records, spaces = self._records, self._spaces
-        if records is before._records and spaces is before._spaces:
-            if self._segments.records is before._segments.records:
-                return True
+        unchanged = records is before._records and spaces is before._spaces
+        if unchanged and self._segments.records is before._segments.records:
+            return True
         read = {record.file for record in records} | {space.file for space in spaces}
         same = (before._records, before._spaces) == (records, spaces)
         return same and self._segments.shares(before._segments, read)
