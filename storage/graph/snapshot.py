@@ -270,6 +270,13 @@ class Snapshot:
         with self._lock:
             return incidence.between(self.partitions, sources, targets, types, direction)
 
+    def count_between(
+        self, source: int, target: int, types: tuple[str, ...], direction: Direction
+    ) -> int:
+        """How many edges `between` finds for one pair; no arrays are made."""
+        with self._lock:
+            return incidence.count_between(self.partitions, source, target, types, direction)
+
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
         """All edges of one type in the order of their ids, about `most` at a time: for a single scan that needs no
         neighbour lists."""

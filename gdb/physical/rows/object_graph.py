@@ -163,6 +163,10 @@ class Graph:
         found = [one for one in made if one is not None]
         return [found[place] for place in inverse.tolist()]
 
+    def vid(self, node: NodeValue) -> int:
+        """The vid of a node, which is not deleted, in a snapshot with all changes so far."""
+        return self._vids[node]
+
     def vids(self, nodes: Sequence[NodeValue]) -> U32:
         """The vid of each node, u32[n]; none of them is deleted."""
         self.flush()
