@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gdb.query_graph import MatchMode
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Change
+    from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
 
@@ -48,12 +49,13 @@ class BoundWrite:
     def run(
         self,
         do: Callable[[Callable[[], Result | None], threading.Event], Result | None],
+        _: Callable[[], Snapshot],
         change: Change,
         parameters: Mapping[str, object] | None,
     ) -> Result | None:
         """The answer for parameters, which nothing has checked yet; None where this is not for them.
 
-        do : does work that can be cancelled (`Work.do`). change : as of `QueryRun`.
+        do : does work that can be cancelled (`Work.do`). change : makes the changes of a query and commits them.
 
         Raises
         ------

@@ -169,7 +169,7 @@ class RowStatement:
 
 
 def row_statement(context: RowContext, plan: Plan) -> RowStatement | None:
-    """The plan compiled; None where it has operators that take many rows, or make many of a few. context : as of
+    """The plan compiled; None where it has operators that take many rows, or make many of a few. context : see
     `RowStatement`."""
     made = RowStatement(context)
     return made if made.compile(plan) else None
