@@ -1,13 +1,14 @@
 """Patterns of 12 to 32 vertices: how many are solved within a limit, the time to plan them, and how good estimates are.
 
     python -m benchmarks.matching.large_patterns [--queries 40] [--limit 20] [--threads 0] [--sets yeast,hprd]
-        [--save]
+        [--apart 2] [--save]
 
 The query graphs are the published ones of yeast (1200) and hprd (200), and graphs that random walks cut out of
 email-Enron (16 skewed labels), wiki-Vote (5 labels) and bitcoin-otc (directed, two types), whose seeds are fixed. Each
 runs twice: for its first 100,000 rows of ids, and for its number of embeddings (`count(*)`), on the CPU. Where a
 count is known, or was found here, it is the truth that the planner's estimate is compared with. The exit code is 1 if a
-published count differs, 2 if a graph is not here.
+published count differs, 2 if a graph is not here. On a machine with many cores, `--apart 2` runs several questions at
+once, each process on two cores that no other one uses.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import multiprocessing
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -41,6 +46,7 @@ MODE = "DIFFERENT NODES"
 SIZES = (12, 16, 24, 32)
 PERCENTILES = (("plan", "p50"), ("plan", "p99"), ("all", "p50"), ("all", "p90"))
 WALKED = 24  # query graphs of one walked graph, size and density
+PART = 5  # query graphs that a process takes at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,14 +343,56 @@ def wrong(asked: list[Asked]) -> list[Asked]:
     return found
 
 
-def report(sets: dict[str, list[Asked]], queries: int, limit: float, threads: int) -> Report:
+def answered(store: Path, queries: list[Query], arguments: argparse.Namespace) -> list[Asked]:
+    """The questions of some query graphs, one after the other, in this process."""
+    found = []
+    with gdb.connect(store, read_only=True) as db:
+        db.execute(f"{queries[-1].match()} RETURN id(v0) LIMIT 1", device="cpu")
+        for query in queries:
+            for kind in arguments.kinds.split(","):
+                options = {"limit": arguments.limit, "threads": arguments.threads}
+                one = ask(db, query, kind, **options)
+                found.append(one)
+                if arguments.list:
+                    _print(one)
+    return found
+
+
+def answered_apart(
+    sets: dict[str, tuple[Path, list[Query]]], arguments: argparse.Namespace
+) -> dict[str, list[Asked]]:
+    """The questions of all sets, by processes that each have `--apart` cores of their own."""
+    mine, each = sorted(os.sched_getaffinity(0)), arguments.apart
+    context = multiprocessing.get_context("spawn")
+    free = context.SimpleQueue()
+    number = max(1, len(mine) // each)
+    for k in range(number):
+        free.put(mine[k * each : (k + 1) * each])
+    with ProcessPoolExecutor(number, context, _pinned, (free,)) as pool:
+        parts = {
+            name: pool.map(
+                partial(answered, store, arguments=arguments),
+                [queries[k : k + PART] for k in range(0, len(queries), PART)],
+            )
+            for name, (store, queries) in sets.items()
+        }
+        return {name: [one for part in found for one in part] for name, found in parts.items()}
+
+
+def _pinned(free: multiprocessing.SimpleQueue[list[int]]) -> None:
+    os.sched_setaffinity(0, free.get())
+
+
+def report(
+    sets: dict[str, list[Asked]], queries: int, limit: float, threads: int, apart: int = 0
+) -> Report:
     """A table of times, one of estimates, and the questions left unsolved.
 
     Parameters
     ----------
     queries : of each set, 0 for all.
     limit : seconds for one question.
-    threads : 0 for all cores.
+    threads : 0 for all cores. apart : cores of each of several processes; 0 where there was one.
     """
     times, errors = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
     for name, asked in sets.items():
@@ -379,6 +427,8 @@ def report(sets: dict[str, list[Asked]], queries: int, limit: float, threads: in
     for each in sets.values():
         notes += [f"{a.query.name} {a.kind} differs: {a.found:,}" for a in wrong(each)]
     cores = f"{threads} threads" if threads else "all cores"
+    if apart:
+        cores = f"{apart} cores each, several at once"
     number = f"{queries} of each set" if queries else "all"
     introduction = (
         f"Query graphs of 12 to 32 vertices ({number}), embeddings with different nodes, each run once; "
@@ -410,6 +460,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     add("--threads", type=int, default=0, help="(default: all cores)")
     add("--sets", default=",".join(SETS), help=f"which of {', '.join(SETS)} (default: all)")
     add("--kinds", default="rows,count", help="which questions (default: rows,count)")
+    add("--apart", type=int, default=0, help="cores of each of several processes (default: one)")
     add("--list", action="store_true", help="print each question as it is answered")
     return parser.parse_args(line)
 
@@ -420,23 +471,16 @@ def main(line: list[str] | None = None) -> int:
     names = arguments.sets.split(",")
     if graphs.absent(*(arguments.data / name for name in names)):
         return 2
-    sets: dict[str, list[Asked]] = {}
     with tempfile.TemporaryDirectory(prefix="gdb-large-patterns-") as temporary:
         folder = arguments.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            store, queries = opened(name, folder, arguments.data, arguments.queries)
-            asked = sets[name] = []
-            with gdb.connect(store, read_only=True) as db:
-                db.execute(f"{queries[-1].match()} RETURN id(v0) LIMIT 1", device="cpu")
-                for query in queries:
-                    for kind in arguments.kinds.split(","):
-                        options = {"limit": arguments.limit, "threads": arguments.threads}
-                        one = ask(db, query, kind, **options)
-                        asked.append(one)
-                        if arguments.list:
-                            _print(one)
-    found = report(sets, arguments.queries, arguments.limit, arguments.threads)
+        stores = {name: opened(name, folder, arguments.data, arguments.queries) for name in names}
+        if arguments.apart:
+            sets = answered_apart(stores, arguments)
+        else:
+            sets = {name: answered(*stores[name], arguments) for name in names}
+    how = arguments.queries, arguments.limit, arguments.threads, arguments.apart
+    found = report(sets, *how)
     print(f"\n{found.markdown()}")
     if arguments.save:
         page.save(__file__, "Large patterns", found, "numpy", "llvmlite", "duckdb")
