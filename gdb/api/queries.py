@@ -48,7 +48,7 @@ else:  # an import runs no query
 PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 _DEFAULTS = options.QueryOptions()
-_NO_OPTIONS = (None,) * 5
+_NO_OPTIONS = ("auto", 0, *(None,) * 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +136,12 @@ class Queries(Closing):
         QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
             too.
         """
-        others = memory, gpu_memory, timeout, match, on
-        plain = self._unlimited and device == "auto" and threads == 0 and others == _NO_OPTIONS
-        plain = plain and limits.MAX_ROWS is limits.MAX_SECONDS is None
+        free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
+        plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
         if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
-            found = bound.run(self._work.do, self._snapshot, parameters)
+            found = bound.run(self._work.do, self._snapshot, self._change, parameters)
             if found is not None:
-                if found.warnings:
-                    warn(found.warnings)
+                warn(found.warnings)
                 return found
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
         request = self._request(text, parameters, said)
@@ -152,8 +150,7 @@ class Queries(Closing):
             result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
-        if result.warnings:
-            warn(result.warnings)
+        warn(result.warnings)
         return result
 
     def _answered(self, request: Request) -> Result:

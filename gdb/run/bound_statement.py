@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gdb.executor.plan.embeddings import Wanted
     from gdb.executor.relational.relational_tail import Value
     from gdb.language.pushdown import ElementConditions
+    from gdb.run.request import Change
     from gdb.run.statements import Statement
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
@@ -107,6 +108,7 @@ class BoundStatement:
         self,
         do: Callable[[Callable[[], Result | None], threading.Event], Result | None],
         newest: Callable[[], Snapshot],
+        _: Change,
         parameters: Mapping[str, object] | None,
     ) -> Result | None:
         """The answer for parameters, which nothing has checked yet; None where this is not for them.

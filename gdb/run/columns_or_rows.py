@@ -346,9 +346,9 @@ def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) ->
             answer = ColumnAnswer(found, context.graph.snapshot)
             return _Operated(answer, context, choice, choice.why)
         choice = _without_columns(context, choice, found)
-    with context.allowance, _not_too_deep():
+    with context.allowance, not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice))
-        rows = clock.step("tail", lambda: _user_rows(over_rows))
+        rows = clock.step("tail", lambda: user_rows(over_rows))
     made = RowAnswer(over_rows.columns, rows, planned.refusal.kinds)
     return _Operated(made, context, choice, choice.why)
 
@@ -399,7 +399,7 @@ def _counted(context: RowContext, plan: Plan, counts: Counts) -> RowsAnswer:
     return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
 
 
-def _user_rows(found: RowsAnswer) -> list[Values]:
+def user_rows(found: RowsAnswer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.physical.rows.values import UserValues  # here: columns need no values in Python
 
@@ -413,7 +413,7 @@ def _user_rows(found: RowsAnswer) -> list[Values]:
     return made
 
 
-class _not_too_deep:  # used in `with`, as a function would be
+class not_too_deep:  # used in `with`, as a function would be
     """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
 
     __slots__ = ()
@@ -443,7 +443,6 @@ def _context(
     profile = executor.Profile(loops=True) if planned.profile else None
     made = RowContext(
         request.text,
-        Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
@@ -454,6 +453,7 @@ def _context(
         kept=planned.kept,
         shown=planned.explain or planned.profile,
     )
+    made.graph = Graph(snapshot, changes, request.text)
     _meter(made)
     return made
 

@@ -79,7 +79,10 @@ def _answer(run: QueryRun) -> Result:
 def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
     from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
 
-    return answer_by_operators(run, prepared)
+    found = answer_by_operators(run, prepared)
+    if prepared.changes and run.request.plain:
+        run.statements.cache.bind(run.request, prepared, found.summary.why)
+    return found
 
 
 def _read(run: QueryRun) -> Result:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
+    from gdb.run.bound_write import BoundWrite
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Request
 
@@ -48,9 +49,10 @@ class QueryCache:
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
+        self._bound: dict[str, BoundWrite | None] = {}  # None for what cannot be
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
-            *(self._of_schema, self._prepared),
+            *(self._of_schema, self._prepared, self._bound),
         )
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
@@ -229,6 +231,28 @@ class QueryCache:
             if self._keeps(query):
                 self._prepared.setdefault(query.text, {})[_prepared_key(request)] = plan
 
+    def bound(self, text: str) -> BoundWrite | None:
+        """The statement of a text that writes, where it is bound."""
+        found = self._bound.get(text)
+        if found is not None:
+            with self._lock:
+                if text in self._queries:
+                    self._queries.move_to_end(text)
+        return found
+
+    def bind(self, request: Request, plan: Planned, why: str) -> None:
+        """Bind a statement that writes, was prepared and has run over rows, for a request without options. why : it ran
+        so."""
+        text = request.text
+        if text not in self._bound:
+            # here: only texts that come again need it
+            from gdb.run.bound_write import bound_write
+
+            made = bound_write(request, plan, why)
+            with self._lock:
+                if text in self._queries:
+                    self._bound[text] = made
+
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
         return self._queries.get(query.text) is query and "call" not in query.text.lower()
@@ -253,4 +277,6 @@ def by_shape(request: Request, cache: QueryCache) -> Request | None:
     if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
         return None
     found = cache.shaped(text)
-    return None if found is None else replace(request, text=found[0], parameters=found[1])
+    if found is None:
+        return None
+    return replace(request, text=found[0], parameters=found[1], plain=False)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.bound_statement import BoundStatement
+    from gdb.run.bound_write import BoundWrite
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot
 else:  # only texts that come again need them
@@ -335,9 +336,9 @@ class Statements:
                 self._bound.pop(text, None)
                 self._again.discard(text)
 
-    def bound(self, text: str) -> BoundStatement | None:
-        """The statement of a text that is bound to a snapshot, perhaps of an earlier one. Takes no lock."""
-        return self._bound.get(text)
+    def bound(self, text: str) -> BoundStatement | BoundWrite | None:
+        """The statement of a text that is bound: to a snapshot, perhaps an earlier one; where it writes, to none."""
+        return self._bound.get(text) or self.cache.bound(text)
 
     def bind(self, request: Request, snapshot: Snapshot, statement: Statement) -> None:
         """Bind a statement that was kept before and has run again, for a request without options."""
@@ -359,8 +360,9 @@ class Statements:
 
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
-        with self._lock:
-            self._forget(None)
+        if self._of is not None:  # else there is nothing
+            with self._lock:
+                self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
         every = self._kept, self._bytes, self._refused, self._counts, self._bound, self._again

@@ -21,7 +21,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import CorruptStore
+from gdb.errors import CorruptStore, InternalError
 from gdb.records import dataclass, quick, replace
 
 from ..columns.model import U8
@@ -32,7 +32,7 @@ from .delta_text import text_of
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
 from .sections import Section, SectionKind
-from .segment import FileRecord, Inside, damaged, need
+from .segment import FileRecord, Inside, damaged
 from .segments import Segments
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
@@ -107,9 +107,13 @@ class Journal:
         pieces, fresh = list[bytes](), list[bytes]()
         known = self._delta_sections()
         for number, section in enumerate(sections):
+            data = section.data
             old = known[number] if number < len(known) else None
+            if old is not None and old.data is data and old.kind is section.kind:
+                pieces.append(_PIECE.pack(section.kind, data.dtype.itemsize, data.nbytes, 0, 0))
+                continue
             head, tail, new = _difference(old, section)
-            item = section.data.dtype.itemsize
+            item = data.dtype.itemsize
             pieces.append(_PIECE.pack(section.kind, item, head, tail, len(new)))
             fresh.append(new)
         text = text_of(delta)
@@ -320,31 +324,35 @@ def _sealed(payload: bytes, number: bytes, hasher: Hasher) -> bytes:
 
 def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     """How many bytes of the old section begin and end the new one, and what is between."""
-    if old is not None and old.data is new.data:
-        return new.data.nbytes, 0, b""
     ours, item = _items(new), new.data.dtype.itemsize
     if old is None or old.kind != new.kind or old.data.dtype.itemsize != item:
         return 0, 0, ours.tobytes()
     theirs = _items(old)
     count, before = len(ours), len(theirs)
+    if count == before:
+        differ = (theirs != ours).nonzero()[0]
+        if not len(differ):
+            return count * item, 0, b""
+        head, end = differ.item(0), differ.item(-1) + 1
+        return head * item, (count - end) * item, ours[head:end].tobytes()
     most = min(count, before)
     differ = (theirs[:most] != ours[:most]).nonzero()[0]
-    head = int(differ[0]) if len(differ) else most
+    head = differ.item(0) if len(differ) else most
     left = most - head
-    if count != before:
-        differ = (theirs[before - left :] != ours[count - left :]).nonzero()[0] + head
-    tail = most - 1 - int(differ[-1]) if left and len(differ) else left
+    differ = (theirs[before - left :] != ours[count - left :]).nonzero()[0]
+    tail = left - 1 - differ.item(-1) if len(differ) else left
     return head * item, tail * item, ours[head : count - tail].tobytes()
 
 
 def _items(section: Section) -> Items:
     """The items of a section that is in memory."""
     data = section.data
-    need(isinstance(data, np.ndarray), "a delta is streamed")
-    found: Items = np.ascontiguousarray(data).view(_ITEMS[data.dtype.itemsize])
+    if not isinstance(data, np.ndarray):
+        raise InternalError("a delta is streamed.")
+    found: Items = data.view(_ITEMS[data.dtype.itemsize])
     return found
 
 
 def _bytes(section: Section) -> U8:
     """The bytes of a section that is in memory."""
-    return _items(section).view(np.uint8)
+    return np.ascontiguousarray(_items(section)).view(np.uint8)

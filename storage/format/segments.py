@@ -53,7 +53,8 @@ class Segments:
             else:
                 opened = {before.records[n]: f for n, f in known if n < len(before.records)}
                 self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
-        self._lock = waiting.Lock()
+        # while a file is opened: of few files, and each commit makes another one of these
+        self._lock: waiting.Lock = waiting.Lock() if before is None else before._lock
 
     def look(self, *, every: bool = False) -> None:
         """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn, or

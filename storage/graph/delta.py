@@ -206,15 +206,19 @@ def _with_one(old: Patch, new: Patch, place: int) -> Patch:
     known = place < count and old.rows[place] == new.rows[0]
     after = place + 1 if known else place
     plain = column.valid is None and column.offsets is None and new.column.valid is None
-    if known and plain and column.kind == new.column.kind:
-        values = column.values.copy()
-        values[place] = new.column.values[0]
-        return Patch(old.rows, Column(column.kind, values))
-    parts = [column.part(0, place), new.column, column.part(after, count)]
-    rows = old.rows
+    rows, values = old.rows, column.values
     if not known:
         rows = np.concatenate((rows[:place], new.rows, rows[place:]))
-    return Patch(rows, Column.concat(parts))
+    if plain and column.kind == new.column.kind:
+        if known:
+            values = values.copy()
+            values[place] = new.column.values[0]
+        else:
+            values = np.concatenate((values[:place], new.column.values, values[place:]))
+        return Patch(rows, Column(column.kind, values))
+    return Patch(
+        rows, Column.concat([column.part(0, place), new.column, column.part(after, count)])
+    )
 
 
 def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str, Column]:

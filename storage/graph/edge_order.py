@@ -128,6 +128,27 @@ class EdgeOrder:
             return at, ranks
         return np.concatenate([at, of_added]), np.concatenate([ranks, self._count + added])
 
+    def count_between(self, source: int, target: int) -> int:
+        """How many edges `between` finds for one pair."""
+        if not self._changes.directed:
+            source, target = min(source, target), max(source, target)
+        part, count, changes = self._part(self._forward), 0, self._changes
+        if len(part.intervals):
+            low, high = _row(part, source)
+            inside, wanted = part.neighbours[low:high], np.uint32(target)
+            first = low + int(inside.searchsorted(wanted))
+            count = low + int(inside.searchsorted(wanted, "right")) - first
+            if count and len(changes.removed):
+                ranks = np.arange(first, first + count, dtype=np.int64)
+                if not changes.directed:
+                    ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
+                count = len(self.alive(ranks))
+        if len(changes.keys):
+            key = np.uint64(source << 32 | target)
+            low, high = (int(changes.keys.searchsorted(key, side)) for side in ("left", "right"))
+            count += high - low
+        return count
+
     def degrees(self, vids: U32, side: Direction) -> I64:
         """How many edges of the base each vertex has, i64[n]; those that were removed count."""
         view = self._part(self._side(side)).adjacency((), side)

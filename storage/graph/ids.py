@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
-from ..columns.model import I64, U8, U32, Column, from_strings
+from ..columns.model import I64, U8, U32, Column, Kind, from_strings
 from .ascending import expanded
 from .pcsr import stable_order
 
@@ -138,6 +138,43 @@ def _twice(value: object, space: str) -> ImportFailed:
         f"the vertex id {value!r}{inside} occurs twice",
         "Ids must be unique within an id space; remove the duplicate or use another id space.",
     )
+
+
+def find(
+    index: IdIndex,
+    kind: Kind,
+    wanted: I64 | Sequence[int | str],
+    ids_of: Callable[[U32], Sequence[int | str]],
+) -> I64:
+    """The vid of each id of an index of ids of one kind, -1 where there is none; i64[n]. ids_of : gives the ids of
+    vids."""
+    if isinstance(wanted, np.ndarray):
+        if kind == "int64":
+            if len(wanted) == 1:
+                return np.array((find_integer(index, int(wanted[0])),), np.int64)
+            return find_integers(index, wanted)
+        return np.full(wanted.shape[0], -1, np.int64)
+    if len(wanted) == 1 and kind == "int64" and type(wanted[0]) is int:
+        known = -(1 << 63) <= wanted[0] < 1 << 63
+        vid = find_integer(index, wanted[0]) if known else -1
+        return np.array((vid,), np.int64)
+    found = np.full(len(wanted), -1, np.int64)
+    if kind == "string":
+        texts = [(n, value) for n, value in enumerate(wanted) if isinstance(value, str)]
+        if texts:
+            found[[n for n, _ in texts]] = find_strings(
+                index, [value for _, value in texts], ids_of
+            )
+        return found
+    numbers = [
+        (n, value)
+        for n, value in enumerate(wanted)
+        if isinstance(value, int) and -(1 << 63) <= value < 1 << 63
+    ]
+    if numbers:
+        values = np.array([value for _, value in numbers], np.int64)
+        found[[n for n, _ in numbers]] = find_integers(index, values)
+    return found
 
 
 def find_integers(index: IdIndex, wanted: I64) -> I64:

@@ -60,6 +60,19 @@ def between(
     return np.concatenate(at), np.concatenate(eids)
 
 
+def count_between(
+    partitions: Partitions, source: int, target: int, types: Types, direction: Direction
+) -> int:
+    """See `gdb.storage.graph.snapshot.Snapshot.count_between`."""
+    count = 0
+    for name, side in partitions.sources(partitions.known(types), direction):
+        if side is not Direction.IN:
+            count += partitions.order(name).count_between(source, target)
+        elif direction is not Direction.ANY or source != target:  # a loop leaves and arrives
+            count += partitions.order(name).count_between(target, source)
+    return count
+
+
 def _eids(partitions: Partitions, name: str, origins: I64) -> I64:
     record = partitions.edge_type(name)
     first = 0 if record is None else record.first_eid

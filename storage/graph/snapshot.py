@@ -270,6 +270,13 @@ class Snapshot:
         with self._lock:
             return incidence.between(self.partitions, sources, targets, types, direction)
 
+    def count_between(
+        self, source: int, target: int, types: tuple[str, ...], direction: Direction
+    ) -> int:
+        """How many edges `between` finds for one pair; no arrays are made."""
+        with self._lock:
+            return incidence.count_between(self.partitions, source, target, types, direction)
+
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
         """All edges of one type in the order of their ids, about `most` at a time: for a single scan that needs no
         neighbour lists."""
@@ -331,6 +338,11 @@ class Snapshot:
             return found[0]
         places, vids = zip(*found, strict=True) if found else ((_NO_PLACES,), (_NO_VIDS,))
         return np.concatenate(places), np.concatenate(vids)
+
+    def one_named(self, group: int, key: str | None, value: int) -> int | None:
+        """As `holders` of one integer of 64 bits: the vid, -1 where there is none; None where `holders` is to find it.
+        No arrays are made."""
+        return self._vertices.one_named(group, key, value)
 
     # ---- user ids -------------------------------------------------------------------------------
 

@@ -128,11 +128,16 @@ def groups_of(
 def _group(key: GroupKey, pieces: Sequence[Piece], before: VertexGroup | None) -> VertexGroup:
     """The group of some pieces; the one before where they are the same."""
     if before is not None and len(before.pieces) == len(pieces):
-        pairs = [*zip(pieces, before.pieces, strict=True)]
-        if all(piece is old for piece, old in pairs):
+        # loops: each small commit comes here for each group
+        same, alike, count = True, True, 0
+        for piece, old in zip(pieces, before.pieces, strict=True):
+            same = same and piece is old
+            alike = alike and (piece is old or piece.has_kinds_of(old))
+            count += piece.count
+        if same:
             return before
-        if all(piece.has_kinds_of(old) for piece, old in pairs):
-            return VertexGroup(*key, sum(p.count for p in pieces), before.keys, tuple(pieces))
+        if alike:
+            return VertexGroup(*key, count, before.keys, tuple(pieces))
     kinds: dict[str, Kind] = {}
     count = 0
     for piece in pieces:

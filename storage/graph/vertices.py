@@ -97,6 +97,9 @@ class Vertices:
         if self._segments is before._segments:  # of the same manifest
             return True
         records, spaces = self._records, self._spaces
+        unchanged = records is before._records and spaces is before._spaces
+        if unchanged and self._segments.records is before._segments.records:
+            return True
         read = {record.file for record in records} | {space.file for space in spaces}
         same = (before._records, before._spaces) == (records, spaces)
         return same and self._segments.shares(before._segments, read)
@@ -269,6 +272,30 @@ class Vertices:
             return places[~gone], vids[~gone]
         return places, vids
 
+    def one_named(self, group: int, key: str | None, value: int) -> int | None:
+        """The vid that `holders` (of None `named`) finds for one integer of 64 bits, -1 where it finds none, of a group
+        of the base whose property is known to be the user's id; None for another one."""
+        (piece, *more) = self.groups[group].pieces
+        base = piece.base
+        if more or base is None or base.ids.kind != "int64":
+            return None
+        if key is not None and (
+            key in piece.patches or not self._are_ids.get((piece.number, key), False)
+        ):
+            return None
+        index = self._indexes.get(base.id_space)
+        if index is None:
+            return None
+        vid = ids.find_integer(index, value)
+        if vid < 0 or not piece.stored.holds(vid):
+            return -1
+        dead = self._delta.dead
+        if len(dead):
+            at = int(dead.searchsorted(vid))
+            if at < len(dead) and dead.item(at) == vid:
+                return -1
+        return vid
+
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:
             column = piece.new.columns.get(key)
@@ -309,7 +336,7 @@ class Vertices:
             there = 1 if vid >= 0 and piece.stored.holds(vid) else 0
             return np.zeros(there, np.int64), np.array((vid,)[:there], np.uint32)
         places, values = wanted.user_ids()
-        vids = self._find_in(self.index(space), space.kind, values)
+        vids = ids.find(self.index(space), space.kind, values, self.user_ids)
         found = ((vids >= 0) & piece.stored.has(vids)).nonzero()[0]
         return places[found], vids[found].astype(np.uint32)
 
@@ -363,7 +390,7 @@ class Vertices:
             return np.full(len(wanted), -1, np.int64)
         for record in self._spaces:
             if record.name == space:
-                found = self._find_in(self.index(record), kind, wanted)
+                found = ids.find(self.index(record), kind, wanted, self.user_ids)
         if found is None:
             found = np.full(len(wanted), -1, np.int64)
         if len(self._delta.dead):
@@ -377,7 +404,7 @@ class Vertices:
                 else [wanted[k] for k in left.tolist()]
             )
             if len(left):
-                found[left] = self._find_in(self._new_index(space), kind, values)
+                found[left] = ids.find(self._new_index(space), kind, values, self.user_ids)
         return found
 
     def free_ids(self, space: str) -> Iterator[int]:
@@ -401,35 +428,6 @@ class Vertices:
                 return int(index.keys[start + alive[-1]])
             stop, length = start, 4 * length
         return -1
-
-    def _find_in(self, index: IdIndex, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
-        if isinstance(wanted, np.ndarray):
-            if kind == "int64":
-                if len(wanted) == 1:
-                    return np.array((ids.find_integer(index, int(wanted[0])),), np.int64)
-                return ids.find_integers(index, wanted)
-            return np.full(wanted.shape[0], -1, np.int64)
-        if len(wanted) == 1 and kind == "int64" and type(wanted[0]) is int:
-            known = -(1 << 63) <= wanted[0] < 1 << 63
-            vid = ids.find_integer(index, wanted[0]) if known else -1
-            return np.array((vid,), np.int64)
-        found = np.full(len(wanted), -1, np.int64)
-        if kind == "string":
-            texts = [(n, value) for n, value in enumerate(wanted) if isinstance(value, str)]
-            if texts:
-                found[[n for n, _ in texts]] = ids.find_strings(
-                    index, [value for _, value in texts], self.user_ids
-                )
-            return found
-        numbers = [
-            (n, value)
-            for n, value in enumerate(wanted)
-            if isinstance(value, int) and -(1 << 63) <= value < 1 << 63
-        ]
-        if numbers:
-            values = np.array([value for _, value in numbers], np.int64)
-            found[[n for n, _ in numbers]] = ids.find_integers(index, values)
-        return found
 
     def index(self, space: SpaceRecord) -> IdIndex:
         """The index of an id space of the base; CorruptStore where it cannot be used."""

@@ -122,7 +122,7 @@ def both(before: bool) -> Stage:
 EARLY: dict[str, Stage] = {
     "before the rows": wrapped(columns_or_rows, "_ran", True),
     "behind the rows": wrapped(columns_or_rows, "_ran", False),
-    "behind the cells": wrapped(columns_or_rows, "_user_rows", False),
+    "behind the cells": wrapped(columns_or_rows, "user_rows", False),
 }
 LATE: dict[str, Stage] = {
     "the commit begins": wrapped(Database, "_commit", True),

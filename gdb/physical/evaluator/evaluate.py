@@ -75,9 +75,9 @@ class Evaluator:
         match expression:
             case syntax.Literal(value=value):
                 return lambda row: value
-            case syntax.Parameter(name=name):
-                parameter = self._context.parameters[name]
-                return lambda row: parameter
+            case syntax.Parameter(name=parameter):
+                known = self._context.parameters  # another run may give it another value
+                return lambda row: known[parameter]
             case syntax.Variable(name=name):
                 return itemgetter(name)
             case syntax.Property(subject=subject, key=key, place=place):

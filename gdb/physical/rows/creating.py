@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.allowance import paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
@@ -19,18 +19,25 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
 
+Change: TypeAlias = "Callable[[list[Row]], list[Row]]"
+"""What a clause makes of rows, and writes."""
 PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
-def create(context: RowContext, clause: Create, rows: list[Row]) -> list[Row]:
-    """The rows with what CREATE made for each."""
+def created(context: RowContext, clause: Create) -> Change:
+    """The function from rows to those with what CREATE made for each."""
     makers = [Maker(context, pattern) for pattern in clause.patterns]
-    if any(maker.names for maker in makers):
-        rows = [dict(row) for row in rows]
-    for row in paced(rows, len(rows)):
-        for maker in makers:
-            maker.make(row)
-    return rows
+    named = any(maker.names for maker in makers)
+
+    def change(rows: list[Row]) -> list[Row]:
+        if named:
+            rows = [dict(row) for row in rows]
+        for row in paced(rows, len(rows)):
+            for maker in makers:
+                maker.make(row)
+        return rows
+
+    return change
 
 
 def create_all(context: RowContext, clause: BulkCreate, rows: list[Row]) -> list[Row]:

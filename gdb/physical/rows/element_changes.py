@@ -12,7 +12,7 @@ from gdb.language.clauses import Delete, Remove, SetAll, SetItem, SetLabels, Set
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.report import problem
 from gdb.language.syntax import Expression, HasLabels, Index, Place, Property
-from gdb.physical.rows.creating import map_of, storable
+from gdb.physical.rows.creating import Change, map_of, storable
 from gdb.physical.rows.named_labels import names_of
 
 if TYPE_CHECKING:
@@ -25,12 +25,17 @@ Changed: TypeAlias = "NodeValue | RelationshipValue | None"
 # ---- SET and REMOVE --------------------------------------------------------------------------------
 
 
-def assign(context: RowContext, items: Sequence[SetItem], rows: Sequence[Row]) -> None:
-    """SET for each row, item by item."""
+def assigned(context: RowContext, items: Sequence[SetItem]) -> Change:
+    """The function that does SET for each row, item by item, and gives the rows."""
     several = assignments(context, items)
-    for row in paced(rows, len(rows)):
-        for apply in several:
-            apply(row)
+
+    def change(rows: list[Row]) -> list[Row]:
+        for row in paced(rows, len(rows)):
+            for apply in several:
+                apply(row)
+        return rows
+
+    return change
 
 
 def assignments(context: RowContext, items: Sequence[SetItem]) -> list[Assignment]:
@@ -69,7 +74,7 @@ def _changed(context: RowContext, subject: Expression, place: Place) -> Callable
 def _set_property(
     context: RowContext, target: Property | Index, value: Expression, place: Place
 ) -> Assignment:
-    compiled, graph = context.evaluator.compiled, context.graph
+    compiled = context.evaluator.compiled
     element, value_of = _changed(context, target.subject, place), compiled(value)
     named = target.key.text if isinstance(target, Property) else None
     key_of = compiled(target.index) if isinstance(target, Index) else None
@@ -82,13 +87,13 @@ def _set_property(
         if not isinstance(key, str):
             message = "a property is named by a string."
             raise problem(TypeProblem, context.text, target.place, message)
-        graph.set_property(one, key, storable(context, value_of(row), value.place))
+        context.graph.set_property(one, key, storable(context, value_of(row), value.place))
 
     return assign
 
 
 def _set_all(context: RowContext, item: SetAll) -> Assignment:
-    place, graph = item.value.place, context.graph
+    place = item.value.place
     element = _changed(context, item.variable, item.place)
     value_of = context.evaluator.compiled(item.value)
 
@@ -98,6 +103,7 @@ def _set_all(context: RowContext, item: SetAll) -> Assignment:
             return
         given = map_of(context, value_of(row), place)
         given = {key: storable(context, value, place) for key, value in given.items()}
+        graph = context.graph
         if not item.add:
             for name in [name for name in one.properties if name not in given]:
                 graph.set_property(one, name, None)
@@ -121,8 +127,8 @@ def _set_labels(context: RowContext, item: SetLabels) -> Assignment:
     return assign
 
 
-def remove(context: RowContext, clause: Remove, rows: Sequence[Row]) -> None:
-    """REMOVE for each row."""
+def removed(context: RowContext, clause: Remove) -> Change:
+    """The function that does REMOVE for each row, and gives the rows."""
     compiled = context.evaluator.compiled
     parts = [
         (
@@ -132,38 +138,60 @@ def remove(context: RowContext, clause: Remove, rows: Sequence[Row]) -> None:
         )
         for item in clause.items
     ]
-    for row in rows:
-        for item, subject, named in parts:
-            element = subject(row)
-            if element is None or getattr(element, "deleted", False):
-                continue
-            if not isinstance(element, (NodeValue, RelationshipValue)):
-                raise problem(
-                    *(TypeProblem, context.text, item.place),
-                    "only a node or a relationship has properties that can be removed.",
-                )
-            match item:
-                case HasLabels(labels=labels) if isinstance(element, NodeValue):
-                    names = [name.text for term in labels for name in term]
-                    context.graph.set_labels(element, (), names)
-                case HasNamed() if isinstance(element, NodeValue):
-                    context.graph.set_labels(element, (), named(row))
-                case Property(key=key):
-                    context.graph.set_property(element, key.text, None)
-                case Index(index=index):
-                    name = compiled(index)(row)
-                    if isinstance(name, str):
-                        context.graph.set_property(element, name, None)
-                case _:
-                    raise problem(TypeProblem, context.text, item.place, "only a node has labels.")
+
+    def change(rows: list[Row]) -> list[Row]:
+        for row in rows:
+            for item, subject, named in parts:
+                element = subject(row)
+                if element is None or getattr(element, "deleted", False):
+                    continue
+                if not isinstance(element, (NodeValue, RelationshipValue)):
+                    raise problem(
+                        *(TypeProblem, context.text, item.place),
+                        "only a node or a relationship has properties that can be removed.",
+                    )
+                match item:
+                    case HasLabels(labels=labels) if isinstance(element, NodeValue):
+                        names = [name.text for term in labels for name in term]
+                        context.graph.set_labels(element, (), names)
+                    case HasNamed() if isinstance(element, NodeValue):
+                        context.graph.set_labels(element, (), named(row))
+                    case Property(key=key):
+                        context.graph.set_property(element, key.text, None)
+                    case Index(index=index):
+                        name = compiled(index)(row)
+                        if isinstance(name, str):
+                            context.graph.set_property(element, name, None)
+                    case _:
+                        raise problem(
+                            TypeProblem, context.text, item.place, "only a node has labels."
+                        )
+        return rows
+
+    return change
 
 
 # ---- DELETE ----------------------------------------------------------------------------------------
 
 
-def delete(context: RowContext, clause: Delete, rows: Sequence[Row]) -> None:
-    """DELETE for each row: nodes, relationships, all of a path, and what lists of them hold."""
+def deleted(context: RowContext, clause: Delete) -> Change:
+    """The function that does DELETE for each row, of nodes, relationships, all of a path, and what lists of them hold;
+    it gives the rows."""
     targets = [(target, context.evaluator.compiled(target)) for target in clause.targets]
+
+    def change(rows: list[Row]) -> list[Row]:
+        _delete(context, clause, targets, rows)
+        return rows
+
+    return change
+
+
+def _delete(
+    context: RowContext,
+    clause: Delete,
+    targets: Sequence[tuple[Expression, Callable[[Row], Value]]],
+    rows: Sequence[Row],
+) -> None:
     found: list[tuple[NodeValue | RelationshipValue, Place]] = []
     for row in rows:
         for target, value in targets:

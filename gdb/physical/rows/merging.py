@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Merging:
-    """A MERGE. known : the names that rows have."""
+    """A MERGE, for one list of rows after the other. known : the names that rows have."""
 
     def __init__(self, context: RowContext, clause: Merge, known: Sequence[str]) -> None:
         self.context, self.clause, self.known = context, clause, frozenset(known)
@@ -40,6 +40,12 @@ class Merging:
         self.keys = self._keys()
         self.hidden = [f"{HIDDEN}m{k}" for k in range(len(self.keys))]
         self.bound = self._bound()
+        self.names = self.known.union(self.hidden)
+        self.own: Sequence[str] | None = None
+        self.on_match = assignments(context, clause.on_match)
+        self.on_create = assignments(context, clause.on_create)
+        compiled = context.evaluator.compiled
+        self.values = [compiled(expression) for _, expression in self.keys]
 
     @property
     def pattern(self) -> Pattern:
@@ -51,40 +57,69 @@ class Merging:
 
         Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
-        if len(rows) > 1 and not self.independent:
-            return [one for row in rows for one in self._merged([row])]
+        if len(rows) <= 1 or not self.independent:
+            return [one for row in rows for one in self._one(row)]
         return self._merged(rows)
+
+    def _one(self, row: Row) -> list[Row]:
+        """As `_merged`, of one row."""
+        pattern, (prepared,) = self._prepared((row,))
+        self.refuse_null((prepared,))
+        program = pattern.program(self.names)
+        matches = None if program is None else program.run(self.context, prepared)
+        if matches is None:
+            matches = [
+                match for _, match in extend_rows(self.context, pattern, (prepared,), self.names)
+            ]
+        own = self._own(pattern)
+        if matches:
+            made = [{**row, **{name: match[name] for name in own}} for match in matches]
+        else:
+            made = [self._made(row, own)]
+        for apply in self.on_match if matches else self.on_create:
+            for one in made:
+                apply(one)
+        return made
+
+    def _own(self, pattern: Pattern) -> Sequence[str]:
+        """The names of the pattern that rows do not have."""
+        if self.own is None:
+            self.own = [name for name in pattern.names if name not in self.known]
+        return self.own
+
+    def _made(self, row: Row, own: Sequence[str]) -> Row:
+        """The row with what is made for it."""
+        new = dict(row) if own else row
+        if self.maker is None:
+            self.maker = Maker(self.context, self.clause.pattern)
+        self.maker.make(new)
+        return new
 
     def _merged(self, rows: Sequence[Row]) -> list[Row]:
         pattern, prepared = self._prepared(rows)
         self.refuse_null(prepared)
-        names = [*self.known, *self.hidden]
+        names = self.names
         firsts: dict[object, int] = {}
         of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
         distinct = list(firsts.values())
         matches = extend_rows(self.context, pattern, [prepared[k] for k in distinct], names)
-        own = [name for name in pattern.names if name not in self.known]
+        own = self._own(pattern)
         found: dict[int, list[Row]] = {}
         for number, match in matches:
             found.setdefault(distinct[number], []).append({name: match[name] for name in own})
-        on_match = assignments(self.context, self.clause.on_match)
-        on_create = assignments(self.context, self.clause.on_create)
         made: list[Row] = []
         created: dict[int, Row] = {}
         for first, row in zip(of, rows, strict=True):
             several = found.get(first)
             if several is not None:
                 merged = [{**row, **match} for match in several]
-                applied = on_match
+                applied = self.on_match
             elif first in created:
-                merged, applied = [{**row, **created[first]}], on_match
+                merged, applied = [{**row, **created[first]}], self.on_match
             else:
-                new = dict(row) if own else row
-                if self.maker is None:
-                    self.maker = Maker(self.context, self.clause.pattern)
-                self.maker.make(new)
+                new = self._made(row, own)
                 created[first] = {name: new[name] for name in own}
-                merged, applied = [new], on_create
+                merged, applied = [new], self.on_create
             for apply in applied:
                 for one in merged:
                     apply(one)
@@ -102,8 +137,7 @@ class Merging:
         if not self.keys:
             return pattern, rows
         prepared = [dict(row) for row in rows]
-        for name, (_, expression) in zip(self.hidden, self.keys, strict=True):
-            value = self.context.evaluator.compiled(expression)
+        for name, value in zip(self.hidden, self.values, strict=True):
             for row in prepared:
                 row[name] = value(row)
         return pattern, prepared
@@ -126,8 +160,6 @@ class Merging:
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
         """The key of each row: rows with equal keys find the same."""
-        if len(prepared) == 1:
-            return [()]
         bound = [name for name in self.bound if not prepared or name in prepared[0]]
         columns: list[list[object]] = [
             [group_key(row[name]) for row in prepared] for name in self.hidden
@@ -170,7 +202,7 @@ class Merging:
     def refuse_null(self, rows: Sequence[Row]) -> None:
         """Raise for a key or a node that is null. rows : with the hidden variables."""
         for name, (key, value) in zip(self.hidden, self.keys, strict=True):
-            if any(row[name] is None for row in rows):
+            if _is_null(name, rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, value.place),
                     f"MERGE cannot look for a null {key.text}: null equals nothing.",
@@ -178,11 +210,19 @@ class Merging:
                     detail="MergeReadOwnWrites",
                 )
         for name in self.bound:
-            if any(row[name] is None for row in rows):
+            if _is_null(name, rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
+
+
+def _is_null(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a name is null in one of some rows."""
+    for row in rows:  # noqa: SIM110  # a generator takes as long as all else of one row
+        if row[name] is None:
+            return True
+    return False
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)

@@ -7,7 +7,7 @@ a pattern is only ever matched against a snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import ChangeRefused
 from gdb.executor.relational import lookup
 from gdb.language.report import change_problem
+from gdb.physical.rows.new_edges import NewEdges, there
 from gdb.physical.rows.stored import columns_of
 from gdb.physical.rows.stored_nodes import (
     Batch,
@@ -25,7 +26,6 @@ from gdb.physical.rows.stored_nodes import (
     records,
     space_of_new,
 )
-from gdb.records import dataclass, field
 from gdb.storage.columns.model import I64, U32, Column
 from gdb.storage.graph.vid_ranges import by_number
 
@@ -36,44 +36,6 @@ if TYPE_CHECKING:
     from gdb.storage.write.transaction import Changes
 
 HOW_TO_DETACH = "Delete them first, or write DETACH DELETE."
-
-
-def _there(properties: dict[str, Value]) -> dict[str, Value]:
-    """The properties that are not null."""
-    if type(None) in map(type, properties.values()):
-        return {key: value for key, value in properties.items() if value is not None}
-    return properties
-
-
-@dataclass(slots=True)
-class _NewEdges:
-    """Relationships of one type that are not in the transaction yet, [n] each. objects : None for one without a name,
-    which nothing but its ends can find before it is flushed."""
-
-    starts: list[NodeValue] = field(default_factory=list)
-    ends: list[NodeValue] = field(default_factory=list)
-    properties: list[Mapping[str, Value]] = field(default_factory=list)
-    objects: list[RelationshipValue | None] = field(default_factory=list)
-
-    def add(
-        self,
-        start: NodeValue,
-        end: NodeValue,
-        properties: Mapping[str, Value],
-        one: RelationshipValue | None,
-    ) -> None:
-        self.starts.append(start)
-        self.ends.append(end)
-        self.properties.append(properties)
-        self.objects.append(one)
-
-    def keep(self, places: Sequence[int]) -> None:
-        """Forget all but some."""
-        if len(places) < len(self.starts):
-            self.starts = [self.starts[k] for k in places]
-            self.ends = [self.ends[k] for k in places]
-            self.properties = [self.properties[k] for k in places]
-            self.objects = [self.objects[k] for k in places]
 
 
 class Graph:
@@ -90,7 +52,7 @@ class Graph:
         self._edges: dict[tuple[str, int], RelationshipValue] = {}  # by type and handle
         self._handles: dict[RelationshipValue, int] = {}
         self._new_nodes: list[NodeValue] = []
-        self._new_edges: dict[str, _NewEdges] = {}  # by type
+        self._new_edges: dict[str, NewEdges] = {}  # by type
         self._dirty_nodes: dict[NodeValue, dict[str, Value]] = {}
         self._dirty_edges: dict[RelationshipValue, dict[str, Value]] = {}
         self._relabelled: dict[NodeValue, frozenset[str]] = {}  # with the labels before
@@ -137,12 +99,20 @@ class Graph:
                 self._load_group(snapshot, number, fresh[at])
         return [known[vid] for vid in wanted]
 
-    def node(self, vid: int) -> NodeValue:
-        """The object of one vid."""
-        if vid not in self._nodes:
+    def node(self, vid: int, group: int | None = None) -> NodeValue:
+        """The object of one vid. group : its number, where it is known."""
+        found = self._nodes.get(vid)
+        if found is None:
             snapshot, vids = self._now(), np.array((vid,), np.uint32)
-            self._load_group(snapshot, int(snapshot.groups_of(vids)[0]), vids)
-        return self._nodes[vid]
+            number = int(snapshot.groups_of(vids)[0]) if group is None else group
+            own, batch = snapshot.groups[number], Batch(snapshot, number, vids)
+            self._batches.append(batch)
+            made = StoredNode(frozenset(own.labels), own.id_space, batch)
+            batch.nodes.append(made)
+            self._nodes[vid], self._vids[made] = made, vid
+            count_elements(1, [], "nodes")
+            found = made
+        return found
 
     def _load_group(self, snapshot: Snapshot, number: int, vids: U32) -> None:
         """Make the objects of some nodes of one group."""
@@ -193,6 +163,10 @@ class Graph:
         found = [one for one in made if one is not None]
         return [found[place] for place in inverse.tolist()]
 
+    def vid(self, node: NodeValue) -> int:
+        """The vid of a node, which is not deleted, in a snapshot with all changes so far."""
+        return self._vids[node]
+
     def vids(self, nodes: Sequence[NodeValue]) -> U32:
         """The vid of each node, u32[n]; none of them is deleted."""
         self.flush()
@@ -214,7 +188,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], properties: dict[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out. properties : its own from now on."""
-        kept = _there(properties)
+        kept = there(properties)
         space, free = self.ids_of_new()
         node = NodeValue(next(free), frozenset(labels), kept, space)
         self._new_nodes.append(node)
@@ -227,7 +201,7 @@ class Graph:
         self, type_: str, start: NodeValue, end: NodeValue, properties: dict[str, Value]
     ) -> RelationshipValue:
         """A new relationship; null properties are left out."""
-        kept = _there(properties)
+        kept = there(properties)
         one = RelationshipValue(-1, type_, start, end, kept)
         self._connected_by(type_).add(start, end, kept, one)
         self.effects.relationships_created += 1
@@ -242,17 +216,17 @@ class Graph:
         properties: dict[str, Value],
     ) -> None:
         """As `create_relationship`, of one that the query does not name: no object is made for it."""
-        kept = _there(properties) if properties else properties
+        kept = there(properties) if properties else properties
         new = self._new_edges.get(type_) or self._connected_by(type_)
         new.add(start, end, kept, None)
         self.effects.relationships_created += 1
         if kept:
             self.effects.properties_set += len(kept)
 
-    def _connected_by(self, type_: str) -> _NewEdges:
+    def _connected_by(self, type_: str) -> NewEdges:
         known = self._new_edges.get(type_)
         if known is None:
-            known = self._new_edges[type_] = _NewEdges()
+            known = self._new_edges[type_] = NewEdges()
         return known
 
     def set_property(self, element: NodeValue | RelationshipValue, key: str, value: Value) -> None:
@@ -414,6 +388,13 @@ class Graph:
             self._dead_handles[name] = {now.get(handle, handle) for handle in gone}
 
     def _flush_properties(self, changes: Changes) -> None:
+        if len(self._dirty_nodes) == 1 and not self._dirty_edges:
+            ((node, values),) = self._dirty_nodes.items()
+            self._dirty_nodes = {}
+            if not node.deleted:
+                vids = np.array((self._vids[node],), np.uint32)
+                changes.set_vertices(vids, columns_of((values,), values))
+            return
         nodes: dict[frozenset[str], list[NodeValue]] = {}
         for node, values in self._dirty_nodes.items():
             if not node.deleted:

@@ -23,9 +23,10 @@ from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.pattern import Accepted, Component, Pattern
+    from gdb.physical.rows.pattern import Accepted, Component, Pattern, RowEdge
     from gdb.physical.rows.run_context import RowContext
 
+_INT64 = range(-(1 << 63), 1 << 63)
 MOST = 64
 """Rows that one row becomes up to which it goes on by itself."""
 Step: TypeAlias = "Callable[[RowContext, list[Row]], list[Row] | None]"
@@ -180,6 +181,12 @@ def _look_up(equality: Equality, accepted: Accepted) -> Step:
                 return None
             if value is None or value != value:
                 continue
+            if len(groups) == 1 and type(value) is int and value in _INT64:
+                vid = snapshot.one_named(groups[0], key, value)
+                if vid is not None:
+                    if vid >= 0:
+                        made.append({**row, name: graph.node(vid, groups[0])})
+                    continue
             found = snapshot.holders(groups, key, Wanted((value,)))
             if found is None or len(found[1]) > FEW:
                 return None
@@ -203,6 +210,9 @@ def _value(expression: Expression) -> ValueOf:
 
 def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
     """Rows with each relationship between two nodes of theirs. name : what it is called, None where that is unused."""
+    edge = pattern.edges[component.edges[0]]
+    if name is None and not any(pattern.parts.accepted[end].terms for end in edge.ends):
+        return _counted(edge)
 
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
         graph, made = context.graph, list["Row"]()
@@ -223,6 +233,26 @@ def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
                 made += [{**row} for _ in range(len(at))]
             else:
                 made += [{**row, name: one} for one in graph.relationships(eids)]
+        context.embeddings += len(made)
+        return made
+
+    return step
+
+
+def _counted(edge: RowEdge) -> Step:
+    """As `_between`, of a relationship without a name between nodes of any labels."""
+
+    def step(context: RowContext, rows: list[Row]) -> list[Row]:
+        graph, made = context.graph, list["Row"]()
+        snapshot = graph.snapshot
+        for row in rows:
+            left, right = row[edge.left], row[edge.right]
+            assert isinstance(left, NodeValue)
+            assert isinstance(right, NodeValue)
+            ends = graph.vid(left), graph.vid(right)
+            made += [
+                {**row} for _ in range(snapshot.count_between(*ends, edge.types, edge.direction))
+            ]
         context.embeddings += len(made)
         return made
 

@@ -137,7 +137,7 @@ def run_over_rows(
     runner = Runner(context)
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
-    context.extensions = _extensions
+    context.extensions = extensions
     try:
         with clock_at(time.time_ns()):
             if arrays is not None:
@@ -163,9 +163,10 @@ def run_over_rows(
     return RowsAnswer(names, rows)
 
 
-def _extensions(
+def extensions(
     context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
 ) -> Iterator[list[Numbered]]:
+    """As `row_matching.extensions`."""
     return row_matching.extensions(
         context, pattern, rows, known
     )  # its module is loaded when it is first needed
@@ -295,6 +296,10 @@ class Runner:
         context.handled += len(part)
         if self.bound is not None and context.handled > self.most_taken:
             raise TooMany
+
+    def rows_of(self, operator: Operator, rows: Batches, names: Names) -> Parts:
+        """The rows that an operator makes of some. names : that they have."""
+        return self._operator(operator, rows, names=names).parts
 
     def _operator(
         self,
@@ -461,17 +466,17 @@ class Runner:
         self.bound = None  # what is written is not written again
         match clause:
             case Create():
-                return creating.create(context, clause, rows)
+                return creating.created(context, clause)(rows)
             case BulkCreate():
                 return creating.create_all(context, clause, rows)
             case Merge():
                 return merging.Merging(context, clause, names).run(rows)
             case Set(items=items):
-                element_changes.assign(context, items, rows)
+                return element_changes.assigned(context, items)(rows)
             case Remove():
-                element_changes.remove(context, clause, rows)
+                return element_changes.removed(context, clause)(rows)
             case Delete():
-                element_changes.delete(context, clause, rows)
+                return element_changes.deleted(context, clause)(rows)
             case Foreach():
                 self._foreach(clause, names, rows)
         return rows

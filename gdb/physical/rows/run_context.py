@@ -36,6 +36,7 @@ class RowContext:
     """The run of one query, row by row.
 
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
+    graph : what it reads and changes; it is there while it runs.
     extensions : extends rows by a pattern, in batches (`gdb.physical.rows.row_matching`); it is there while the rows
         run, as the evaluator is.
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
@@ -46,12 +47,12 @@ class RowContext:
     """
 
     text: str
-    graph: Graph
     parameters: Mapping[str, Value]
     plain: Mapping[str, Plain]
     mode: MatchMode
     options: executor.Options
     allowance: Allowance
+    graph: Graph = field(init=False)
     evaluator: Evaluator = field(init=False)
     extensions: Extensions = field(init=False)
     embeddings: int = 0

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 
 _ELEMENT = 500  # bytes of a node or relationship, without its properties
+_NUMBER = 200  # of a number, and what names it
+_NUMBERS = (int, float, bool)
 _AS_STORED = ("int64", "float64", "bool", "string")
 
 
@@ -53,10 +55,25 @@ class Batch:
         if kind is None or key in self._read:
             return
         self._read.add(key)
+        if len(self.nodes) == 1:
+            return self._read_one(key, kind)
         every = records({key: self._values(key, kind)}, len(self.nodes))
         count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
+
+    def _read_one(self, key: str, kind: Kind) -> None:
+        """As `read`, of one node."""
+        own = self.snapshot.vertex_values(self.group, key, self.vids)
+        (found,) = (None,) if own is None else lookup.widen(own, kind).to_list()
+        if found is None:
+            return
+        value: Value = from_store(found)  # what is as it is stored stays so
+        if type(value) in _NUMBERS:
+            here().keep(_NUMBER, "properties of nodes")
+        else:
+            count_elements(0, [{key: value}], "properties of nodes")
+        self.nodes[0].know({key: value})
 
     def _values(self, key: str, kind: Kind) -> Slice | None:
         """One property of all nodes; null where one has none."""
@@ -140,7 +157,8 @@ def count_elements(elements: int, properties: list[Row], what: str) -> None:
     allowance = here()
     held = size_of(properties) if properties else 0
     allowance.keep(_ELEMENT * elements + held, what)
-    allowance.tick(4 * max(elements, len(properties)))
+    if elements > 1 or properties:
+        allowance.tick(4 * max(elements, len(properties)))
 
 
 def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:

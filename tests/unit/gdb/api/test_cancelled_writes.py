@@ -132,7 +132,7 @@ def test_what_a_query_gives_is_made_before_its_commit(
 ) -> None:
     """Else it fails for a value that cannot be returned, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(columns_or_rows, "_user_rows", lambda _: 1 // 0)
+    monkeypatch.setattr(columns_or_rows, "user_rows", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had

@@ -59,7 +59,9 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
 
 
 def bound(db: Database, text: str) -> BoundStatement | None:
-    return db._statements.bound(text)
+    found = db._statements.bound(text)
+    assert found is None or isinstance(found, BoundStatement)
+    return found
 
 
 def usual(db: Database, text: str, parameters: dict[str, object]) -> list[str]:

@@ -74,6 +74,9 @@ def test_as_put_together(seed: int, direction: Direction, types: tuple[str, ...]
     pair, found = rows.between(sources, targets, types, direction)
     pairs = zip(sources[pair].tolist(), targets[pair].tolist(), found.tolist(), strict=True)
     assert Counter(pairs) == expected
+    counts = Counter((source, target) for source, target, _ in expected.elements())
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        assert rows.count_between(source, target, types, direction) == counts[source, target]
     db.close()
 
 

@@ -1,0 +1,175 @@
+"""A plan that writes, compiled for one row: what few rows go through, step by step, without batches.
+
+`gdb.physical.rows.row_run` makes for each run an evaluator, the functions of all expressions, and what creates,
+merges and sets. None of these depends on the graph, and of parameters only on their names while no value is a list. So
+a plan of operators that take a row and make few of it keeps them, with the context that they were made for. Only one
+thread at a time may run it: a statement that writes has the writer's lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.base.values.temporal_clock import clock_at
+from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set
+from gdb.language.hidden_names import is_hidden
+from gdb.language.mentioned_names import asks
+from gdb.logical.operators import Filter, Names, Operator, Plan, Project
+from gdb.physical.evaluator import Evaluator
+from gdb.physical.rows.batches import few_rows
+from gdb.physical.rows.creating import created
+from gdb.physical.rows.element_changes import assigned, deleted, removed
+from gdb.physical.rows.merging import Merging
+from gdb.physical.rows.pattern import visible_rows
+from gdb.physical.rows.row_program import MOST
+from gdb.physical.rows.row_run import RowsAnswer, Runner, extensions
+from gdb.physical.rows.values import taken
+from gdb.records import dataclass
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.executor.relational.relational_tail import Value as Plain
+    from gdb.physical.rows.object_graph import Graph
+    from gdb.physical.rows.run_context import RowContext
+
+_NO_VALUES: Mapping[str, Plain] = {}
+RowStep: TypeAlias = "Callable[[list[Row]], list[Row] | None]"
+"""The rows that an operator makes of some; None where it has no answer for few rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """An operator, its step, and the names of the rows before and behind it. writes : whether it changes the graph."""
+
+    operator: Operator
+    run: RowStep
+    before: Names
+    names: Names
+    writes: bool
+
+
+class RowStatement:
+    """See the module. context : its own from now on; that of a run without a graph and without parameters. Made by
+    `row_statement`."""
+
+    def __init__(self, context: RowContext) -> None:
+        self.context, self._runner = context, Runner(context)
+        self._values: dict[str, Value] = {}
+        context.parameters = self._values
+        context.evaluator = Evaluator(context.text, self._values, self._runner, context.allowance)
+        context.extensions = extensions
+        self._steps: list[_Compiled] = []
+        self._columns: Names = ()
+
+    def run(self, graph: Graph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
+        """What RETURN gives, the graph's changes flushed; None where the plan needs the run of batches, and nothing was
+        changed. plain : the parameters, none of them a list or a map. Raises as `row_run.run_over_rows`."""
+        context, columns = self.context, self._columns
+        for name, value in plain.items():
+            self._values[name] = taken(value)
+        context.graph, context.plain, context.embeddings = graph, plain, 0
+        context.allowance.made = context.allowance.kept = 0
+        try:
+            with clock_at(time.time_ns()):
+                rows = self._ran()
+                if rows is None:
+                    return None
+                answer = [tuple([row[name] for name in columns]) for row in rows] if columns else []
+            graph.flush()
+        finally:  # what is kept holds no snapshot, and no value
+            del context.graph
+            context.plain = _NO_VALUES
+            self._values.clear()
+        return RowsAnswer(columns, answer)
+
+    def _ran(self) -> list[Row] | None:
+        """The rows behind all steps."""
+        pulse, rows, changed = self.context.allowance.pulse, list["Row"](({},)), False
+        for one in self._steps:
+            pulse()
+            found = one.run(rows)
+            if found is None:
+                if not changed:
+                    return None
+                # what was written stays: its rows go on in batches
+                parts = self._runner.rows_of(one.operator, few_rows(one.before, rows), one.names)
+                found = [row for part in parts for row in part]
+            changed = changed or one.writes
+            rows = found
+        return rows
+
+    # ---- compiling -------------------------------------------------------------------------------
+
+    def compile(self, plan: Plan) -> bool:
+        """Compile all operators, once; whether each of them can be."""
+        if len(plan.sides) > 1 or plan.start:
+            return False
+        before = plan.start
+        for step in self.context.kept.steps(plan.sides[0], before):
+            made = self._step(step.operator, before)
+            if made is None or step.last is not None or step.kept is not None:
+                return False
+            writes = not isinstance(step.operator, (Match, Project, Filter))
+            self._steps.append(_Compiled(step.operator, made, before, step.names, writes))
+            before = step.names
+        self._columns = before if plan.returns else ()
+        return True
+
+    def _step(self, operator: Operator, before: Names) -> RowStep | None:
+        """The step of an operator; None for one of another kind. before : the names of its rows."""
+        context = self.context
+        match operator:
+            case Match(optional=False):
+                return self._match(operator, before)
+            case Project():
+                return self._project(operator)
+            case Filter(condition=condition) if not asks(condition):
+                test = context.evaluator.condition(condition)
+                return lambda rows: [row for row in rows if test(row) is True]
+            case Create():
+                return created(context, operator)
+            case Merge():
+                return Merging(context, operator, before).run
+            case Set(items=items):
+                return assigned(context, items)
+            case Remove():
+                return removed(context, operator)
+            case Delete():
+                return deleted(context, operator)
+            case Finish():
+                return lambda rows: []
+        return None
+
+    def _match(self, operator: Match, before: Names) -> RowStep | None:
+        context, pattern = self.context, self.context.pattern(operator)
+        program = pattern.program(frozenset(before))
+        if program is None:
+            return None
+        hides = any(map(is_hidden, (*pattern.vertices, *pattern.edges)))
+
+        def step(rows: list[Row]) -> list[Row] | None:
+            found = list["Row"]()
+            for row in rows:
+                some = program.run(context, row)
+                if some is None or len(found) + len(some) > MOST:
+                    return None
+                found += some
+            return visible_rows(found) if hides else found
+
+        return step
+
+    def _project(self, operator: Project) -> RowStep | None:
+        columns, compiled = operator.columns, self.context.evaluator.compiled
+        if any(asks(column.expression) for column in columns):
+            return None
+        values = [(column.name, compiled(column.expression)) for column in columns]
+        return lambda rows: [{name: value(row) for name, value in values} for row in rows]
+
+
+def row_statement(context: RowContext, plan: Plan) -> RowStatement | None:
+    """The plan compiled; None where it has operators that take many rows, or make many of a few. context : see
+    `RowStatement`."""
+    made = RowStatement(context)
+    return made if made.compile(plan) else None
