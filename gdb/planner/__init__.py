@@ -16,7 +16,6 @@ from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, v
 from gdb.imports import deferred
 from gdb.language.hidden_names import is_hidden
 from gdb.planner import cost
-from gdb.planner.arc_consistency import semi_joined
 from gdb.planner.decompose import Decomposition, decompose
 from gdb.planner.distinct import (
     ModeConditions,
@@ -116,6 +115,10 @@ def plan(
     by_degree = counting and "orientation" not in switched_off
     matched, expected = query, None
     if root is not None and not counting and sampled is None and "statistics" not in switched_off:
+        from gdb.planner.arc_consistency import (
+            semi_joined,
+        )  # here: few patterns are tested for existence
+
         matched = semi_joined(query, held, order)
     if sampled is not None:
         expected = sampled.estimates

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from gdb.base.values.map_columns import MapColumns
 from gdb.errors import NameProblem, TypeProblem
 from gdb.storage.columns import temporal
 
@@ -92,6 +91,8 @@ def _checked_list(name: str, values: Sequence[object]) -> list[Value]:
         return list(cast("Sequence[Value]", values))
     columns = _columns_of(values)
     if columns is not None and all(map(_plain, columns.values())):
+        from gdb.base.values.map_columns import MapColumns  # here: few queries have a table
+
         maps = map(dict.copy, cast("Sequence[dict[str, object]]", values))
         return cast("list[Value]", MapColumns(maps, columns))
     return [_checked_value(name, item) for item in values]
@@ -205,8 +206,9 @@ def kind_of(value: Value) -> Hashable:
     once."""
     if isinstance(value, float):
         return "a number" if value == value else "not a number"
-    if isinstance(value, MapColumns):
-        return "a table", frozenset((key, _kinds(own)) for key, own in value.columns.items())
+    columns = getattr(value, "columns", None)  # of `MapColumns`
+    if columns is not None:
+        return "a table", frozenset((key, _kinds(own)) for key, own in columns.items())
     if isinstance(value, (list, tuple)):
         alike = {*map(type, value)} in _SHAPED
         kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))

@@ -80,8 +80,11 @@ def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
     from gdb.run.columns_or_rows import answer_by_operators  # here: one of two ways
 
     found = answer_by_operators(run, prepared)
-    if prepared.changes and run.request.plain:
-        run.statements.cache.bind(run.request, prepared, found.summary.why)
+    request, cache = run.request, run.statements.cache
+    if prepared.changes and request.plain and cache.is_to_be_bound(request.text):
+        from gdb.run.bound_write import bound_write  # here: only texts that come again need it
+
+        cache.keep_bound(request.text, bound_write(request, prepared, found.summary.why))
     return found
 
 
@@ -101,8 +104,20 @@ def _read(run: QueryRun) -> Result:
     if statement is not known:
         statements.keep(key, run.snapshot, statement)
     if request.plain and run.run is None:
-        statements.bind(request, run.snapshot, statement)
+        _bind(run, statement)
     return result
+
+
+def _bind(run: QueryRun, statement: Statement) -> None:
+    """Bind a statement whose text came before to the snapshot in which it ran."""
+    text, snapshot, statements = run.request.text, run.snapshot, run.statements
+    if statements.is_to_be_bound(text, snapshot):
+        from gdb.run.bound_statement import (
+            bound_statement,
+        )  # here: only texts that come again need it
+
+        made = bound_statement(statement, run.request.parameters, snapshot)
+        statements.keep_bound(text, snapshot, made)
 
 
 def _result(run: QueryRun, statement: Statement) -> Result:

@@ -240,18 +240,15 @@ class QueryCache:
                     self._queries.move_to_end(text)
         return found
 
-    def bind(self, request: Request, plan: Planned, why: str) -> None:
-        """Bind a statement that writes, was prepared and has run over rows, for a request without options. why : it ran
-        so."""
-        text = request.text
-        if text not in self._bound:
-            # here: only texts that come again need it
-            from gdb.run.bound_write import bound_write
+    def is_to_be_bound(self, text: str) -> bool:
+        """Whether a statement that writes and was prepared is to be bound (`keep_bound`)."""
+        return text not in self._bound
 
-            made = bound_write(request, plan, why)
-            with self._lock:
-                if text in self._queries:
-                    self._bound[text] = made
+    def keep_bound(self, text: str, made: BoundWrite | None) -> None:
+        """Keep a statement that was bound; None where it cannot be."""
+        with self._lock:
+            if text in self._queries:
+                self._bound[text] = made
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""

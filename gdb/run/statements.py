@@ -340,20 +340,20 @@ class Statements:
         """The statement of a text that is bound: to a snapshot, perhaps an earlier one; where it writes, to none."""
         return self._bound.get(text) or self.cache.bound(text)
 
-    def bind(self, request: Request, snapshot: Snapshot, statement: Statement) -> None:
-        """Bind a statement that was kept before and has run again, for a request without options."""
-        text = request.text
+    def is_to_be_bound(self, text: str, snapshot: Snapshot) -> bool:
+        """Whether a statement that has run for a request without options is to be bound to a snapshot (`keep_bound`),
+        as it came before and was not."""
         if text in self._bound and self._of is snapshot:
-            return
-        if text not in self._again:  # to bind it takes as long as a few runs
-            with self._lock:
-                if self._of is snapshot:
-                    self._again.add(text)
-            return
-        # here: only texts that come again need it
-        from gdb.run.bound_statement import bound_statement
+            return False
+        if text in self._again:  # to bind it takes as long as a few runs
+            return True
+        with self._lock:
+            if self._of is snapshot:
+                self._again.add(text)
+        return False
 
-        made = bound_statement(statement, request.parameters, snapshot)
+    def keep_bound(self, text: str, snapshot: Snapshot, made: BoundStatement | None) -> None:
+        """Keep a statement that was bound to a snapshot; None where it cannot be."""
         with self._lock:
             if self._of is snapshot:
                 self._bound[text] = made

@@ -115,7 +115,7 @@ def outcome(db: Database, text: str, values: dict[str, object]) -> object:
 
 
 def never(*_: object) -> None:
-    """Binds nothing."""
+    """Nothing is to be bound."""
 
 
 # ---- the same as the usual way ---------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_bound_runs_do_what_the_usual_ones_do(
     several: list[dict[str, object]] = [names, names, others, names, {**names, "more": 1}, others]
     bound, usual = store(), store()
     with monkeypatch.context() as patch:
-        patch.setattr(QueryCache, "bind", never)
+        patch.setattr(QueryCache, "is_to_be_bound", never)
         expected = [outcome(usual, text, values) for values in several]
     assert not runs
     assert [outcome(bound, text, values) for values in several] == expected
@@ -148,7 +148,7 @@ def test_values_of_other_kinds(text: str, bad: object, monkeypatch: pytest.Monke
     several = [values, values, *({**values, name: bad} for name in values), values]
     bound, usual = store(), store()
     with monkeypatch.context() as patch:
-        patch.setattr(QueryCache, "bind", never)
+        patch.setattr(QueryCache, "is_to_be_bound", never)
         expected = [outcome(usual, text, one) for one in several]
     assert [outcome(bound, text, one) for one in several] == expected
 
