@@ -24,9 +24,13 @@ from . import device, layout, render
 LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 10
 # NVRTC 13.0 reads memory in its optimiser that it has given back: a kernel of its own for a 4-clique ended with a
-# segmentation fault 12 times of 22, and 0 of 18 where glibc does not hand such memory out again at once. Another
-# query's kernel (hprd) ended so in all `TRIES`: every second try leaves the allocator as it is.
+# segmentation fault 12 times of 22, and 0 of 18 where glibc does not hand such memory out again at once. Other kernels
+# (of hprd, of a house) end so every time, but not as the allocator is by itself, or where the source is longer by a
+# comment: what lies where decides. So every second try leaves the allocator as it is, and each has a comment more.
 _MALLOC = "glibc.malloc.tcache_count=0"
+_COMMENT = (
+    "\n// another try, whose memory lies elsewhere than that of the one before it: see compiler.py"
+)
 AT_ONCE = 2  # compilers at work
 _PROGRAM = """
 import os, sys
@@ -92,7 +96,10 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
         try:
             with _compilers.get():
                 ended = waiting.run(
-                    [*command, *render.OPTIONS], source.encode(), LONGEST, _environment(attempt)
+                    [*command, *render.OPTIONS],
+                    (source + attempt * _COMMENT).encode(),
+                    LONGEST,
+                    _environment(attempt),
                 )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise device.without_compiler(error) from error

@@ -26,7 +26,8 @@ def test_one_that_dies_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "sys.stdout.buffer.write(b'\\x7fELF' + sys.stdin.buffer.read())"
     )
     monkeypatch.setattr(compiler, "_PROGRAM", program)
-    assert compiler.compile_source("code", "sm_90")[0] == b"\x7fELFcode"
+    monkeypatch.setattr(compiler, "_COMMENT", " // again")  # by which the source is another one
+    assert compiler.compile_source("code", "sm_90")[0] == b"\x7fELFcode // again"
 
 
 def test_the_compiler_never_gets_freed_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
