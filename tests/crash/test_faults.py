@@ -36,7 +36,7 @@ def bad(found: list[Outcome]) -> list[Outcome]:
 
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_a_call_that_fails_or_kills(folder: Path, kind: str) -> None:
-    found = list(faults.patched(folder / "s", kind, step=31 if PROFILE == "ci" else 19))
+    found = list(faults.patched(folder / "s", kind, step=29 if PROFILE == "ci" else 19))
     assert not bad(found)
     assert {outcome.found for outcome in found} == ({1} if kind == "short write" else {0, 1})
 
