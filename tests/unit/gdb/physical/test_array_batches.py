@@ -14,6 +14,7 @@ from gdb.physical.arrays import array_run
 from gdb.physical.rows.object_graph import Graph
 from gdb.run import columns_or_rows
 from gdb.run.parameters import checked_parameters, kind_of
+from tests.support.effort import share
 
 Outcome = tuple[object, ...]
 Rows = list[dict[str, object]]
@@ -129,7 +130,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_same_as_over_rows(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(14):
+    for seed in range(share(14)):
         rows, whole = _rows(seed), f"UNWIND $rows AS r {text}"
         expected = _outcome(whole, rows, "rows", monkeypatch)
         assert _outcome(whole, rows, "columns", monkeypatch) == expected, (seed, rows)
