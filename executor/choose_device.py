@@ -161,8 +161,8 @@ def _quicker(
     work = expected(plan, prepared)
     known = plan.runs.last
     cpu = known.get("cpu")
-    some = some and cpu is not None and "cuda" not in known
-    if some and cpu is not None:
+    tried = some and cpu is not None and "cuda" not in known
+    if cpu is not None and tried:
         work = work.times(cpu * _threads(prepared, work) / STEP / max(work.steps, 1.0))
     guard = None if cpu is not None else _guard(plan, graph, prepared, gpu_memory)
     if cpu is None:
@@ -183,7 +183,7 @@ def _quicker(
         return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
     gpu = late + _first_gpu(plan, graph, work, gpu_memory)
     seconds = {"cpu": cpu, "cuda": gpu}
-    quicker = not some and gpu * (1.0 if "cuda" in known else CLEARLY) < cpu
+    quicker = not tried and gpu * (1.0 if "cuda" in known else CLEARLY) < cpu
     device, other = ("cuda", "cpu") if quicker else ("cpu", "cuda")
     if runs and plan.runs.since.get(other, 0.0) > TRIED * seconds[other]:
         device = other

@@ -115,9 +115,8 @@ def plan(
     by_degree = counting and "orientation" not in switched_off
     matched, expected = query, None
     if root is not None and not counting and sampled is None and "statistics" not in switched_off:
-        from gdb.planner.arc_consistency import (
-            semi_joined,
-        )  # here: few patterns are tested for existence
+        # here: few patterns are tested for existence
+        from gdb.planner.arc_consistency import semi_joined
 
         matched = semi_joined(query, held, order)
     if sampled is not None:

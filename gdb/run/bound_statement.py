@@ -37,6 +37,7 @@ from gdb.records import dataclass
 from gdb.run.interrupt import Cancel
 from gdb.run.late_interrupt import Outcome
 from gdb.run.statements import are_near
+from gdb.storage.columns.model import INT64
 
 if TYPE_CHECKING:
     from gdb.executor.plan.embeddings import Wanted
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 FEW = 16
 """Rows whose values are read one by one: more are gathered as columns."""
-_INT64 = range(-(1 << 63), 1 << 63)
 _NO_VALUES: Mapping[str, Value] = {}
 
 
@@ -143,7 +143,7 @@ class BoundStatement:
             if isinstance(value, str):
                 if not value.isascii():
                     return None
-            elif kind is int and value not in _INT64:
+            elif kind is int and value not in INT64:
                 return None
         fixed, same = self.fixed, relational_tail.same
         if fixed and not all(same(values[name], known) for name, known in fixed.items()):
@@ -235,12 +235,16 @@ class BoundStatement:
     def _vids(self, one: _Candidates, values: Mapping[str, Value]) -> list[int] | U32 | None:
         """The candidates of a query vertex; None where the plan may not do for them."""
         if one.by_id is not None:
-            vid = one.by_id.find(values[one.name])  # type: ignore[arg-type]  # see `kinds`
+            wanted = values[one.name]
+            assert isinstance(wanted, int)  # see `kinds`
+            vid = one.by_id.find(wanted)
             if vid < 0:
                 return []
             return [vid] if one.low <= vid < one.end else None
         if one.by_value is not None:
-            found = one.by_value.find(values[one.name])  # type: ignore[arg-type]  # see `kinds`
+            wanted = values[one.name]
+            assert isinstance(wanted, (int, str))  # see `kinds`
+            found = one.by_value.find(wanted)
             if found is not None:
                 return found if not found or one.low <= found[0] <= found[-1] < one.end else None
         known = {**self.statement.values, **values}

@@ -12,11 +12,10 @@ import numpy as np
 
 from gdb.errors import NameProblem, TypeProblem
 from gdb.storage.columns import temporal
+from gdb.storage.columns.model import INT64
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Value
-
-_INT64 = range(-(2**63), 2**63)
 
 
 def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Value]:
@@ -48,7 +47,7 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
 
 
 def _checked_value(name: str, value: object) -> Value:
-    if type(value) is int and value in _INT64:
+    if type(value) is int and value in INT64:
         return value
     if type(value) is str and value.isascii():
         return value
@@ -61,7 +60,7 @@ def _checked_value(name: str, value: object) -> Value:
     if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
         return _checked_time(name, value)
     if isinstance(value, numbers.Integral):
-        if int(value) not in _INT64:
+        if int(value) not in INT64:
             raise TypeProblem(
                 f"parameter ${name} holds {value}, which does not fit 64 bits.",
                 "Pass it as a float or a string.",
@@ -109,7 +108,7 @@ def _plain(values: Sequence[object]) -> bool:
     if int in classes:
         whole = [one for one in values if type(one) is int] if len(classes) > 1 else values
         numbers = cast("Sequence[int]", whole)
-        if min(numbers) not in _INT64 or max(numbers) not in _INT64:
+        if min(numbers) not in INT64 or max(numbers) not in INT64:
             return False
     if str in classes:
         several = [one for one in values if type(one) is str] if len(classes) > 1 else values
@@ -147,7 +146,7 @@ def _checked_map(name: str, value: Mapping[object, object]) -> Value:
     for key, item in value.items():
         if not isinstance(key, str):
             raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
-        plain = type(item) is int and item in _INT64
+        plain = type(item) is int and item in INT64
         found[key] = cast("int", item) if plain else _checked_value(name, item)
     return found
 
@@ -206,10 +205,10 @@ def kind_of(value: Value) -> Hashable:
     once."""
     if isinstance(value, float):
         return "a number" if value == value else "not a number"
-    columns = getattr(value, "columns", None)  # of `MapColumns`
-    if columns is not None:
-        return "a table", frozenset((key, _kinds(own)) for key, own in columns.items())
     if isinstance(value, (list, tuple)):
+        columns = getattr(value, "columns", None)  # of `MapColumns`
+        if columns is not None:
+            return "a table", frozenset((key, _kinds(own)) for key, own in columns.items())
         alike = {*map(type, value)} in _SHAPED
         kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)

@@ -112,9 +112,8 @@ def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
     if statements.is_to_be_bound(text, snapshot):
-        from gdb.run.bound_statement import (
-            bound_statement,
-        )  # here: only texts that come again need it
+        # here: only texts that come again need it
+        from gdb.run.bound_statement import bound_statement
 
         made = bound_statement(statement, run.request.parameters, snapshot)
         statements.keep_bound(text, snapshot, made)

@@ -60,6 +60,7 @@ WIDER: dict[Kind, Kind] = {"int64": "float64", "int64[]": "float64[]"}
 """The kind that a property gets whose values are of both, where that loses none of them
 (`gdb.storage.columns.kinds`)."""
 KINDS: tuple[Kind, ...] = (*SINGLE_KINDS, *ITEM_OF)
+INT64 = range(-(1 << 63), 1 << 63)  # what an integer of 64 bits can be
 EXACT = 1 << 53  # integers up to this are floats without loss
 ROUNDED = "an integer beyond 2**53, where floats round"
 _NAMES: dict[Kind, str] = {

@@ -38,6 +38,14 @@ def merged_order(ascending: Keys, more: Keys) -> I64:
     return order
 
 
+def place_of(ascending: U32 | I64 | U64, wanted: int) -> int:
+    """The first place of a number, which fits their type, among ascending ones; -1 where it is not among them. Arrays
+    would cost more than the search for one."""
+    # of another type they would all be converted
+    at = int(ascending.searchsorted(ascending.dtype.type(wanted)))
+    return at if at < ascending.shape[0] and ascending.item(at) == wanted else -1
+
+
 def unite_ascending(numbers: Numbers, more: Numbers) -> Numbers:
     """The numbers of two such arrays as one. Cost: a copy, and a search for each of `more`."""
     if not len(numbers) or not len(more):

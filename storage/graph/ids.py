@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
 
-from ..columns.model import I64, U8, U32, Column, Kind, from_strings
-from .ascending import expanded
+from ..columns.model import I64, INT64, U8, U32, Column, Kind, from_strings
+from .ascending import expanded, place_of
 from .pcsr import stable_order
 
 U64 = npt.NDArray[np.uint64]
@@ -155,9 +155,7 @@ def find(
             return find_integers(index, wanted)
         return np.full(wanted.shape[0], -1, np.int64)
     if len(wanted) == 1 and kind == "int64" and type(wanted[0]) is int:
-        known = -(1 << 63) <= wanted[0] < 1 << 63
-        vid = find_integer(index, wanted[0]) if known else -1
-        return np.array((vid,), np.int64)
+        return np.array((find_integer(index, wanted[0]),), np.int64)
     found = np.full(len(wanted), -1, np.int64)
     if kind == "string":
         texts = [(n, value) for n, value in enumerate(wanted) if isinstance(value, str)]
@@ -167,9 +165,7 @@ def find(
             )
         return found
     numbers = [
-        (n, value)
-        for n, value in enumerate(wanted)
-        if isinstance(value, int) and -(1 << 63) <= value < 1 << 63
+        (n, value) for n, value in enumerate(wanted) if isinstance(value, int) and value in INT64
     ]
     if numbers:
         values = np.array([value for _, value in numbers], np.int64)
@@ -188,10 +184,9 @@ def find_integers(index: IdIndex, wanted: I64) -> I64:
 
 
 def find_integer(index: IdIndex, wanted: int) -> int:
-    """The vid of one id, -1 where there is none: a query by id looks up one, and arrays cost more than the search."""
-    keys = index.keys
-    at = int(keys.searchsorted(wanted))
-    return index.vids.item(at) if at < keys.shape[0] and keys.item(at) == wanted else -1
+    """The vid of one id, -1 where there is none, as for what has more than 64 bits."""
+    at = place_of(index.keys, wanted) if wanted in INT64 else -1
+    return index.vids.item(at) if at >= 0 else -1
 
 
 def find_strings(

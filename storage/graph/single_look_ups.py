@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..columns.model import Column, Kind, PropertyValue
-from .ids import SHORT, hash_one
+from ..columns.model import INT64, Column, Kind, PropertyValue
+from .ascending import place_of
+from .ids import SHORT, find_integer, hash_one
 
 if TYPE_CHECKING:
     from .delta import Patch
@@ -26,7 +27,6 @@ MOST_RANGES = 1 << 12
 """Ranges of vids that are listed for look-ups: more are those of a graph with very many holes."""
 _KINDS = ("int64", "float64", "bool", "string")  # whose values are made one by one here
 _FEW = 16  # vertices with one value
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
 class IdLookUp:
@@ -36,8 +36,7 @@ class IdLookUp:
 
     def __init__(self, indexes: Sequence[IdIndex], bounds: Sequence[int]) -> None:
         """bounds : of the ranges of vids of the groups' vertices that are still there, ascending."""
-        self._indexes = [(index.keys, len(index.keys), index.vids) for index in indexes]
-        self._bounds = bounds
+        self._indexes, self._bounds = indexes, bounds
 
     @classmethod
     def of(cls, vertices: Vertices, groups: Sequence[VertexGroup]) -> IdLookUp | None:
@@ -52,14 +51,10 @@ class IdLookUp:
 
     def find(self, wanted: int) -> int:
         """The vid, -1 where there is none."""
-        if wanted not in _INT64:
-            return -1
-        for keys, count, vids in self._indexes:
-            at = int(keys.searchsorted(wanted))
-            if at < count and keys.item(at) == wanted:
-                vid: int = vids.item(at)
-                if bisect_right(self._bounds, vid) % 2:
-                    return vid
+        for index in self._indexes:
+            vid = find_integer(index, wanted)
+            if vid >= 0 and bisect_right(self._bounds, vid) % 2:
+                return vid
         return -1
 
 
@@ -117,7 +112,7 @@ class HolderLookUp:
             if len(text) >= SHORT:
                 return None
             key = np.uint64(hash_one(text))
-        elif wanted not in _INT64:
+        elif wanted not in INT64:
             return []
         keys, found = index.keys, list[int]()
         at, count = int(keys.searchsorted(key)), len(keys)
@@ -188,8 +183,8 @@ class ValueLookUp:
         first, begin, column, patch = self._rows[place]
         row = begin + vid - first
         if patch is not None:
-            at = int(patch.rows.searchsorted(row))
-            if at < len(patch.rows) and patch.rows.item(at) == row:
+            at = place_of(patch.rows, row)
+            if at >= 0:
                 return _value(patch.column, at)
         return None if column is None else _value(column, row)
 

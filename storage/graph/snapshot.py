@@ -340,7 +340,7 @@ class Snapshot:
         return np.concatenate(places), np.concatenate(vids)
 
     def one_named(self, group: int, key: str | None, value: int) -> int | None:
-        """As `holders` of one integer of 64 bits: the vid, -1 where there is none; None where `holders` is to find it.
+        """As `holders` of one integer: the vid, -1 where there is none; None where `holders` is to find it.
         No arrays are made."""
         return self._vertices.one_named(group, key, value)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gdb.base import usage, waiting
 from gdb.records import dataclass
 
-from ..columns.model import I64, U32, Column, Kind, from_strings
+from ..columns.model import I64, INT64, U32, Column, Kind, from_strings
 from .ascending import expanded
 from .ids import hash_strings
 from .pcsr import stable_order
@@ -28,7 +28,7 @@ Keys = npt.NDArray[np.int64 | np.uint64 | np.float64 | np.uint8 | np.int32]
 Found: TypeAlias = tuple[I64, I64]
 """Places of wanted values, and rows of a column that hold them: i64[n] each."""
 
-_LOW, _HIGH = -(1 << 63), 1 << 63
+_LOW, _HIGH = INT64.start, INT64.stop
 _EXACT = 1 << 53
 _INT: set[type] = {int}
 FEW = 4
@@ -83,11 +83,11 @@ class Wanted:
 
     @property
     def one_integer(self) -> int | None:
-        """The integer of 64 bits that is wanted, where it is one and nothing else is."""
+        """The integer that is wanted, where it is one and nothing else is."""
         if self._types != _INT or len(self.values) != 1:
             return None
         (value,) = self.values
-        return value if isinstance(value, int) and _LOW <= value < _HIGH else None
+        return value if isinstance(value, int) else None
 
     @cached_property
     def integers(self) -> tuple[I64, Keys]:

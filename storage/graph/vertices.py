@@ -19,6 +19,7 @@ from ..format.sections import SectionKind
 from ..format.segment import compare, damaged
 from ..format.segments import Segments
 from . import ids, property_columns, section_checks, value_index
+from .ascending import place_of
 from .delta import Delta, lengths_of, patched
 from .ids import Added, IdIndex, are_same
 from .value_index import Indexes, Wanted
@@ -273,7 +274,7 @@ class Vertices:
         return places, vids
 
     def one_named(self, group: int, key: str | None, value: int) -> int | None:
-        """The vid that `holders` (of None `named`) finds for one integer of 64 bits, -1 where it finds none, of a group
+        """The vid that `holders` (of None `named`) finds for one integer, -1 where it finds none, of a group
         of the base whose property is known to be the user's id; None for another one."""
         (piece, *more) = self.groups[group].pieces
         base = piece.base
@@ -287,14 +288,8 @@ class Vertices:
         if index is None:
             return None
         vid = ids.find_integer(index, value)
-        if vid < 0 or not piece.stored.holds(vid):
-            return -1
-        dead = self._delta.dead
-        if len(dead):
-            at = int(dead.searchsorted(vid))
-            if at < len(dead) and dead.item(at) == vid:
-                return -1
-        return vid
+        there = vid >= 0 and piece.stored.holds(vid) and place_of(self._delta.dead, vid) < 0
+        return vid if there else -1
 
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:

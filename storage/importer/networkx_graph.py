@@ -16,14 +16,13 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ..columns import temporal
-from ..columns.model import Column, Item, PropertyValue, VertexTable
+from ..columns.model import INT64, Column, Item, PropertyValue, VertexTable
 from ..columns.python_columns import columns_of, keys_of
 from .report import FileReport
 from .spaces import Ids
 
 LABELS, LABEL, TYPE = "labels", "label", "type"
 """The attributes that are no properties: labels of a node (a text or several), the type of an edge."""
-_INT64 = range(-(2**63), 2**63)
 _TICK = 1 << 16  # nodes or edges between two looks at whether to go on
 Attributes = Mapping[object, object]
 Properties = dict[str, PropertyValue]
@@ -176,7 +175,7 @@ class _NetworkxReader:
         """The id of a node, of the type of those before it."""
         text = isinstance(node, str) and node != ""
         whole = isinstance(node, numbers.Integral) and not isinstance(node, bool)
-        if not text and not (whole and int(cast(int, node)) in _INT64):
+        if not text and not (whole and int(cast(int, node)) in INT64):
             raise ImportFailed(
                 f"{name} is neither an integer of 64 bits nor a text",
                 "Rename the nodes, for example with networkx.convert_node_labels_to_integers.",
@@ -237,7 +236,7 @@ class _NetworkxReader:
             value = value.item()
         if isinstance(value, (bool, str, date, timedelta)):
             return value
-        if isinstance(value, numbers.Integral) and int(value) in _INT64:
+        if isinstance(value, numbers.Integral) and int(value) in INT64:
             return int(value)
         if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
             return float(value)

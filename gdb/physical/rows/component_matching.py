@@ -5,6 +5,7 @@ A component is matched for all rows at once; what is found are places of rows be
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Rows = TypeVar("Rows", bound="Sized")
 
 
-class ComponentMatching(Generic[Rows]):
+class ComponentMatching(ABC, Generic[Rows]):
     """A MATCH over a batch of rows, while its parts are bound one after the other; a subclass knows what rows are.
 
     bound : the names that rows have so far. waiting : conditions that are not tested yet.
@@ -53,22 +54,22 @@ class ComponentMatching(Generic[Rows]):
 
     # ---- the rows --------------------------------------------------------------------------------
 
+    @abstractmethod
     def _values_of(self, table: Rows) -> ValuesOf:
         """What an expression is for each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _vids(self, table: Rows, name: str) -> U32:
         """The vids of a node that the rows have, u32[rows]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _eids(self, table: Rows, name: str) -> I64:
         """The ids of a relationship that the rows have, i64[rows]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _equalities(self, component: Component, found: Table, table: Rows) -> list[tuple[I64, I64]]:
         """Columns to join on that come from conditions `x = y`, where one side is the component's and the other the
         rows'."""
-        raise NotImplementedError
 
     # ---- components ------------------------------------------------------------------------------
 

@@ -202,7 +202,7 @@ class Merging:
     def refuse_null(self, rows: Sequence[Row]) -> None:
         """Raise for a key or a node that is null. rows : with the hidden variables."""
         for name, (key, value) in zip(self.hidden, self.keys, strict=True):
-            if _is_null(name, rows):
+            if None in [row[name] for row in rows]:
                 raise problem(
                     *(SyntaxProblem, self.context.text, value.place),
                     f"MERGE cannot look for a null {key.text}: null equals nothing.",
@@ -210,19 +210,11 @@ class Merging:
                     detail="MergeReadOwnWrites",
                 )
         for name in self.bound:
-            if _is_null(name, rows):
+            if None in [row[name] for row in rows]:
                 raise problem(
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
-
-
-def _is_null(name: str, rows: Sequence[Row]) -> bool:
-    """Whether a name is null in one of some rows."""
-    for row in rows:  # noqa: SIM110  # a generator takes as long as all else of one row
-        if row[name] is None:
-            return True
-    return False
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)

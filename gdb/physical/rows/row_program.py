@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Accepted, Component, Pattern, RowEdge
     from gdb.physical.rows.run_context import RowContext
 
-_INT64 = range(-(1 << 63), 1 << 63)
 MOST = 64
 """Rows that one row becomes up to which it goes on by itself."""
 Step: TypeAlias = "Callable[[RowContext, list[Row]], list[Row] | None]"
@@ -181,7 +180,7 @@ def _look_up(equality: Equality, accepted: Accepted) -> Step:
                 return None
             if value is None or value != value:
                 continue
-            if len(groups) == 1 and type(value) is int and value in _INT64:
+            if len(groups) == 1 and type(value) is int:
                 vid = snapshot.one_named(groups[0], key, value)
                 if vid is not None:
                     if vid >= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
-from ...columns.model import I64, Column, VertexTable
+from ...columns.model import I64, INT64, Column, VertexTable
 from ...columns.python_columns import columns_of, keys_of
 from ..assemble import Assembly, NewEdges
 from ..csv_graph import DEFAULT_TYPE, Naming
@@ -22,7 +22,7 @@ from ..meter import Meter
 from ..properties import Source, Spot
 from ..report import Fault, FileReport, LoadReport
 from ..spaces import DUPLICATE, Ids, Space, some_ids
-from .elements import INT64, Edge, Id, Node, Pass, Values, is_integer
+from .elements import Edge, Id, Node, Pass, Values, is_integer
 
 if TYPE_CHECKING:
     from . import Document

@@ -10,13 +10,12 @@ from typing import NoReturn, TypeAlias
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
-from ...columns.model import PropertyValue
+from ...columns.model import INT64, PropertyValue
 from ..csv_graph import Naming
 from ..report import Fault
 
 Id: TypeAlias = int | str
 Values: TypeAlias = dict[str, PropertyValue]
-INT64 = range(-(2**63), 2**63)
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LONGEST = 1 << 24
 """Characters of one text, or of whatever else has to be held whole."""

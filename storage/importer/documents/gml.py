@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from gdb.records import dataclass, field
 
-from ...columns.model import Item
+from ...columns.model import INT64, Item
 from ..lines import lines_of
 from ..report import Fault
-from .elements import INT64, LONGEST, Edge, Element, Node, Pass, Values
+from .elements import LONGEST, Edge, Element, Node, Pass, Values
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<open>\[)|(?P<close>\])|(?P<key>[A-Za-z_][\w]*)"

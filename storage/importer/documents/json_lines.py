@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 from gdb.records import dataclass, field
 
-from ...columns.model import Item, PropertyValue
+from ...columns.model import INT64, Item, PropertyValue
 from ..compressed import bytes_read
 from ..detect import head, open_input
 from ..header import ENDS, STARTS
 from ..lines import lines_of
 from ..report import Fault
-from .elements import INT64, LONGEST, Edge, Element, Id, Node, Pass, Values, is_integer
+from .elements import LONGEST, Edge, Element, Id, Node, Pass, Values, is_integer
 from .typed_texts import UnreadableText, labels_of
 
 _IDS = ("id", "_id", ":id")

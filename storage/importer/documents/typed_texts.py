@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ...columns.model import Item
-from .elements import INT64
+from ...columns.model import INT64, Item
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
