@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gdb.executor.relational import relational
 from tests.support.effort import PROFILE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -43,6 +45,16 @@ def engine() -> None:
     """The relational engine is loaded: which way a query goes does not depend on the tests before it."""
     for module in ("duckdb", "sqlglot.expressions"):
         import_module(module)
+
+
+@pytest.fixture(autouse=True)
+def given_back() -> Iterator[None]:
+    """A test gives back the connections to the DuckDB of the process: one in use keeps it open over a fork."""
+    before = relational._shared._used
+    yield
+    if relational._shared._used > before:
+        gc.collect()  # streams that were dropped in a cycle
+    assert relational._shared._used <= before, "a connection to DuckDB was not given back"
 
 
 @pytest.fixture(scope="session")

@@ -82,13 +82,16 @@ def test_the_settings_of_all(tmp_path: Path) -> None:
         "lock_configuration": "true",
         "TimeZone": "UTC",
     }
-    for connection in (
-        Engine().cursor(),
-        relational._connect(None)[0],
-        relational._connect(1 << 30)[0],
+    with (
+        relational.Session(None, None, None) as shared,
+        relational.Session(1 << 30, None, None) as bounded,
     ):
-        found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
-        assert {name: found[name] for name in wanted} == wanted
+        found = [
+            dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
+            for connection in (Engine().cursor(), shared._connection, bounded._connection)
+        ]
+    for settings in found:
+        assert {name: settings[name] for name in wanted} == wanted
 
 
 def test_variables_of_the_program_are_no_tables() -> None:
