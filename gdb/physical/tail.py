@@ -172,7 +172,8 @@ class TailCompiler:
         """The embeddings."""
         from gdb.physical.columns.relation import Relation, embedded  # here: only SQL needs it
 
-        names = {name: held for name, held in embedded(self.scope).items() if not is_hidden(name)}
+        elements = embedded(self.scope)
+        names = {name: held for name, held in elements.items() if not is_hidden(name)}
         hidden = () if weight is None else (weight,)
         found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:
@@ -181,7 +182,8 @@ class TailCompiler:
         from gdb.language.translator import Translator
         from gdb.physical.columns.looked_columns import RelationColumns
 
-        columns = RelationColumns(builder, names)
+        # a condition may be one on an element without a name, as (:%) is
+        columns = RelationColumns(builder, elements)
         translator = Translator(self.scope, columns, builder.parameters)
         tests = [translator.condition(condition) for condition in self.conditions]
         return replace(found, source=everything("embeddings", where=tests))

@@ -29,6 +29,7 @@ from gdb.errors import (
     OutOfBudget,
     PlacedError,
     QueryTimeout,
+    QueryWarning,
 )
 from gdb.language.parser import parse
 from gdb.language.printer import printed
@@ -169,6 +170,7 @@ def main(line: list[str] | None = None) -> int:
     shown = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", QueryWarning)  # of names that the graph has not
         for first in range(arguments.first, last, 1000):
             # a query that hangs is shown by where it hangs
             faulthandler.dump_traceback_later(600, exit=True)

@@ -90,3 +90,12 @@ def test_merge_finds_an_undirected_relationship_that_it_made_from_the_other_end(
             tx.add_relationships("U", [2], [2], directed=False)
         db.execute("MATCH (a:A), (b:A) WHERE a <> b MERGE (a)-[r:U]->(b)")
         assert rows(db, "MATCH (a)-[r:U]->(b) WHERE a <> b RETURN count(DISTINCT id(r))") == [(3,)]
+
+
+@pytest.mark.parametrize("behind", ["", "WITH * ", "MATCH () "])
+@pytest.mark.parametrize(("labels", "found"), [("%", [(1,), (2,), (3,)]), ("!%", [])])
+def test_a_node_without_a_name_may_have_any_label(
+    star: Database, labels: str, found: list[tuple[int]], behind: str
+) -> None:
+    text = f"MATCH (:{labels})-->(b) {behind}RETURN DISTINCT id(b)"
+    assert rows(star, text) == found
