@@ -23,8 +23,8 @@ from gdb.executor.plan import embeddings
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.arrangements import hanging_last
 from gdb.planner.decompose import decompose
-from gdb.planner.pricing import Prices, Samples
 from gdb.planner.distinct import conditions
+from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import Resolved, resolve
 from gdb.planner.sampled_embeddings import Statistics
 from gdb.query_graph import (
