@@ -117,3 +117,11 @@ def test_the_relationship_of_a_shortest_path_goes_on(star: Database, way: Way) -
     text = "MATCH ANY SHORTEST (a)-[r:R]->(b), (c)-[:R*0..2]->(a) UNWIND [a.x, c.x] AS x RETURN type(r), x"
     with forced(way):
         assert rows(star, text) == [("R", 3)] * 6
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pattern", ["p = (a)-[:R]->()", "p = (a)-[r:R*1..2]->()"])
+def test_a_path_that_is_given_on_is_no_length(star: Database, pattern: str, way: Way) -> None:
+    with forced(way):
+        found = star.execute(f"WITH max(1) AS x MATCH {pattern} RETURN *", device="cpu")
+        assert [len(row["p"].relationships) for row in found.dicts()] == [1, 1, 1]

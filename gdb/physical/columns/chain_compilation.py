@@ -167,6 +167,8 @@ def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Re
         if builder.ownership is not None:
             with_limit = isinstance(operator, operators.Sort) and limit is not None
             relation = owned(builder, relation, operator, demand, whole=not with_limit)
+    for name in names if side else ():
+        builder.check_measured(relation.names.get(name), side[-1].place)
     builder.reached = len(side)
     return builder.expanded(relation)
 
