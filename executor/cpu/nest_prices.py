@@ -25,6 +25,7 @@ from .nest_shapes import (
     ROOM,
     ROOM_END,
     SCRATCH,
+    SETS,
     STACK,
     VERTICES,
     N,
@@ -55,9 +56,8 @@ SLOTS = 1 << 16  # of one cache (`gdb.executor.cpu.workers`)
 UNKNOWN = 1e300  # the price of what no sample lasted for
 NO_ROOM = -1.0
 
-SETS = 1 << 12
 MIX = 0x2545F4914F6CDD1D  # the highest bits of a product with it depend on all of a mask
-MOST_SETS = SETS * 3 // 4  # a set beyond has no price
+FULL = 0.75  # part of the table of sets that is in use at most; a set beyond has no price
 
 
 def _looped(s: int, differs: int, order: int) -> int:
@@ -76,10 +76,10 @@ def _looped(s: int, differs: int, order: int) -> int:
 @compiled
 def slot_of(s: int, mask: int) -> int:
     """Where a set of vertices is among the known ones, or would be."""
-    keys = load_i64(s, KEYS)
-    at = (mask * MIX >> 52) & (SETS - 1)
+    keys, last = load_i64(s, KEYS), load_i64(s, SETS) - 1
+    at = (mask * MIX >> 48) & last
     while load_i64(keys, at) != 0 and load_i64(keys, at) != mask:
-        at = (at + 1) & (SETS - 1)
+        at = (at + 1) & last
     return at
 
 
@@ -154,7 +154,7 @@ def learn(s: int, mask: int) -> float:
         of = load_i64(s, EMPTY)
         if before != 0:
             of = load_i64(load_i64(s, KEPT), slot_of(s, before))
-        if load_i64(s, KNOWN) >= MOST_SETS:
+        if float(load_i64(s, KNOWN)) >= FULL * float(load_i64(s, SETS)):
             return UNKNOWN
         made, found = sample(s, of, v)
         if made == 0:

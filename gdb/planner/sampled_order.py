@@ -38,6 +38,7 @@ MOST_SPLIT = 16  # vertices of a pattern that conditions may be taken off
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
 MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 120, 3e2, 0.1, 0.95
+LONG, ROUNDS = 5e8, 5  # steps of a nest, for which others are tried so often
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +156,17 @@ def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops) -> _Lo
     prices = Prices(Samples(statistics, MEMBERS // 2), statistics.apart)
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
-    for _, other in cheapest(prices, [order], tries, root)[:1] if tries else []:
-        if other == order:
-            continue
-        # other samples than those that it was chosen by
+    others: list[tuple[int, ...]] = []
+    for seed in range(1, ROUNDS + 1) if tries else ():
+        best = cheapest(prices, [order, *others], tries, root, seed)[:1]
+        others += [one for _, one in best if one != order and one not in others]
+        if not best or best[0][0] < LONG:
+            break
+    if others:
+        # other samples than those that they were chosen by
         again = Prices(Samples(statistics, MOST_MEMBERS // 2), statistics.apart)
-        price, least = again.price(order), again.price(other)
+        price = again.price(order)
+        least, other = min((again.price(one), one) for one in others)
         if least < CHEAPER * price:
             price, order = least, other
             found = *again.embeddings(order)[:-1], found[-1]
