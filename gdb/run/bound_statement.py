@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gdb.answer.result import Result
-from gdb.answer.rows import ColumnAnswer
+from gdb.answer.rows import ColumnAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.errors import Cancelled
@@ -28,7 +28,7 @@ from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.plan.plan import Scan
 from gdb.executor.relational import relational_tail
-from gdb.executor.relational.batch import Batch, Gathered, Listed
+from gdb.executor.relational.batch import Batch, Gathered
 from gdb.executor.relational.relational_tail import TailResult
 from gdb.language import syntax
 from gdb.language.pushdown import allowed_vertices
@@ -38,13 +38,16 @@ from gdb.run.interrupt import Cancel
 from gdb.run.late_interrupt import Outcome
 from gdb.run.statements import are_near
 from gdb.storage.columns.model import INT64
+from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
+    from gdb.answer.rows import Answer
     from gdb.executor.plan.embeddings import Wanted
     from gdb.executor.relational.relational_tail import Value
     from gdb.language.pushdown import ElementConditions
     from gdb.run.request import Change
     from gdb.run.statements import Statement
+    from gdb.storage.columns.model import Kind, PropertyValue
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
     from gdb.storage.graph.snapshot import Snapshot
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
 FEW = 16
 """Rows whose values are read one by one: more are gathered as columns."""
 _NO_VALUES: Mapping[str, Value] = {}
+_Found: TypeAlias = "list[tuple[PropertyValue, ...]] | Batch | int"
+"""Rows that were read one by one, columns, or a number of embeddings."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +86,7 @@ class BoundStatement:
 
     kinds : of each parameter, its class. fixed : the values of those that only these will do for.
     candidates : of the query vertices that values decide on. columns : for each output what reads its values one by
-        one, and the query vertex that has them; None where they are gathered.
+        one, and the query vertex that has them; None where they are gathered. names : of the outputs.
     alone : the plan binds one vertex, whose candidates are the rows.
     latest : the values of the last run, and the stage with their candidates; None where some are floats, whose
         equality does not say that they are the same.
@@ -99,6 +104,7 @@ class BoundStatement:
     columns: Sequence[tuple[ValueLookUp, int]] | None
     alone: bool
     warnings: tuple[str, ...]
+    names: Sequence[str]
     latest: tuple[Mapping[str, Value], Prepared] | None = None
     used: bool = True
 
@@ -163,17 +169,37 @@ class BoundStatement:
             found = self._found(values, cancel)
         if found is None:
             return None
-        number, answer = found
+        number, made = found
         self.used = True
-        rows = 1 if isinstance(answer, int) else number
         seconds = time.monotonic() - begun
-        tail = TailResult(self.statement.tail.outputs, answer)
-        summary = partial(_summary, seconds, rows, number, self.stage, answer)
-        return Result(ColumnAnswer(tail, self.snapshot), warnings=self.warnings, summary=summary)
+        answer: Answer
+        if isinstance(made, list):
+            answer = RowAnswer(self.names, made, self._kinds)
+        else:
+            tail = TailResult(self.statement.tail.outputs, made)
+            answer = ColumnAnswer(tail, self.snapshot)
+        summary = partial(self._summary, seconds, number, made)
+        return Result(answer, warnings=self.warnings, summary=summary)
+
+    def _kinds(self) -> Sequence[Kind]:
+        """Those of the outputs that are read one by one."""
+        assert self.columns is not None
+        return [look_up.kind for look_up, _ in self.columns]
+
+    def _summary(self, seconds: float, embeddings: int, found: _Found) -> Summary:
+        read = {id(one): one for one in self.stage.read if one is not None}
+        size = sum(one.nbytes for one in read.values())
+        rows = 1 if isinstance(found, int) else len(found)
+        if isinstance(found, Batch):
+            size += found.bytes
+        elif isinstance(found, list):
+            for k, kind in enumerate(self._kinds()):
+                size += column_of([row[k] for row in found], kind).nbytes
+        return Summary({"run": seconds}, CPU, rows, embeddings, evaluator="duckdb", bytes_read=size)
 
     def _found(
         self, values: Mapping[str, Value], cancel: threading.Event
-    ) -> tuple[int, Batch | int] | None:
+    ) -> tuple[int, _Found] | None:
         """How many embeddings there are, and the answer."""
         if self.alone:
             (only,) = self.candidates
@@ -181,7 +207,7 @@ class BoundStatement:
             if vids is None:
                 return None
             listed = (vids if isinstance(vids, list) else vids.tolist())[: self.limit]
-            return self._rows([listed], len(listed))
+            return len(listed), self._rows([listed])
         stage = self._staged(values)
         worker = None if stage is None else launch.launched_once(stage, self.wanted, self.limit)
         if worker is None:
@@ -195,7 +221,7 @@ class BoundStatement:
             return number, number
         number = worker.rows if self.limit is None else min(worker.rows, self.limit)
         if self.columns is not None and number <= FEW:
-            answer = self._rows(worker.out_vids[:, :number].tolist(), number)
+            answer = number, self._rows(worker.out_vids[:, :number].tolist())
         else:
             some = worker.taken().part(0, number)
             columns: list[Gathered] = [
@@ -206,13 +232,10 @@ class BoundStatement:
         launch.put_back(worker)
         return answer
 
-    def _rows(self, vids: Sequence[Sequence[int]], number: int) -> tuple[int, Batch]:
+    def _rows(self, vids: Sequence[Sequence[int]]) -> _Found:
         """The rows, read one by one. vids : of each query vertex that is wanted."""
         assert self.columns is not None
-        columns: list[Gathered] = []
-        for look_up, place in self.columns:
-            columns.append(Listed(look_up.kind, look_up.values(vids[place])))
-        return number, Batch(columns, number)
+        return [*zip(*[map(one.value, vids[place]) for one, place in self.columns], strict=True)]
 
     def _staged(self, values: Mapping[str, Value]) -> Prepared | None:
         """The stage with the candidates of some values; None where the plan may not do for them."""
@@ -253,15 +276,6 @@ class BoundStatement:
         if not are_near(len(vids), one.planned):
             return None
         return vids if not len(vids) or one.low <= vids[0] <= vids[-1] < one.end else None
-
-
-def _summary(
-    seconds: float, rows: int, embeddings: int, stage: Prepared, answer: Batch | int
-) -> Summary:
-    read = {id(one): one for one in stage.read if one is not None}
-    size = sum(one.nbytes for one in read.values())
-    size += 0 if isinstance(answer, int) else answer.bytes
-    return Summary({"run": seconds}, CPU, rows, embeddings, evaluator="duckdb", bytes_read=size)
 
 
 # ---- binding ---------------------------------------------------------------------------------------
@@ -336,6 +350,7 @@ def bound_statement(
         columns=columns,
         alone=alone,
         warnings=tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings))),
+        names=[output.name for output in tail.outputs],
     )
 
 
