@@ -62,9 +62,7 @@ class Batch:
         if self._array is None:
             from . import arrow  # here: it imports nanoarrow
 
-            columns = [
-                arrow.column_array(c) if isinstance(c, Slice) else c for c in self._columns
-            ]
+            columns = [arrow.column_array(c) if isinstance(c, Slice) else c for c in self._columns]
             names = [f"o{k}" for k in range(len(columns))]
             self._array = arrow.struct_array(names, columns, self._length)
         return self._array

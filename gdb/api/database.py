@@ -351,7 +351,6 @@ class Database(Queries):
         if self._store.read_only:
             raise self._store.read_only_error(", and this query writes")
         self._refuse_inside()
-        self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer(clock.check):
             changes = Changes(self._snapshot())
             value = work(changes)
@@ -370,7 +369,9 @@ class Database(Queries):
 
         if self._compactor is None:
             self._compactor = Compactor(options.import_memory(None))
-        return commit(self._store, changes, self._compactor, over) is not changes.base
+        made = commit(self._store, changes, self._compactor, over)
+        self._statements.committed(made)  # or they would hold the snapshot, and so its files
+        return made is not changes.base
 
     def _refuse_inside(self) -> None:
         if self._store.writes_here:

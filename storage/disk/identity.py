@@ -33,7 +33,9 @@ def _statx() -> Callable[..., int] | None:
         found = ctypes.CDLL(None, use_errno=True).statx
     except (OSError, AttributeError):
         return None
-    return found  # without the types of its arguments: those that come again are objects of C already
+    return (
+        found  # without the types of its arguments: those that come again are objects of C already
+    )
 
 
 _call = _statx()

@@ -37,7 +37,7 @@ class IdLookUp:
     def __init__(self, indexes: Sequence[IdIndex], bounds: Sequence[int]) -> None:
         """bounds : of the ranges of vids of the groups' vertices that are still there, ascending."""
         # items of a view are read in half of the time that NumPy's take
-        self._indexes = [(memoryview(one.keys), memoryview(one.vids)) for one in indexes]
+        self._indexes = [(one.keys.data, one.vids.data) for one in indexes]
         self._bounds = bounds
 
     @classmethod
@@ -195,7 +195,7 @@ def _reader(column: Column | None, patch: Patch | None, shift: int) -> Reader:
     stored = _nulls if column is None else _stored(column, shift)
     if patch is None:
         return stored
-    rows, changed = memoryview(patch.rows), _stored(patch.column, 0)
+    rows, changed = patch.rows.data, _stored(patch.column, 0)
 
     def value(vid: int) -> PropertyValue:
         row = vid + shift
@@ -211,9 +211,9 @@ def _nulls(_: int) -> None:
 
 def _stored(column: Column, shift: int) -> Reader:
     """What reads the values of a column, as `Column.to_list` has them. shift : from its argument to the row."""
-    values = memoryview(column.values)
+    values = column.values.data
     if column.offsets is not None:
-        offsets = memoryview(column.offsets)
+        offsets = column.offsets.data
 
         def read(vid: int) -> PropertyValue:
             row = vid + shift
@@ -232,5 +232,5 @@ def _stored(column: Column, shift: int) -> Reader:
 
     if column.valid is None:
         return read
-    valid, known = memoryview(column.valid), read
+    valid, known = column.valid.data, read
     return lambda vid: known(vid) if valid[vid + shift] else None

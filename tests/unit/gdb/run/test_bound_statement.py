@@ -13,6 +13,7 @@ import pytest
 import gdb
 from gdb.api.database import Database
 from gdb.errors import Cancelled, ClosedError, LimitExceeded, TypeProblem
+from gdb.run.bound_reads import Reads
 from gdb.run.bound_statement import FEW, BoundStatement
 
 TEXTS = {
@@ -210,9 +211,9 @@ def test_interrupt_and_close(db: Database, monkeypatch: pytest.MonkeyPatch) -> N
     assert known is not None
     staged = BoundStatement._staged
 
-    def interrupted(self: BoundStatement, values: dict[str, object]) -> object:
+    def interrupted(self: BoundStatement, reads: Reads, values: dict[str, object]) -> object:
         db.interrupt()
-        return staged(self, values)  # type: ignore[arg-type]
+        return staged(self, reads, values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(BoundStatement, "_staged", interrupted)
     with pytest.raises(Cancelled):
