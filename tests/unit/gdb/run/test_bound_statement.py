@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,6 +141,54 @@ def test_commits_are_seen(db: Database, text: str) -> None:
             db.execute(change)
     db.compact()
     compare(db, text, [parameters] * 5)
+
+
+def test_reads_between_writes_follow(db: Database) -> None:
+    """Each text runs once between two commits: it stays bound as long as the edges are the same."""
+    draw = random.Random(11)
+    texts = [*TEXTS.values(), BY_NAME, BY_NUMBER]
+    writes = [
+        "MATCH (n:P {id: $k}) SET n.name = 'n' + $k, n.x = $k % 5",
+        "MATCH (n:P {id: $k}) REMOVE n.name SET n.f = null",
+        "CREATE (:P {id: 100 + $k, name: 'n3', x: $k})",
+        "CREATE (:Q {name: 'q' + $k})",
+        "MATCH (n:P) WHERE n.id > 99 DELETE n",
+        "MATCH (n:P {id: $k}) SET n:Old",
+        "MATCH (a:P {id: $k}), (b:P {id: 7}) CREATE (a)-[:K {w: $k}]->(b)",
+        "MATCH (n:P {id: $k}) SET n.x = 'text'",
+        "MATCH (n:P {id: $k}) DETACH DELETE n",
+    ]
+    runs = 0
+    for step in range(40):
+        k = draw.randrange(60)
+        db.execute(writes[draw.randrange(min(1 + step // 5, len(writes)))], {"k": k})
+        for text in texts:
+            values = {"$i": k, "$j": (k * 7) % 60, "$name": f"n{k}", "$x": k % 9}
+            runs += compare(db, text, [{p[1:]: v for p, v in values.items() if p in text}])
+    assert runs > 60
+
+
+def test_a_property_that_is_the_id_no_more(db: Database) -> None:
+    """Look-ups by `id` are look-ups of the user's id, until a node has another value."""
+    text = "MATCH (n:P {id: $i}) RETURN n.name"
+    for i in range(5):
+        db.execute(text, {"i": i})
+    known = bound(db, text)
+    db.execute("MATCH (n:P {id: 3}) SET n.x = 4")
+    assert compare(db, text, [{"i": 3}]) == 1
+    db.execute("CREATE (:P {id: 7000, name: 'new'})")
+    assert db.execute(text, {"i": 7000}).fetchall() == [("new",)]
+    assert bound(db, text) is not known
+
+
+def test_nothing_holds_a_snapshot_that_was(db: Database) -> None:
+    for text in (TEXTS["key"], TEXTS["two hops"], BY_NAME):
+        for i in range(5):
+            db.execute(text, {"name": f"n{i}"} if text == BY_NAME else {"i": i})
+    before = weakref.ref(db._snapshot())
+    db.execute("MATCH (n:P {id: 3}) SET n.x = 4")
+    assert before() is None
+    assert all(bound(db, text) for text in (TEXTS["key"], TEXTS["two hops"], BY_NAME))
 
 
 def test_commits_of_another_database_are_seen(tmp_path: Path) -> None:
