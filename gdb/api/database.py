@@ -317,6 +317,9 @@ class Database(Queries):
     def _snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        return self._store.is_newest(snapshot)
+
     @boundary
     def snapshot(self) -> HeldSnapshot:
         """The graph as it is now, for as long as it is held: any number of queries and streams of one version, in a

@@ -89,6 +89,10 @@ class Queries(Closing):
         ClosedError : nothing any more.
         """
 
+    @abstractmethod
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        """Whether the next query sees this one; False also where only `_snapshot` can say so. It changes nothing."""
+
     @boundary
     def execute(
         self,
@@ -139,7 +143,11 @@ class Queries(Closing):
         free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
         plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
         if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
-            found = bound.run(self._work.do, self._snapshot, self._change, parameters)
+            found = None
+            if bound.look_up is not None:
+                found = self._work.at_once(bound.look_up, self._is_newest, parameters)
+            if found is None:
+                found = bound.run(self._work.do, self._snapshot, self._change, parameters)
             if found is not None:
                 warn(found.warnings)
                 return found

@@ -65,3 +65,6 @@ class HeldSnapshot(Queries):
         if held is None:
             raise ClosedError("the snapshot is closed.", "Take another one with db.snapshot().")
         return held
+
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        return snapshot is self._held

@@ -63,24 +63,26 @@ class Reads:
     columns: Sequence[tuple[ValueLookUp, int]] | None
     latest: tuple[Mapping[str, Value], Prepared] | None = None
 
+    def probed(self, probe: Probe, values: Mapping[str, Value]) -> list[int] | None:
+        """The vertices that a probe finds, ascending; None where it does not decide."""
+        by_id, by_value, name = probe
+        wanted = values.get(name)
+        if by_id is not None:
+            assert isinstance(wanted, int)  # see `BoundStatement.kinds`
+            vid = by_id.find(wanted)
+            return [vid] if vid >= 0 else []
+        if by_value is not None:
+            assert isinstance(wanted, (int, str))
+            return by_value.find(wanted)
+        return None
+
     def vids(
         self, one: Candidates, probe: Probe, values: Mapping[str, Value]
     ) -> list[int] | U32 | None:
         """The candidates of a query vertex for some values; None where the plan may not do for them."""
-        by_id, by_value, name = probe
-        if by_id is not None:
-            wanted = values[name]
-            assert isinstance(wanted, int)  # see `kinds`
-            vid = by_id.find(wanted)
-            if vid < 0:
-                return []
-            return [vid] if one.low <= vid < one.end else None
-        if by_value is not None:
-            wanted = values[name]
-            assert isinstance(wanted, (int, str))  # see `kinds`
-            found = by_value.find(wanted)
-            if found is not None:
-                return found if not found or one.low <= found[0] <= found[-1] < one.end else None
+        found = self.probed(probe, values)
+        if found is not None:
+            return found if not found or one.low <= found[0] <= found[-1] < one.end else None
         again = one.conditions.with_values(one.names)
         vids = allowed_vertices(self.scope, one.element, again, {**self.scope.parameters, **values})
         if not are_near(len(vids), one.planned):

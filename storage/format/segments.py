@@ -66,6 +66,11 @@ class Segments:
         for file in files:
             file.look()
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time for `look_at_bytes`."""
+        return time.monotonic() >= self._due
+
     def look_at_bytes(self, *, at_once: bool = False) -> None:
         """Look whether something was written to files that were opened, and if so at all of their bytes; `at_once`, or
         where that was not done in the last `LOOKS_APART` seconds. Raises CorruptStore."""

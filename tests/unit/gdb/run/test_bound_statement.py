@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+import signal
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -16,6 +19,7 @@ from gdb.api.database import Database
 from gdb.errors import Cancelled, ClosedError, LimitExceeded, TypeProblem
 from gdb.run.bound_reads import Reads
 from gdb.run.bound_statement import FEW, BoundStatement
+from gdb.storage.disk import lost_pages
 
 TEXTS = {
     "key": "MATCH (n:P {id: $i}) RETURN n.name, n.x, n.f, n.b, n.id",
@@ -272,6 +276,45 @@ def test_interrupt_and_close(db: Database, monkeypatch: pytest.MonkeyPatch) -> N
     db.close()
     with pytest.raises(ClosedError):
         db.execute(text, {"i": 9})
+
+
+@pytest.mark.parametrize("text", [TEXTS["key"], BY_NAME])
+def test_ctrl_c_anywhere_in_a_look_up_leaves_nothing_behind(db: Database, text: str) -> None:
+    """CPython looks for signals where a function begins and where a call of C ends: each of these raises in turn."""
+    parameters: dict[str, object] = {"name": "n3"} if text == BY_NAME else {"i": 3}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for _ in range(5):
+            expected = db.execute(text, parameters).fetchall()
+        db._snapshot()._segments._due = math.inf  # else it goes the way of longer work, now and then
+        raised = list[type[BaseException]]()
+        for place in range(1000):
+            left = place
+
+            def strike(_: object, event: str, __: object) -> None:
+                nonlocal left
+                left -= event in ("call", "c_return")
+                if left < 0:
+                    raise KeyboardInterrupt
+
+            sys.setprofile(strike)
+            try:
+                found = db.execute(text, parameters)
+            except (KeyboardInterrupt, Cancelled) as error:
+                raised.append(type(error))
+            finally:
+                sys.setprofile(None)
+            assert not db._work._running
+            assert db._store._lock.acquire(blocking=False)
+            db._store._lock.release()
+            assert not lost_pages._maps.get().watching
+            if left >= 0:
+                break
+        assert found.fetchall() == expected
+        assert raised.count(Cancelled) > 20
+        assert db.execute(text, parameters).fetchall() == expected
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_threads_share_a_bound_statement(db: Database) -> None:
