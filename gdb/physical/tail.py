@@ -19,7 +19,7 @@ from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable
-from gdb.logical.needed_properties import Demand, demands
+from gdb.logical.needed_properties import Demand, demands_around
 from gdb.logical.operators import (
     Aggregate,
     Distinct,
@@ -46,7 +46,7 @@ COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 
 def demand_of(operators: Operators, names: Names) -> Demand:
     """What operators behind a pattern use of its embeddings. names : of the answer."""
-    return demands((Project((), operators[0].place), *operators), names)[0]
+    return demands_around(operators, names)[0]
 
 
 @dataclass(slots=True)
