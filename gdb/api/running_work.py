@@ -7,7 +7,7 @@ import errno
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
 from gdb.base.waiting import until
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gdb.run.request import QueryRun
     from gdb.storage.importer import LoadReport
 
-P = ParamSpec("P")
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 _SIGINT = int(_signal.SIGINT)
 _NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
@@ -123,11 +124,11 @@ class Work:
         stop = cancel or Cancel()
         return run(partial(self._known, work, stop), stop)
 
-    def at_once(
-        self, work: Callable[P, T | None], *arguments: P.args, **named: P.kwargs
-    ) -> T | None:
+    def at_once(self, work: Callable[[A, B], T | None], first: A, second: B) -> T | None:
         """Do some work of a few microseconds that changes nothing: nothing waits for it, and a Ctrl-C strikes in it.
-        None where it may only be done by `do`, as that gives None, or the program answers SIGINT itself.
+        None where it may only be done by `do`: where it gives None, or the program answers SIGINT itself.
+
+        first, second : its arguments.
 
         Raises
         ------
@@ -136,7 +137,7 @@ class Work:
         if _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
             return None
         try:
-            return None if self.closed else work(*arguments, **named)
+            return None if self.closed else work(first, second)
         except KeyboardInterrupt:
             raise Outcome().cancelled() from None
         except Exception as error:

@@ -129,9 +129,11 @@ def happened() -> bool:
     return bool(_maps.get().lost)
 
 
-def watched_at_once(read: Callable[[], T], look: Callable[[], None]) -> T | None:
+def watched_at_once(
+    read: Callable[[], T], look: Callable[[], None], after: Callable[[], None]
+) -> T | None:
     """What a few reads of maps give, as in a block of `watched`; Ctrl-C may strike in it. None where nothing was
-    watched in this process before. look : see there."""
+    watched in this process before. look, after : see there."""
     maps = _maps.made
     if maps is None:
         return None
@@ -143,6 +145,7 @@ def watched_at_once(read: Callable[[], T], look: Callable[[], None]) -> T | None
         watching.pop()
         if maps.lost:
             look()
+        after()
 
 
 class watched:  # used in `with`, as a function would be

@@ -66,11 +66,6 @@ class Segments:
         for file in files:
             file.look()
 
-    @property
-    def due(self) -> bool:
-        """Whether it is time for `look_at_bytes`."""
-        return time.monotonic() >= self._due
-
     def look_at_bytes(self, *, at_once: bool = False) -> None:
         """Look whether something was written to files that were opened, and if so at all of their bytes; `at_once`, or
         where that was not done in the last `LOOKS_APART` seconds. Raises CorruptStore."""
@@ -78,8 +73,12 @@ class Segments:
             return
         files = list(self._opened.values())
         self._due = now + LOOKS_APART * max(1.0, len(files) / MOST_LOOKS)
-        for file in files:
-            file.look_at_bytes()
+        try:
+            for file in files:
+                file.look_at_bytes()
+        except BaseException:  # also a Ctrl-C, in a look-up
+            self._due = 0.0
+            raise
 
     def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
         """Whether these numbers are the same files in an earlier manifest."""

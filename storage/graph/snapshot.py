@@ -174,12 +174,10 @@ class Snapshot:
         return lost_pages.watched(self.look_at_all, self._segments.look_at_bytes)
 
     def read_at_once(self, read: Callable[[], T]) -> T | None:
-        """As a block of `reading` around a few reads, in which Ctrl-C may strike; None where files are to be looked at
-        closer, which takes longer."""
-        if self._segments.due:
-            return None
+        """As a block of `reading` around a few reads, in which Ctrl-C may strike; None before the first such block in a
+        process."""
         self._segments.look()
-        return lost_pages.watched_at_once(read, self.look_at_all)
+        return lost_pages.watched_at_once(read, self.look_at_all, self._segments.look_at_bytes)
 
     def look_at_all(self) -> None:
         """As `look`, at all files that are mapped, also at pages that could not be read."""
