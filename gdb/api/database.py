@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
-from gdb.api.queries import PathLike, Queries, Settings
+from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
 from gdb.errors import Cancelled, ChangeRefused
@@ -101,7 +101,7 @@ def connect(
     where = None if path is None or files is not None else options.folder(path)
     create = create and not read_only
     store = Store.open(where, create=create, read_only=read_only, files=files)
-    return Database(store, Settings(mode, root, own, budgets))
+    return Database(store, options.Settings(mode, root, own, budgets))
 
 
 class Database(Queries):
@@ -110,7 +110,7 @@ class Database(Queries):
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: options.Settings) -> None:
         self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False

@@ -1,4 +1,4 @@
-"""What a bound statement looks up in one snapshot: the vertices that values decide on, and the values of its rows."""
+"""Look-ups of a bound statement in one snapshot: the vertices that values decide on, and the values of its rows."""
 
 from __future__ import annotations
 
