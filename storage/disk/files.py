@@ -448,10 +448,13 @@ class _PosixEnd(_PosixOpen):
 
     def write(self, at: int, data: bytes) -> None:
         self._files.check_writable()
-        with self._translated:
+        try:
             done = 0
             while done < len(data):
                 done += os.pwrite(self._fd, data[done:] if done else data, at + done)
+        except OSError as error:
+            self._translated.raised(error)
+            raise
 
     def fdatasync(self) -> None:
         try:
@@ -460,8 +463,11 @@ class _PosixEnd(_PosixOpen):
             self._files.poison(self._name, error)
 
     def shared(self) -> bool:
-        with self._translated:
+        try:
             return links(self._fd) > 1
+        except OSError as error:
+            self._translated.raised(error)
+            raise
 
 
 def fsync_path(path: Path) -> None:

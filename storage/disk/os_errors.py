@@ -37,7 +37,13 @@ class translated:  # lower case because it is used in `with`, like a function
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        if error is None or not isinstance(error, OSError) or isinstance(error, StoreError):
+        if error is not None and isinstance(error, OSError):
+            self.raised(error)
+
+    def raised(self, error: OSError) -> None:
+        """Raise what an error is turned into; nothing where it passes. For what is called at each commit, where `with`
+        takes as long as the system call."""
+        if isinstance(error, StoreError):
             return
         if error.errno in _GONE and self._folder is not None and (lost := gone(self._folder)):
             raise lost from error

@@ -107,13 +107,12 @@ class Journal:
         pieces, fresh = list[bytes](), list[bytes]()
         known = self._delta_sections()
         for number, section in enumerate(sections):
-            data = section.data
+            data, item = section.data, section.data.dtype.itemsize
             old = known[number] if number < len(known) else None
             if old is not None and old.data is data and old.kind is section.kind:
-                pieces.append(_PIECE.pack(section.kind, data.dtype.itemsize, data.nbytes, 0, 0))
+                pieces.append(_PIECE.pack(section.kind, item, data.nbytes, 0, 0))
                 continue
             head, tail, new = _difference(old, section)
-            item = data.dtype.itemsize
             pieces.append(_PIECE.pack(section.kind, item, head, tail, len(new)))
             fresh.append(new)
         text = text_of(delta)

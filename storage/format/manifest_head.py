@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from gdb.errors import StoreError
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 FORMAT = 4
 MAGIC = b"gdb.man\n"
@@ -58,6 +58,7 @@ def next_version(version: int) -> int:
     return version + 1
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class More:
     """How many files, and how many bytes they have."""

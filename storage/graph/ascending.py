@@ -18,10 +18,11 @@ def distinct(numbers: Numbers) -> Numbers:
     """The distinct numbers, ascending."""
     if len(numbers) <= 1 or (numbers[1:] > numbers[:-1]).all():
         return numbers
-    numbers = np.sort(numbers)
-    kept = np.ones(len(numbers), np.bool_)
-    kept[1:] = numbers[1:] != numbers[:-1]
-    return numbers[kept]
+    numbers = numbers.copy()
+    numbers.sort()
+    again = np.zeros(len(numbers), np.bool_)
+    again[1:] = numbers[1:] == numbers[:-1]
+    return numbers[~again]
 
 
 def merged_order(ascending: Keys, more: Keys) -> I64:
@@ -51,13 +52,17 @@ def unite_ascending(numbers: Numbers, more: Numbers) -> Numbers:
     if not len(numbers) or not len(more):
         return numbers if len(numbers) else more
     at = numbers.searchsorted(more)
-    fresh = numbers[np.minimum(at, len(numbers) - 1)] != more
+    fresh = numbers.take(at, mode="clip") != more
     at, more = at[fresh], more[fresh]
+    found: Numbers
+    if len(more) == 1:
+        found = np.concatenate((numbers[: at[0]], more, numbers[at[0] :]))
+        return found
     places = at + np.arange(len(more))
-    found: Numbers = np.empty(len(numbers) + len(more), numbers.dtype)
-    kept = np.ones(len(found), np.bool_)
-    kept[places] = False
-    found[places], found[kept] = more, numbers
+    found = np.empty(len(numbers) + len(more), numbers.dtype)
+    new = np.zeros(len(found), np.bool_)
+    new[places] = True
+    found[places], found[~new] = more, numbers
     return found
 
 

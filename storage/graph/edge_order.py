@@ -7,14 +7,14 @@ An edge's *origin* is its rank in the base, or the number of edges there and its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gdb.base import usage
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 from ..columns.model import I64, U32
 from ..format.direction import Direction
@@ -23,10 +23,12 @@ from .delta import TypeDelta
 from .pcsr import U64, Part, keys_of
 
 Side: TypeAlias = Literal["left", "right"]
+_SIDES = {Direction.OUT: (0,), Direction.IN: (1,), Direction.ANY: (0, 1)}  # of a key
 FEW = 16
 """Keys up to which each is searched for by itself."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Incident:
     """Edges at some vertices. at : i64[n], the place of the vertex; others : u32[n], the other end of each edge;
@@ -163,14 +165,8 @@ class EdgeOrder:
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)
         alive = self.alive(ranks)
-        if not len(self._changes.keys):
-            return Incident(at[alive], others[alive], ranks[alive])
-        added = self._added_at(vids, side)
-        return Incident(
-            np.concatenate([at[alive], added.at]),
-            np.concatenate([others[alive], added.others]),
-            np.concatenate([ranks[alive], added.origins]),
-        )
+        found = Incident(at[alive], others[alive], ranks[alive])
+        return _together([found, *self._added_at(vids, side)])
 
     def _side(self, side: Direction) -> Direction:
         return side if self._changes.directed else Direction.ANY
@@ -188,24 +184,33 @@ class EdgeOrder:
         slots = positions(part, keys, "left") + run
         return np.searchsorted(self._slots(), slots).astype(np.int64)
 
-    def _added_at(self, vids: U32, side: Direction) -> Incident:
+    def _added_at(self, vids: U32, side: Direction) -> Iterator[Incident]:
+        """Those of the edges that were added, none of the parts empty."""
         keys = self._changes.keys
+        if not len(keys) or not len(vids):
+            return
         ends = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-        sides = {Direction.OUT: (0,), Direction.IN: (1,)}.get(self._side(side), (0, 1))
-        found = [Incident(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int64))]
-        for mine in sides if len(vids) else ():
+        sides = _SIDES[self._side(side)]
+        for mine in sides:
             own, others = ends[mine], ends[1 - mine]
-            at = np.minimum(vids.searchsorted(own), len(vids) - 1)
-            hit = vids[at] == own
+            at = vids.searchsorted(own)
+            hit = vids.take(at, mode="clip") == own
             if mine and len(sides) > 1:
                 hit &= own != others
             places = hit.nonzero()[0]
-            found.append(Incident(at[places], others[places], self._count + places))
-        return Incident(
-            np.concatenate([one.at for one in found]),
-            np.concatenate([one.others for one in found]),
-            np.concatenate([one.origins for one in found]),
-        )
+            if len(places):
+                yield Incident(at[places], others[places], self._count + places)
+
+
+def _together(parts: Sequence[Incident]) -> Incident:
+    """At least one part, and others behind it, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Incident(
+        np.concatenate([one.at for one in parts]),
+        np.concatenate([one.others for one in parts]),
+        np.concatenate([one.origins for one in parts]),
+    )
 
 
 def _places_among_equal(keys: U64) -> I64:

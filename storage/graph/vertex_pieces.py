@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 from ..columns.model import U32, Kind, wider
 from ..format.manifest import GroupRecord
@@ -73,6 +73,7 @@ class Piece:
         return True
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class VertexGroup:
     """All vertices with exactly these labels whose ids are of this id space.

@@ -23,9 +23,10 @@ def some(seed: int, most: int = 40) -> np.ndarray[tuple[int], np.dtype[np.int64]
 def test_as_sets(seed: int) -> None:
     one, other = some(2 * seed), some(2 * seed + 1)
     assert distinct(one).tolist() == sorted(set(one.tolist()))
-    both = unite_ascending(distinct(one), distinct(other))
-    assert both.dtype == np.int64
-    assert both.tolist() == sorted({*one.tolist(), *other.tolist()})
+    for more in (other, other[:1]):
+        both = unite_ascending(distinct(one), distinct(more))
+        assert both.dtype == np.int64
+        assert both.tolist() == sorted({*one.tolist(), *more.tolist()})
     keys, last = last_places(one.astype(np.uint32))
     assert dict(zip(keys.tolist(), last.tolist(), strict=True)) == {
         key: place for place, key in enumerate(one.tolist())
