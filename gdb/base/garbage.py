@@ -8,6 +8,7 @@ pass after it). During such a query it only runs less often, so that the garbage
 from __future__ import annotations
 
 import gc
+import sys
 
 from gdb.base import forks, waiting
 
@@ -17,10 +18,10 @@ what other threads leave behind takes some ten megabytes before it is collected.
 
 
 class _Rare:
-    """How many queries run, and the thresholds before."""
+    """How many queries run, and the thresholds and the number of modules before."""
 
     def __init__(self) -> None:
-        self.lock, self.running = waiting.Lock(), 0
+        self.lock, self.running, self.modules = waiting.Lock(), 0, 0
         self.before = gc.get_threshold()
         forks.watch(self)
 
@@ -34,7 +35,7 @@ class _Rare:
         with self.lock:
             self.running += 1
             if self.running == 1:
-                self.before = gc.get_threshold()
+                self.before, self.modules = gc.get_threshold(), len(sys.modules)
                 if 0 < self.before[0] < RARELY[0]:
                     gc.set_threshold(*RARELY)
 
@@ -42,7 +43,17 @@ class _Rare:
         with self.lock:
             self.running = max(self.running - 1, 0)
             if not self.running and gc.get_threshold() == RARELY:
+                if len(sys.modules) > self.modules:  # no more often: it puts off full collections
+                    _age()
                 gc.set_threshold(*self.before)
+
+
+def _age() -> None:
+    """Put all objects into the oldest generation without going through them, as modules stay for good: collections of
+    the younger ones would, for 4 ms in a later query. Not where a program froze objects, which stay frozen."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
 
 
 _rare = _Rare()

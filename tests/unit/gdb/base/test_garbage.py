@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -46,3 +48,33 @@ def test_several_at_once_and_a_caller_who_has_other_plans() -> None:
         gc.set_threshold(5, 5, 5)  # by another thread: it stays
     assert gc.get_threshold() == (5, 5, 5)
     gc.set_threshold(*before)
+
+
+def _in_young_generations(one: object) -> bool:
+    return any(one is other for n in (0, 1) for other in gc.get_objects(generation=n))
+
+
+def test_what_loaded_modules_leave_is_old_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection of younger objects need not go through it; full ones still collect it."""
+    gc.unfreeze()
+    try:
+        for loads in (False, True):
+            with garbage.rarely():
+                made: list[object] = []
+                made.append(made)
+                if loads:
+                    monkeypatch.setitem(sys.modules, "loaded_meanwhile", ModuleType("loaded"))
+            assert _in_young_generations(made) is not loads
+            assert not gc.get_freeze_count()
+            del made
+            assert gc.collect()
+    finally:
+        gc.freeze()  # as conftest.py has it
+
+
+def test_frozen_objects_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with garbage.rarely():
+        monkeypatch.setitem(sys.modules, "loaded_meanwhile", ModuleType("loaded"))
+    assert gc.get_freeze_count() >= frozen - 1_000 > 0  # fewer: what died since
