@@ -87,12 +87,15 @@ class Job(IntEnum):
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
     IN_PASSES = 47  # whether a level is bound to a part of the vids at a time, whose rows are resident meanwhile
-    PASS = 53  # the number of the pass,
+    PASS = 53  # the number of the pass, -1: that which counts what the others found
     PASS_START = 48  # and that part
     PASS_END = 49
     MASKS = 54  # u64[units]: a bit for each pass in which a unit has something to do
     BATCH = 55  # units that are drawn together in a pass, at most 32
+    GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
+    LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
+    LOCAL_AT = 59  # i64[r] on
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`
@@ -130,7 +133,8 @@ class Window(IntEnum):
 
 
 WINDOW_VIDS = 1024
-UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass
+UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
+LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
 WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2

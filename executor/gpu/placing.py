@@ -353,6 +353,10 @@ class Own:
             array = memory.empty((count,), dtype)
             self.kept.append(array)
             return Shared(array.data.ptr, size, array, None)
+        return self.locked(size, what)
+
+    def locked(self, size: int, what: str) -> Shared:
+        """The same in page-locked memory."""
         block = self._block(size, what)
         return Shared(block.address, size, None, block)
 

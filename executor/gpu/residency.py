@@ -244,6 +244,11 @@ def _passes(
     if not windows:
         return -1, ()
     each = unit_passes.READ * (1 if best.all_offsets else 2)
+    kept = 0
+    if unit_passes.keeps_rows(prepared):  # then no level further in reads a row
+        visits = {level: visits[level]}
+        lists = np.diff(view.offsets)[view.rows_of(prepared.roots)]
+        kept = int(unit_passes.local_bytes(lists).sum())
     row = each + 4 * unit_passes.BYTE * np.diff(view.offsets)  # to read each in place
     later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
     stay = sum(float((often * row).sum()) for often in visits.values())
@@ -253,7 +258,7 @@ def _passes(
     vids = view.vids()
     lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
     pairs, size = unit_passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
-    moved = size + 4 * len(view.neighbours)
+    moved = size + 4 * len(view.neighbours) + 2 * kept
     cost = (
         later
         + pairs * unit_passes.VISIT
@@ -311,8 +316,9 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
             once = np.isin(view.vids(), prepared.roots).astype(np.float64)
             visits[0] = visits[0] + once if 0 in visits else once
         often = np.zeros(view.rows)
+        bits = found.passes and unit_passes.keeps_rows(prepared)
         for level, times in visits.items():
-            often += 0 if level == found.level else times
+            often += 0 if level == found.level or bits else times
         often[part.first : part.last] = 0.0 if not found.passes else often[part.first : part.last]
         each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
         if found.passes:

@@ -29,6 +29,7 @@ from . import (
     residency,
     scratch,
     special,
+    unit_passes,
 )
 from .compiler import Call, Function
 from .layout import Header, Job
@@ -98,9 +99,10 @@ class Stage:
         self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
         self.cold = False
         self.turns: list[placing.Turn] = []
-        self._turn, self._turned, self._before = 0, False, 0
+        self._turn, self._turned, self._before, self._with_own = 0, False, 0, False
         self._there: placing.Turn | None = None  # whose rows are resident
         self.masks: placing.Shared | None = None
+        self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
@@ -202,6 +204,7 @@ class Stage:
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         in_passes = bool(self.graph.split.passes)
         if in_passes:
+            self._place_local_rows(sizes, budget)
             self.masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
             self.job[Job.MASKS] = self.masks.address
             self.graph.mark(self.job, len(unit_roots), views[0])
@@ -212,12 +215,14 @@ class Stage:
         run = self.job[Job.RUN] = run_of(self.tables)
         units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
         warps = self.warps.number
+        local_graphs = in_passes and self.local is not None and self.local.in_passes
+        group = layout.LOCAL_GROUP if local_graphs else layout.UNIT_GROUP if in_passes else 1
         most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
-        draws = min(max(units // (warps * DRAWS), 1), most)
-        group = layout.UNIT_GROUP if in_passes else 1
+        draws = most if local_graphs else min(max(units // (warps * DRAWS), 1), most)
         groups = -(-draws // group)  # in a batch
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // (group * groups))
         self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, groups * group
+        self.job[Job.GROUP] = group
         self.job[Job.WARPS] = warps
         self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
@@ -327,6 +332,22 @@ class Stage:
         table = memory.upload(addresses)
         memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
 
+    def _place_local_rows(self, sizes: I64 | None, budget: Budget) -> None:
+        """Room in page-locked memory for what passes find of local graphs; where there is none, or another device finds
+        a part of it, the nest runs without. sizes : see `_list_sizes`."""
+        if self.local is None or self.local.first > 1 or (self.local.in_passes and self.local.only_edges):
+            return
+        each = np.zeros(0, np.int64) if sizes is None else unit_passes.local_bytes(sizes)
+        size, alone = int(each.sum()), self.share.of == 1 and not self.tallied
+        fits = self.local.in_passes and (budget.left is None or size <= budget.left // 2)
+        if sizes is None or not fits or not alone:
+            self.local = None
+            return
+        what = "the edges of its local graphs"
+        self.job[Job.LOCAL_ROWS] = self.own.locked(size, what).address
+        self.job[Job.LOCAL_AT] = self.own.put((np.cumsum(each) - each) // 4, what)
+        self.keeps_rows = True
+
     def _list_sizes(self) -> I64 | None:
         """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
         root's own row; else None."""
@@ -383,7 +404,7 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. block : for the counters.
         """
-        begins = fresh
+        function, begins = self.function(begins=fresh), fresh
         if fresh:
             self.rows = self.total = self._before = self._turn = 0
             if self.turns and self._there is self.turns[-1]:
@@ -405,7 +426,7 @@ class Stage:
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
-        function, blocks = self.function(begins=begins), -(-self.warps.number // IN_BLOCK)
+        blocks = -(-self.warps.number // IN_BLOCK)
         self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
         self.call.launch(function, blocks, self.shared)
@@ -423,7 +444,8 @@ class Stage:
         seconds, spent = clock.seconds(), self.prepared.spent
         spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
         done = not counters[Header.UNFINISHED]
-        self._turned = done and self._turn + 1 < len(self.turns)
+        last = len(self.turns) - 1 + (self.keeps_rows and self._with_own)
+        self._turned = done and self._turn < last
         self.race.add(seconds, ended=done and not self._turned)
         return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
 
@@ -431,7 +453,11 @@ class Stage:
         """Have the part of the graph on the device that the next pass is about."""
         if not self.turns:
             return
-        turn, numbers = self.turns[self._turn], self.call.parameters[0]
+        numbers = self.call.parameters[0]
+        if self._turn == len(self.turns):
+            numbers[Job.PASS] = -1
+            return
+        turn = self.turns[self._turn]
         for to, source, size in turn.copies if turn is not self._there else ():
             memory.to_device(to, source, size)
             self.streamed_bytes += size
@@ -454,7 +480,10 @@ class Stage:
         generic one was not quicker. begins : a run begins with this launch."""
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
-        own = self.race.own(self.special.function if self.special is not None else None, begins)
+        own = self.special.function if self.special is not None else None
+        own = self.race.own(own, begins, whole=self.keeps_rows)
+        if begins:
+            self._with_own = own is not None
         if own is not None:
             self._place_matrices()
         return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)

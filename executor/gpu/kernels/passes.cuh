@@ -10,17 +10,34 @@
 
 // The number of a batch's unit.
 __device__ INLINE i64 number_in(const Worker& w, i64 batch, i64 slot) {
-    return (batch + slot / UNIT_GROUP * w.get(JOB_STRIDE)) * UNIT_GROUP + slot % UNIT_GROUP;
+    const i64 group = w.get(JOB_GROUP);
+    return (batch + slot / group * w.get(JOB_STRIDE)) * group + slot % group;
 }
+
+// A bit for each of a batch's units that has something to do in this pass.
+__device__ INLINE u32 active_units(const Worker& w, i64 batch) {
+    const i64 number = number_in(w, batch, lane()), pass = w.get(JOB_PASS);
+    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
+    const u64 mask = there ? ((const u64*)w.get(JOB_MASKS))[shared_unit(w, number)] : 0;
+    return __ballot_sync(ALL_LANES, pass < 0 ? mask != 0 : mask >> pass & 1);
+}
+
+#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
+
+__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
+__device__ INLINE i64 window_slot(i64) { return 0; }
+__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
+
+#else
+
+__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
 
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
-    const i64 number = number_in(w, batch, lane()), *view = w.view(0);
-    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
-    const i64 unit = there ? shared_unit(w, number) : 0;
-    const bool active = there && ((const u64*)w.get(JOB_MASKS))[unit] >> w.get(JOB_PASS) & 1;
-    const u32 found = __ballot_sync(ALL_LANES, active);
+    const u32 found = active_units(w, batch);
     if (!found) return 0;
+    const bool active = found >> lane() & 1;
+    const i64 unit = active ? shared_unit(w, number_in(w, batch, lane())) : 0, *view = w.view(0);
     i64 start = 0, end = 0, split = 0;
     if (active) {
         const i64 row = row_number(view, ((const u32*)w.get(JOB_ROOTS))[((const u32*)w.get(JOB_UNIT_ROOTS))[unit]]);
@@ -59,10 +76,12 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
 // devices share the units it may be another's.
 __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
     if (w.get(JOB_SHARES) > 1) return 1u << slot;
-    const bool same = left >> lane() & 1 && lane() / UNIT_GROUP == slot / UNIT_GROUP &&
+    const bool same = left >> lane() & 1 && lane() / w.get(JOB_GROUP) == slot / w.get(JOB_GROUP) &&
                       window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
     return __ballot_sync(ALL_LANES, same);
 }
+
+#endif
 
 // For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
 // it ends below the root, begins above it; then where the passes' ranges of vids end.
