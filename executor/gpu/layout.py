@@ -133,6 +133,7 @@ class Window(IntEnum):
 
 
 WINDOW_VIDS = 1024
+COPY_AHEAD = 4  # reads of a lane that are under way at once while a window is filled
 UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
 LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link

@@ -118,7 +118,7 @@ class Placed:
         at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
         if not extents[0].all_offsets:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
-        if isinstance(self._splits.get(id(view)), LockedCopy):
+        if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
         return [self._turn(views, k, one, at) for k, one in enumerate(several)]
 

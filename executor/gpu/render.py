@@ -94,6 +94,7 @@ def _defines() -> Iterator[str]:
     yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"
     yield f"WINDOW_VIDS {layout.WINDOW_VIDS}"
+    yield f"COPY_AHEAD {layout.COPY_AHEAD}"
     yield f"FAR_COST {layout.FAR_COST}"
     yield f"FAR_SHORT {layout.FAR_SHORT}"
     yield f"WINDOW_WORDS {layout.WINDOW_WORDS}"

@@ -335,7 +335,11 @@ class Stage:
     def _place_local_rows(self, sizes: I64 | None, budget: Budget) -> None:
         """Room in page-locked memory for what passes find of local graphs; where there is none, or another device finds
         a part of it, the nest runs without. sizes : see `_list_sizes`."""
-        if self.local is None or self.local.first > 1 or (self.local.in_passes and self.local.only_edges):
+        if (
+            self.local is None
+            or self.local.first > 1
+            or (self.local.in_passes and self.local.only_edges)
+        ):
             return
         each = np.zeros(0, np.int64) if sizes is None else unit_passes.local_bytes(sizes)
         size, alone = int(each.sum()), self.share.of == 1 and not self.tallied

@@ -26,6 +26,7 @@ SAMPLED = 2048  # roots whose lists are looked at
 # nanoseconds, measured on an H100 (docs/performance.md)
 READ = 3.0  # to begin to read a cold row in place; as much again where its offset is cold
 VISIT = 1.0  # to come to a root in a pass
+OFFSET = 16  # bytes of a root's two offsets, where they are cold
 BYTE = 1 / 45  # to copy a byte, or to read it in place with its neighbours
 PASS = 150_000.0  # to begin a pass and wait for its end
 

@@ -74,7 +74,9 @@ def long_lists() -> tuple[list[tuple[str, ...]], list[tuple[str, int, int]], fro
     """Vertices whose lists of neighbours before them are short, longer than a word has bits, and too long for a local
     graph."""
     draw, n = random.Random(7), 260
-    edges = {(a, b) for b in range(n) for a in range(b) if draw.random() < (0.9 if b > 240 else 0.12)}
+    edges = {
+        (a, b) for b in range(n) for a in range(b) if draw.random() < (0.9 if b > 240 else 0.12)
+    }
     edges |= {(a, b) for b in range(60, 150) for a in range(60, b) if draw.random() < 0.5}
     return [()] * n, [("R", a, b) for a, b in sorted(edges)], frozenset("R")
 

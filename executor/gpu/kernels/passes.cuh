@@ -47,20 +47,35 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     }
     const Neighbours near = neighbours(view);
     u32* vids = window_vids(w);
-    i64 last = -1, used = 0, at = -1;
+    int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
+    i64 last = -1;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const i64 from = __shfl_sync(ALL_LANES, start, owner), size = __shfl_sync(ALL_LANES, end, owner) - from;
         if (from != last) {  // else it has the root of the one before
-            const u32* list = near.of((at_t)from);
-            at = list == near.cold && used + size <= WINDOW_VIDS ? used : -1;
-            if (at >= 0) {
-                ROLLED for (i64 k = lane(); k < size; k += 32) vids[used + k] = list[from + k];
-                used += size;
-            }
+            const bool copied = near.of((at_t)from) == near.cold && used + size <= WINDOW_VIDS;
+            at = copied ? used : -1;
+            if (copied) used += (int)size;
             last = from;
         }
         if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
+        if (lane() > owner) begin = used;
+    }
+    // read end to end, some elements of a lane at once: each takes as long as the link does
+    ROLLED for (int base = 0; base < used; base += 32 * COPY_AHEAD) {
+        u32 some[COPY_AHEAD];
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k) {
+            const int to = min(base + 32 * k + lane(), used - 1);
+            int owner = 0;
+#pragma unroll
+            for (int step = 16; step; step >>= 1)
+                if (__shfl_sync(ALL_LANES, begin, owner + step) <= to) owner += step;
+            some[k] = near.cold[__shfl_sync(ALL_LANES, start - begin, owner) + to];
+        }
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k)
+            if (base + 32 * k + lane() < used) vids[base + 32 * k + lane()] = some[k];
     }
     if (active) {
         window(w, WINDOW_START)[lane()] = start;
