@@ -94,6 +94,9 @@ class Job(IntEnum):
     BATCH = 55  # units that are drawn together in a pass, at most 32
     GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
+    AFTER = (
+        60  # the HEADER of the pass before, 0: none; this one does nothing unless that has ended
+    )
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
@@ -278,15 +281,16 @@ class TailField(IntEnum):
 
 class Header(IntEnum):
     """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass the
-    capacity); warps that have not ended, warps whose count overflowed; then, in `SUMS` places for different blocks, the
-    sums of the low and of the high halves of what warps counted, and whether all warps wait (END). What many warps
-    change at once lies 128 bytes apart."""
+    capacity); warps that have not ended, warps whose count overflowed; of several passes together those that have not
+    ended; then, in `SUMS` places for different blocks, the sums of the low and of the high halves of what warps
+    counted, and whether all warps wait (END). What many warps change at once lies 128 bytes apart."""
 
     NEXT = 0
     WAITING = 16
     ROWS = 48
     UNFINISHED = 64
     OVERFLOWED = 65
+    PASSES = 66
     LOW = 80
     HIGH = 81
     END = 82

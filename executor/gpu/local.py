@@ -40,9 +40,9 @@ class LocalLevel:
 
 @dataclass(frozen=True, slots=True)
 class LocalGraph:
-    """first : the level of the nest whose list holds all vertices. view : of the edges among them. several : whether the
-    lists of several work units may lie in one graph: each is a row of its root, whole but for its range, and no level is
-    bound to what has no edge to the others."""
+    """first : the level of the nest whose list holds all vertices. view : of the edges among them. several : whether
+    the lists of several work units may lie in one graph: each is a row of its root, whole but for its range, and no
+    level is bound to what has no edge to the others."""
 
     first: int
     view: int

@@ -113,7 +113,7 @@ class Placed:
         several = self.split.passes
         if not several:
             return []
-        view, extents = self.split.views[0], [one.extent for one in several]
+        extents = [one.extent for one in several]
         rows = max(e.rows for e in extents)
         at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
         if not extents[0].all_offsets:

@@ -222,7 +222,7 @@ def split_views(prepared: Prepared, room: int) -> Split:
     if len(distinct) == 1 and not eids and prepared.nest.counting:
         (view,), (best,) = distinct.values(), found.values()
         passes = _passes(prepared, view, best, visits[0], room, split=splits)
-        level, splits, several = passes
+        _, splits, several = passes
         if several:
             resident = max(extent_bytes(view, p.extent, split=splits) for p in several)
             extents = (several[0].extent,) * len(views)

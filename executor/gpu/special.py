@@ -75,9 +75,9 @@ class Race:
         self._seconds, self._stays = (0.0, False)
         self._with_own: bool | None = None  # None: both have had a part in it
 
-    def own(self, own: Function | None, begins: bool, whole: bool = False) -> Function | None:
-        """The stage's own kernel where the next launch is to have it. begins : a run begins with it. whole : a run stays
-        with the kernel that it began with."""
+    def own(self, own: Function | None, *, begins: bool, whole: bool) -> Function | None:
+        """The stage's own kernel where the next launch is to have it. begins : a run begins with it. whole : a run
+        stays with the kernel that it began with."""
         if begins:
             generic = self._runs.get((self._key, False), float("inf"))
             self._stays = generic < self._runs.get((self._key, True), 0.0)

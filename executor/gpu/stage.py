@@ -34,6 +34,7 @@ from . import (
 from .compiler import Call, Function
 from .layout import Header, Job
 from .memory import Block, DeviceArray, HostArray
+from .passes import Passes
 from .residency import Room
 from .rows import Out
 from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
@@ -81,7 +82,7 @@ class Stage:
     cold : whether some rows of its graph are read from page-locked memory of the host.
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
-    moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    moved_bytes : what placing it copied to the device. passes : see `Passes`.
     masks : u64[units], a bit for each pass in which a work unit has something to do.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
@@ -96,11 +97,9 @@ class Stage:
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
         self.rows = self.total = self.late = 0
-        self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
+        self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
-        self.turns: list[placing.Turn] = []
-        self._turn, self._turned, self._before, self._with_own = 0, False, 0, False
-        self._there: placing.Turn | None = None  # whose rows are resident
+        self._with_own = False
         self.masks: placing.Shared | None = None
         self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
@@ -224,15 +223,18 @@ class Stage:
         self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, groups * group
         self.job[Job.GROUP] = group
         self.job[Job.WARPS] = warps
-        self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
-        self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
         parameters = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         parameters[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
         self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
-        self.turns = self.graph.turns(views)
+        turns = self.graph.turns(views)
+        passes = max(len(turns), 1) + self.keeps_rows
+        self.headers = self._keep(memory.empty((passes, layout.HEADER_WORDS), np.uint64))
+        self.passes = Passes(
+            turns, self.headers, self._keep(memory.empty((passes, -(-warps // 32)), np.uint32))
+        )
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
 
     def enter(self) -> None:
@@ -408,34 +410,29 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. block : for the counters.
         """
-        function, begins = self.function(begins=fresh), fresh
+        function = self.function(begins=fresh)
         if fresh:
-            self.rows = self.total = self._before = self._turn = 0
-            if self.turns and self._there is self.turns[-1]:
-                self.turns.reverse()  # its rows need not be copied
+            self.rows = self.total = 0
             for marks in (self.seen, self.tallies):
                 if marks is not None:
                     marks.clear()
-        elif self._turned:  # the pass before has ended
-            fresh, self._before = True, self.total
-            self._turn += 1
-        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
-        (self.header.data + 8 * first).memset_async(0, size)
-        if fresh:
-            self.idle.data.memset_async(0, self.idle.nbytes)
-            self._begin_pass()
-        elif not self.rows:
-            (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
+            self.passes.begin(counts=self.keeps_rows and self._with_own)
+        elif not self.rows:  # those of a stage that runs in one pass
+            (self.headers.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
         blocks = -(-self.warps.number // IN_BLOCK)
-        self.limits[:] = fresh, steps, nanoseconds
+
+        def begin(fresh: bool) -> None:
+            self.limits[:] = fresh, steps, nanoseconds
+            self.call.launch(function, blocks, self.shared)
+
         clock = memory.Clock()
-        self.call.launch(function, blocks, self.shared)
+        sent = self.passes.send(numbers, begin)
         clock.stop()
-        arguments = (self.header, np.int64(block.address))
+        arguments = (self.headers, np.int64(sent), np.int64(block.address))
         compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
         memory.settle()
         counters = block.array((layout.HEADER_WORDS,), np.uint64)
@@ -444,31 +441,12 @@ class Stage:
         low, high = (
             int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
         )
-        self.total = self._before + low + (high << 32)
+        self.total = low + (high << 32)
         seconds, spent = clock.seconds(), self.prepared.spent
         spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
-        done = not counters[Header.UNFINISHED]
-        last = len(self.turns) - 1 + (self.keeps_rows and self._with_own)
-        self._turned = done and self._turn < last
-        self.race.add(seconds, ended=done and not self._turned)
-        return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
-
-    def _begin_pass(self) -> None:
-        """Have the part of the graph on the device that the next pass is about."""
-        if not self.turns:
-            return
-        numbers = self.call.parameters[0]
-        if self._turn == len(self.turns):
-            numbers[Job.PASS] = -1
-            return
-        turn = self.turns[self._turn]
-        for to, source, size in turn.copies if turn is not self._there else ():
-            memory.to_device(to, source, size)
-            self.streamed_bytes += size
-        self._there = turn
-        numbers[Job.PASS] = turn.number
-        numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
-        numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
+        done = self.passes.sent(int(counters[Header.PASSES]), seconds, nanoseconds / 1e9)
+        self.race.add(seconds, ended=done)
+        return done, bool(counters[Header.OVERFLOWED]), seconds
 
     @property
     def narrow(self) -> bool:
@@ -485,7 +463,7 @@ class Stage:
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
-        own = self.race.own(own, begins, whole=self.keeps_rows)
+        own = self.race.own(own, begins=begins, whole=self.keeps_rows)
         if begins:
             self._with_own = own is not None
         if own is not None:

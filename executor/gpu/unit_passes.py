@@ -3,8 +3,8 @@ lies in device memory meanwhile. In each, the level that is cut into work units 
 are, so that these rows, to which loops come in any order, are never read through the link. The rows of roots are, one
 after another.
 
-A level that is bound further in comes to cold rows as always, but for those of a local graph: its rows of bits are found
-in the passes, of each vertex in that which has its row, and counted in a last one.
+Levels that are bound further in come to cold rows as always. Of a local graph each pass finds the rows of bits of those
+vertices whose rows it has, and a last one counts in them.
 
 A pass comes to those work units only that have something to do in it: a bit for each pass and unit says which, made on
 the device when a stage is placed (`mark_passes` of `kernels/passes.cuh`).

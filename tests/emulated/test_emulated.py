@@ -180,7 +180,7 @@ def test_local_graphs_in_passes(n: int, most: int, monkeypatch: pytest.MonkeyPat
     def in_passes(made: stage.Stage) -> bool:
         assert made.local is not None
         assert made.keeps_rows == (n > 3)
-        return len(made.turns) > 1
+        return len(made.passes.turns) > 1
 
     counts_whichever_way(prepared, monkeypatch, in_passes)
 
