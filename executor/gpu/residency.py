@@ -21,7 +21,7 @@ from gdb.storage.graph.row_blocks import Side
 
 from ..nest.prepare import Prepared
 from ..nest.vid_ranges import describe_passes, reads
-from ..nest.visits import readers, visits_to_rows
+from ..nest.visits import GAIN, MOST_PASSES, readers, visits_to_rows
 from . import orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]
@@ -40,8 +40,6 @@ OFFSETS_SHARE = (
 )
 FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
-MOST_PASSES = 64  # bits that say in which of them a work unit has something to do
-GAIN = 0.9  # a stage runs in passes where they take less than this part of the time without
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 

@@ -18,7 +18,7 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 
 from ..nest.nest import Kind, VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import is_sum
+from ..nest.vid_ranges import bindable
 from . import layout, local
 from .units import cut_level, is_pushed
 
@@ -34,15 +34,14 @@ PASS = 150_000.0  # to begin a pass and wait for its end
 def level_of(prepared: Prepared) -> int:
     """The level that passes bind to a part of the vids: that which is cut into work units. What the stage counts is a
     sum over what it is bound to, each for itself, and its list is a part of the root's row; -1 where there is none."""
-    nest, k, known = prepared.nest, cut_level(prepared.tables), local.find(prepared)
-    level = nest.levels[k] if k > 0 else None
-    if not nest.counting or not is_sum(nest, k) or is_pushed(prepared.tables):
+    k, known = cut_level(prepared.tables), local.find(prepared)
+    if not prepared.nest.counting or k not in bindable(prepared) or is_pushed(prepared.tables):
         return -1
-    if known is not None and not known.only_edges and not known.in_passes and known.first <= k:
+    if known is not None and not (known.only_edges or known.in_passes) and known.first <= k:
         return -1
-    if not isinstance(level, VertexLevel) or level.base.kind is not Kind.ROW or level.base.b != 0:
-        return -1
-    return k
+    level = prepared.nest.levels[k]
+    assert isinstance(level, VertexLevel)
+    return k if level.base.kind is Kind.ROW and level.base.b == 0 else -1
 
 
 def keeps_rows(prepared: Prepared) -> bool:
