@@ -17,6 +17,8 @@ from .memory import Block, DeviceArray, HostArray
 from .pinned import LockedCopy
 from .residency import Extent, Pass, Room
 
+MOST_PACKED = 24  # bits of a vid: of more, a fourth of the bytes is not spared
+
 
 def missing_bytes(prepared: Prepared, ordinal: int) -> int:
     """Bytes of a stage's graph that do not lie on a device yet."""
@@ -172,6 +174,27 @@ class Placed:
         kernel = compiler.generic(self.ordinal, render.MARK, cold=True)
         last = np.int64(units), memory.upload(cut), masks
         kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, *last))
+
+    def pack(self, job: I64) -> None:
+        """Have the neighbours in page-locked memory as numbers of few bits as well, where that is worth it and there is
+        room: of a batch's rows, each pass reads these."""
+        view, bits = self.split.views[0], max(self.prepared.vids - 1, 1).bit_length()
+        size = 4 * (len(view.neighbours) * bits // 32 + 2)  # kernels read one word more
+        left = self._budget.left
+        if bits > MOST_PACKED or (left is not None and size > left // 2):
+            return
+        near = self._locked(view.neighbours).address
+
+        def make(block: Block) -> None:
+            count = len(view.neighbours)
+            blocks = min(-(-count // layout.BLOCK_THREADS), 1 << 16)
+            arguments = np.int64(near), np.int64(count), np.int64(bits), np.int64(block.address)
+            kernel = compiler.generic(self.ordinal, render.PACK, cold=True)
+            kernel((blocks,), (layout.BLOCK_THREADS,), arguments)
+            memory.settle()
+
+        made = pinned.CACHE.made_of(view.neighbours, "packed", size, make, self._budget)
+        job[layout.Job.PACKED], job[layout.Job.PACKED_BITS] = self._hold(made).address, bits
 
     # ---- views -------------------------------------------------------------------------------------
 

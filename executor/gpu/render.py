@@ -34,7 +34,8 @@ from .bits import Bits
 from .local import LocalGraph
 
 ENTRY, SPLIT = "run_nest", "fill_split"
-TELL, LOOK_UP, MATRICES, MARK = "tell_counters", "look_up", "fill_matrices", "mark_passes"
+TELL, LOOK_UP, MATRICES = "tell_counters", "look_up", "fill_matrices"
+MARK, PACK = "mark_passes", "pack_neighbours"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 

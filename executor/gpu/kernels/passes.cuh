@@ -32,6 +32,31 @@ __device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slo
 
 __device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
 
+// The last lane whose range begins at or before a place.
+__device__ INLINE int range_of(int begin, int place) {
+    int owner = 0;
+#pragma unroll
+    for (int step = 16; step; step >>= 1)
+        if (__shfl_sync(ALL_LANES, begin, owner + step) <= place) owner += step;
+    return owner;
+}
+
+// Copy a range of each lane, end to end: `begin` is where that of a lane begins in `out`, or the next one's, `shift` what is to
+// be added to have its place in `from`. Some reads of a lane are under way at once: each takes as long as the link does.
+__device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, int size, u32* out) {
+    ROLLED for (int base = 0; base < size; base += 32 * COPY_AHEAD) {
+        u32 some[COPY_AHEAD];
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k) {
+            const int to = min(base + 32 * k + lane(), size - 1);
+            some[k] = from[__shfl_sync(ALL_LANES, shift, range_of(begin, to)) + to];
+        }
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k)
+            if (base + 32 * k + lane() < size) out[base + 32 * k + lane()] = some[k];
+    }
+}
+
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     const u32 found = active_units(w, batch);
@@ -46,8 +71,11 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
         if (view[VIEW_SPLIT]) split = row_split(view, row);
     }
     const Neighbours near = neighbours(view);
+    const u32* packed = (const u32*)w.get(JOB_PACKED);
+    const i64 width = packed ? w.get(JOB_PACKED_BITS) : 32, bit = start * width;
     u32* vids = window_vids(w);
-    int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
+    // where the copy of this lane's row begins, or that of the next; and the same of the words in which it is packed
+    int used = 0, begin = 0, words = 0, begin_words = 0, at = -1;
     i64 last = -1;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
@@ -56,26 +84,25 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
             const bool copied = near.of((at_t)from) == near.cold && used + size <= WINDOW_VIDS;
             at = copied ? used : -1;
             if (copied) used += (int)size;
+            if (copied) words += (int)(((from + size) * width + 31) / 32 - from * width / 32);
             last = from;
         }
         if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
-        if (lane() > owner) begin = used;
+        if (lane() > owner) begin = used, begin_words = words;
     }
-    // read end to end, some elements of a lane at once: each takes as long as the link does
-    ROLLED for (int base = 0; base < used; base += 32 * COPY_AHEAD) {
-        u32 some[COPY_AHEAD];
-#pragma unroll
-        for (int k = 0; k < COPY_AHEAD; ++k) {
-            const int to = min(base + 32 * k + lane(), used - 1);
-            int owner = 0;
-#pragma unroll
-            for (int step = 16; step; step >>= 1)
-                if (__shfl_sync(ALL_LANES, begin, owner + step) <= to) owner += step;
-            some[k] = near.cold[__shfl_sync(ALL_LANES, start - begin, owner) + to];
+    if (packed) {
+        u32* copied = vids + WINDOW_VIDS;
+        copy_ranges(packed, bit / 32 - begin_words, begin_words, words, copied);
+        __syncwarp();
+        const u32 mask = (1u << width) - 1;
+        const i64 shift = bit - bit / 32 * 32 + 32LL * begin_words - width * begin;
+        ROLLED for (int base = 0; base < used; base += 32) {
+            const int to = base + lane();
+            const i64 from = __shfl_sync(ALL_LANES, shift, range_of(begin, to)) + width * to;
+            if (to < used) vids[to] = __funnelshift_r(copied[from / 32], copied[from / 32 + 1], (u32)from & 31) & mask;
         }
-#pragma unroll
-        for (int k = 0; k < COPY_AHEAD; ++k)
-            if (base + 32 * k + lane() < used) vids[base + 32 * k + lane()] = some[k];
+    } else {
+        copy_ranges(near.cold, start - begin, begin, used, vids);
     }
     if (active) {
         window(w, WINDOW_START)[lane()] = start;
@@ -97,6 +124,18 @@ __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
 }
 
 #endif
+
+// The neighbours of a view as numbers of so many bits, one after another, from the first bit on.
+extern "C" __global__ void pack_neighbours(const u32* near, i64 count, i64 bits, u32* packed) {
+    ROLLED for (i64 k = (i64)blockIdx.x * blockDim.x + threadIdx.x; 32 * k < count * bits; k += (i64)gridDim.x * blockDim.x) {
+        u32 word = 0;
+        ROLLED for (i64 at = 32 * k / bits; at < count && at * bits < 32 * (k + 1); ++at) {
+            const i64 shift = at * bits - 32 * k;
+            word |= shift < 0 ? near[at] >> -shift : near[at] << shift;
+        }
+        packed[k] = word;
+    }
+}
 
 // For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
 // it ends below the root, begins above it; then where the passes' ranges of vids end.

@@ -13,7 +13,6 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch, ranges
 from gdb.executor.nest import visits
-from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.nest.vid_ranges import bindable, reads_of
 from gdb.executor.plan.embeddings import expand
