@@ -99,6 +99,7 @@ class Job(IntEnum):
     PACKED_BITS = 62  # so many bits in page-locked memory, 0: there are none
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
+    LOCAL_MARKS = 63  # a bit for each of these u32 where something begins that was found
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`

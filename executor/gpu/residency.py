@@ -246,11 +246,10 @@ def _passes(
     if level not in visits:
         return -1, split, ()
     split = split and any(k == level and side is not Side.BOTH for _, k, side in reads(prepared))
-    all_visits, kept = visits, 0
+    all_visits, kept = visits, 0.0
     if unit_passes.keeps_rows(prepared):  # then no level further in reads a row
         visits = {level: visits[level]}
-        lists = np.diff(view.offsets)[view.rows_of(prepared.roots)]
-        kept = int(unit_passes.local_bytes(lists).sum())
+        kept = min(float(all_visits.get(level + 1, np.zeros(1)).sum()), len(view.neighbours))
     sizes, cheapest, found = np.diff(view.offsets), float("inf"), list[Extent]()
     for all_offsets in (True, False):
         windows = _windows(view, room, split=split, all_offsets=all_offsets)
@@ -260,9 +259,9 @@ def _passes(
         row = each + 4 * unit_passes.BYTE * sizes
         later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
         pairs, size = unit_passes.root_visits(prepared, view, _ends(prepared, view, windows))
-        moved = size + 4 * len(view.neighbours) + 2 * kept
+        moved = size + 4 * len(view.neighbours)
         moved += 0 if all_offsets else 8 * view.rows + unit_passes.OFFSET * pairs
-        cost = later + pairs * unit_passes.VISIT
+        cost = later + pairs * unit_passes.VISIT + 2 * kept * unit_passes.READ
         cost += moved * unit_passes.BYTE + len(windows) * unit_passes.PASS
         if cost < cheapest:
             cheapest, found = cost, windows

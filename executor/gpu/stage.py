@@ -101,6 +101,7 @@ class Stage:
         self.cold = False
         self._with_own = False
         self.masks: placing.Shared | None = None
+        self.local_marks: placing.Shared | None = None
         self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
         self.most = residency.MOST
@@ -216,7 +217,7 @@ class Stage:
         warps = self.warps.number
         local_graphs = in_passes and self.local is not None and self.local.in_passes
         group = layout.LOCAL_GROUP if local_graphs else layout.UNIT_GROUP if in_passes else 1
-        if in_passes and not local_graphs:
+        if in_passes:
             self.graph.pack(self.job)
         most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
         draws = most if local_graphs else min(max(units // (warps * DRAWS), 1), most)
@@ -354,6 +355,8 @@ class Stage:
         what = "the edges of its local graphs"
         self.job[Job.LOCAL_ROWS] = self.own.locked(size, what).address
         self.job[Job.LOCAL_AT] = self.own.put((np.cumsum(each) - each) // 4, what)
+        words = -(-size // 128)
+        self.local_marks = self._marks(Job.LOCAL_MARKS, words, np.uint32, what)
         self.keeps_rows = True
 
     def _list_sizes(self) -> I64 | None:
@@ -415,7 +418,7 @@ class Stage:
         function = self.function(begins=fresh)
         if fresh:
             self.rows = self.total = 0
-            for marks in (self.seen, self.tallies):
+            for marks in (self.seen, self.tallies, self.local_marks):
                 if marks is not None:
                     marks.clear()
             self.passes.begin(counts=self.keeps_rows and self._with_own)

@@ -72,9 +72,9 @@ def hubs(n: int = 700) -> SmallGraph:
 @cache
 def long_lists() -> SmallGraph:
     """Vertices whose lists of neighbours before them are short, or longer than one and than two words have bits."""
-    draw, n = random.Random(7), 150
+    draw, n = random.Random(7), 160
     few = {(a, b) for b in range(n) for a in range(b) if draw.random() < 0.03}
-    some = {(a, b) for b in range(100) for a in range(b) if draw.random() < 0.75}
+    some = {(a, b) for b in range(125) for a in range(b) if draw.random() < 0.93}
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
 
 

@@ -150,30 +150,46 @@ __device__ constexpr int least_local() {
 
 #ifdef LOCAL_IN_PASSES
 // Of a graph that lies in device memory a range of rows at a time, each pass finds the neighbours that the vertices of its range
-// have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (`Job.LOCAL_ROWS`):
-// of each root's list a row of bits for each of its vertices, as positions in the list.
+// have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (JOB_LOCAL_ROWS): of
+// each root's list a row of bits for each of its vertices, as positions in the list. Most have no bit: only of the others there is
+// a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read.
 
 __device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
 
-__device__ INLINE u32* kept_row(const Worker& w, u32 root, const LocalList& list, int at, int words) {
-    return (u32*)w.get(JOB_LOCAL_ROWS) + ((const i64*)w.get(JOB_LOCAL_AT))[root] + (i64)(at - list.start()) * words;
+__device__ INLINE i64 rows_of(const Worker& w, u32 root) { return ((const i64*)w.get(JOB_LOCAL_AT))[root]; }
+
+__device__ INLINE u32* row_mark(const Worker& w, i64 row) { return (u32*)w.get(JOB_LOCAL_MARKS) + row / 32; }
+
+__device__ INLINE int words_of(int size) { return (size + 31) / 32; }
+
+__device__ INLINE void keep_row(const Worker& w, i64 rows, const LocalList& list, int at, const Positions& found) {
+    if (!found.any()) return;
+    const int words = words_of(list.end() - list.start());
+    const i64 row = rows + (i64)(at - list.start()) * words;
+    const Positions own = found.from(list.start());
+    ROLLED for (int k = 0; k < words; ++k) ((u32*)w.get(JOB_LOCAL_ROWS))[row + k] = (u32)((k < 2 ? own.low : own.high) >> (k & 1) * 32);
+    atomicOr(row_mark(w, row), 1u << (row & 31));
 }
 
-__device__ INLINE int words_of(const LocalList& list) { return (list.end() - list.start() + 31) / 32; }
-
-__device__ INLINE void keep_row(const Worker& w, u32 root, const LocalList& list, int at, const Positions& row) {
-    const int words = words_of(list);
-    u32* out = kept_row(w, root, list, at, words);
-    const Positions own = row.from(list.start());
-    ROLLED for (int k = 0; k < words; ++k) out[k] = (u32)((k < 2 ? own.low : own.high) >> (k & 1) * 32);
-}
-
-__device__ INLINE Positions known_row(const Worker& w, u32 root, const LocalList& list, int at) {
-    const int words = words_of(list);
-    const u32* from = kept_row(w, root, list, at, words);
+__device__ INLINE Positions known_row(const Worker& w, i64 rows, const LocalList& list, int at) {
+    const int words = words_of(list.end() - list.start());
+    const i64 row = rows + (i64)(at - list.start()) * words;
     Positions own = {0, 0};
-    ROLLED for (int k = 0; k < words; ++k) (k < 2 ? own.low : own.high) |= (u64)from[k] << (k & 1) * 32;
+    if (!(*row_mark(w, row) >> (row & 31) & 1)) return own;
+    ROLLED for (int k = 0; k < words; ++k) (k < 2 ? own.low : own.high) |= (u64)((const u32*)w.get(JOB_LOCAL_ROWS))[row + k] << (k & 1) * 32;
     return own.after(list.start());
+}
+
+// Whether a list of so many vertices has any such row.
+__device__ INLINE bool has_rows(const Worker& w, u32 root, int size) {
+    const i64 row = rows_of(w, root), end = row + size * words_of(size);
+    u32 found = 0;
+    ROLLED for (i64 k = row / 32; 32 * k < end && !found; ++k) {
+        found = *row_mark(w, 32 * k);
+        if (32 * k < row) found &= ~0u << (row & 31);
+        if (32 * k + 32 > end) found &= (1u << (end & 31)) - 1;
+    }
+    return found != 0;
 }
 #endif
 
@@ -214,7 +230,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         bool reads = mine < g.size && mine > own.start() && wanted;
 #ifdef LOCAL_IN_PASSES
         if (only_counts) {
-            Positions left = reads ? known_row(w, pack.found()[rank], own, mine) : Positions{0, 0};
+            Positions left = reads ? known_row(w, rows_of(w, pack.found()[rank]), own, mine) : Positions{0, 0};
             if (mine < g.size) g.rows[mine] = left;
             ROLLED while (__any_sync(ALL_LANES, left.any())) {
                 const int j = left.any() ? left.next() : -1, i = j < 0 ? -1 : mine;
@@ -248,7 +264,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
             spent);
 #ifdef LOCAL_IN_PASSES
         __syncwarp();
-        if (only_finds && reads) keep_row(w, pack.found()[rank], own, mine, g.rows[mine]);
+        if (only_finds && reads) keep_row(w, rows_of(w, pack.found()[rank]), own, mine, g.rows[mine]);
 #endif
     }
     __syncwarp();
@@ -322,7 +338,8 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
 #ifdef LOCAL_IN_PASSES
     const bool only_counts = !LOCAL_EDGES && counts_rows(w);
-    if (only_counts && n > LOCAL_MOST) n = 0;  // the passes before have counted it
+    // what is longer the passes before have counted
+    if (only_counts && (n > LOCAL_MOST || (n && !has_rows(w, root, n)))) n = 0;
 #else
     constexpr bool only_counts = false;
 #endif
@@ -333,8 +350,9 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
         if (lane() >= step) after += others;
     }
     const int all = __shfl_sync(ALL_LANES, after, 31);
-    // whole rounds of 32, about half of them: the next time there is as much to do
-    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, (all + 63) / 64 * 32);
+    // the first, and whole rounds of 32, about half of them: the next time there is as much to do
+    const int least = __shfl_sync(ALL_LANES, after, max(__ffs(__ballot_sync(ALL_LANES, there)) - 1, 0));
+    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, max(least, (all + 63) / 64 * 32));
     fitting = __ballot_sync(ALL_LANES, there && after <= most);
     if (!fitting) return 0;
     const int before = after - n;
@@ -353,6 +371,13 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     }
     __syncwarp();
     const auto near = neighbours(view);
+#ifdef LOCAL_IN_PASSES
+    if (!only_counts && w.get(JOB_PACKED)) {
+        read_packed(w, span.start, fits ? n : 0, before, g.size, pack.values(), [&](int at, u32 x) { g.put(at, x); });
+        __syncwarp();
+        return g.size;
+    }
+#endif
     int begun = -1;
     ROLLED for (int base = 0; !only_counts && base < g.size; base += 32) {
         const u32 word = g.begins[base / 32];

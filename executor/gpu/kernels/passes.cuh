@@ -22,16 +22,6 @@ __device__ INLINE u32 active_units(const Worker& w, i64 batch) {
     return __ballot_sync(ALL_LANES, pass < 0 ? mask != 0 : mask >> pass & 1);
 }
 
-#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
-
-__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
-__device__ INLINE i64 window_slot(i64) { return 0; }
-__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
-
-#else
-
-__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
-
 // The last lane whose range begins at or before a place.
 __device__ INLINE int range_of(int begin, int place) {
     int owner = 0;
@@ -57,6 +47,40 @@ __device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, 
     }
 }
 
+// The packed neighbours of a range of each lane, end to end: put(k, x) in all lanes at once takes the k-th of `count`. start, size:
+// the range; begin: as in `copy_ranges`; words: room for what they are packed in.
+template <class Put>
+__device__ INLINE void read_packed(const Worker& w, i64 start, int size, int begin, int count, u32* words, Put put) {
+    const i64 width = w.get(JOB_PACKED_BITS), bit = start * width;
+    int after = size ? (int)((bit + size * width + 31) / 32 - bit / 32) : 0;
+    const int own = after;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const int others = __shfl_up_sync(ALL_LANES, after, step);
+        if (lane() >= step) after += others;
+    }
+    const int before = after - own;
+    copy_ranges((const u32*)w.get(JOB_PACKED), bit / 32 - before, before, __shfl_sync(ALL_LANES, after, 31), words);
+    __syncwarp();
+    const i64 shift = bit % 32 + 32 * before - width * begin;
+    const u32 mask = (u32)((1ULL << width) - 1);
+    ROLLED for (int base = 0; base < count; base += 32) {
+        const int k = base + lane();
+        const i64 from = __shfl_sync(ALL_LANES, shift, range_of(begin, k)) + width * k;
+        if (k < count) put(k, __funnelshift_r(words[from / 32], words[from / 32 + 1], (u32)from & 31) & mask);
+    }
+}
+
+#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
+
+__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
+__device__ INLINE i64 window_slot(i64) { return 0; }
+__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
+
+#else
+
+__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
+
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     const u32 found = active_units(w, batch);
@@ -71,36 +95,24 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
         if (view[VIEW_SPLIT]) split = row_split(view, row);
     }
     const Neighbours near = neighbours(view);
-    const u32* packed = (const u32*)w.get(JOB_PACKED);
-    const i64 width = packed ? w.get(JOB_PACKED_BITS) : 32, bit = start * width;
     u32* vids = window_vids(w);
-    // where the copy of this lane's row begins, or that of the next; and the same of the words in which it is packed
-    int used = 0, begin = 0, words = 0, begin_words = 0, at = -1;
+    int used = 0, begin = 0, size = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
     i64 last = -1;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
-        const i64 from = __shfl_sync(ALL_LANES, start, owner), size = __shfl_sync(ALL_LANES, end, owner) - from;
-        if (from != last) {  // else it has the root of the one before
-            const bool copied = near.of((at_t)from) == near.cold && used + size <= WINDOW_VIDS;
-            at = copied ? used : -1;
-            if (copied) used += (int)size;
-            if (copied) words += (int)(((from + size) * width + 31) / 32 - from * width / 32);
-            last = from;
+        const i64 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, end, owner) - from;
+        const bool copied = from != last && near.of((at_t)from) == near.cold && used + length <= WINDOW_VIDS;
+        if (from != last) at = copied ? used : -1;  // else it has the root of the one before
+        last = from;
+        if (copied) used += (int)length;
+        if (lane() == owner) {
+            window(w, WINDOW_COPY)[lane()] = at;
+            size = copied ? (int)length : 0;
         }
-        if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
-        if (lane() > owner) begin = used, begin_words = words;
+        if (lane() > owner) begin = used;
     }
-    if (packed) {
-        u32* copied = vids + WINDOW_VIDS;
-        copy_ranges(packed, bit / 32 - begin_words, begin_words, words, copied);
-        __syncwarp();
-        const u32 mask = (1u << width) - 1;
-        const i64 shift = bit - bit / 32 * 32 + 32LL * begin_words - width * begin;
-        ROLLED for (int base = 0; base < used; base += 32) {
-            const int to = base + lane();
-            const i64 from = __shfl_sync(ALL_LANES, shift, range_of(begin, to)) + width * to;
-            if (to < used) vids[to] = __funnelshift_r(copied[from / 32], copied[from / 32 + 1], (u32)from & 31) & mask;
-        }
+    if (w.get(JOB_PACKED)) {
+        read_packed(w, start, size, begin, used, vids + WINDOW_VIDS, [&](int k, u32 x) { vids[k] = x; });
     } else {
         copy_ranges(near.cold, start - begin, begin, used, vids);
     }
