@@ -72,9 +72,9 @@ def hubs(n: int = 700) -> SmallGraph:
 @cache
 def long_lists() -> SmallGraph:
     """Vertices whose lists of neighbours before them are short, or longer than one and than two words have bits."""
-    draw, n = random.Random(7), 160
+    draw, n = random.Random(7), 140
     few = {(a, b) for b in range(n) for a in range(b) if draw.random() < 0.03}
-    some = {(a, b) for b in range(125) for a in range(b) if draw.random() < 0.93}
+    some = {(a, b) for b in range(118) for a in range(b) if draw.random() < 0.9}
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
 
 
@@ -163,12 +163,16 @@ def test_work_units_side_by_side_in_a_local_graph(
     )
 
 
-@pytest.mark.parametrize("n", [3, 4])
-def test_local_graphs_in_passes(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pass has a part of a local graph's edges; units are parts of a root's list."""
+@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2)])
+def test_local_graphs_in_passes(
+    n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each pass has a part of a local graph's edges; units are parts of a root's list, or lists of several roots beside
+    one another, the first of which nearly fills the graph."""
+    monkeypatch.setattr(layout, "LOCAL_GROUP", group)
     monkeypatch.setattr(residency, "MOST", 3_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
-    monkeypatch.setattr(units, "PART", 8)
+    monkeypatch.setattr(units, "PART", part)
     monkeypatch.setattr(warps.Warps, "resident", 4)
     prepared = staged(clique(n), SUBGRAPHS, long_lists())
 
