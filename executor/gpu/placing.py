@@ -17,8 +17,6 @@ from .memory import Block, DeviceArray, HostArray
 from .pinned import LockedCopy
 from .residency import Extent, Pass, Room
 
-MOST_PACKED = 24  # bits of a vid: of more, a fourth of the bytes is not spared
-
 
 def missing_bytes(prepared: Prepared, ordinal: int) -> int:
     """Bytes of a stage's graph that do not lie on a device yet."""
@@ -176,12 +174,12 @@ class Placed:
         kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, *last))
 
     def pack(self, job: I64) -> None:
-        """Have the neighbours in page-locked memory as numbers of few bits as well, where that is worth it and there is
-        room: of a batch's rows, each pass reads these."""
-        view, bits = self.split.views[0], max(self.prepared.vids - 1, 1).bit_length()
+        """Have the neighbours in page-locked memory as numbers of `unit_passes.packed_bits` as well, where there is
+        room: of a batch's rows, each pass reads these. job : to be written into."""
+        view, bits = self.split.views[0], unit_passes.packed_bits(self.prepared)
         size = 4 * (len(view.neighbours) * bits // 32 + 2)  # kernels read one word more
         left = self._budget.left
-        if bits > MOST_PACKED or (left is not None and size > left // 2):
+        if bits == 32 or (left is not None and size > left // 2):
             return
         near = self._locked(view.neighbours).address
 

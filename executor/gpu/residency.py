@@ -249,7 +249,8 @@ def _passes(
     all_visits, kept = visits, 0.0
     if unit_passes.keeps_rows(prepared):  # then no level further in reads a row
         visits = {level: visits[level]}
-        kept = min(float(all_visits.get(level + 1, np.zeros(1)).sum()), len(view.neighbours))
+        expected = prepared.plan.notes.estimates[level + 1 : level + 2]
+        kept = min((*expected, float(len(view.neighbours))))
     sizes, cheapest, found = np.diff(view.offsets), float("inf"), list[Extent]()
     for all_offsets in (True, False):
         windows = _windows(view, room, split=split, all_offsets=all_offsets)
