@@ -61,7 +61,7 @@ class LocalGraph:
 
     @property
     def in_passes(self) -> bool:
-        """Whether it can be filled in passes, each of which has the rows of a part of its vertices: below them only."""
+        """Whether passes can fill it, each with the rows of a part of its vertices: below them only."""
         return self.several and not self.symmetric
 
     @property

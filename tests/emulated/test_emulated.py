@@ -168,7 +168,7 @@ def test_local_graphs_in_passes(
     n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each pass has a part of a local graph's edges; units are parts of a root's list, or lists of several roots beside
-    one another, the first of which nearly fills the graph."""
+    one another, and the first nearly fills the graph."""
     monkeypatch.setattr(layout, "LOCAL_GROUP", group)
     monkeypatch.setattr(residency, "MOST", 3_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
