@@ -34,7 +34,7 @@ from . import (
 from .compiler import Call, Function
 from .layout import Header, Job
 from .memory import Block, DeviceArray, HostArray
-from .passes import Passes
+from .pass_chain import PassChain
 from .residency import Room
 from .rows import Out
 from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
@@ -82,7 +82,7 @@ class Stage:
     cold : whether some rows of its graph are read from page-locked memory of the host.
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
-    moved_bytes : what placing it copied to the device. passes : see `Passes`.
+    moved_bytes : what placing it copied to the device. passes : see `PassChain`.
     masks : u64[units], a bit for each pass in which a work unit has something to do.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
@@ -235,7 +235,7 @@ class Stage:
         turns = self.graph.turns(views)
         passes = max(len(turns), 1) + self.keeps_rows
         self.headers = self._keep(memory.empty((passes, layout.HEADER_WORDS), np.uint64))
-        self.passes = Passes(
+        self.passes = PassChain(
             turns, self.headers, self._keep(memory.empty((passes, -(-warps // 32)), np.uint32))
         )
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes

@@ -1,5 +1,5 @@
 // Passes: of a graph that does not fit, a range of rows at a time lies in device memory, and level 1 is bound to the vids whose
-// rows they are (`executor/gpu/passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
+// rows they are (`executor/gpu/unit_passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
 // and copies the rows of their roots from page-locked memory into its window: each is read through the link once, in whole
 // lines, however often the units come to it. A batch is several groups of neighbouring units, a STRIDE of groups apart: of those
 // of a hub, which are heavy, it has few.

@@ -15,7 +15,7 @@ from .memory import Buffer, DeviceArray, HostArray
 from .placing import Turn
 
 
-class Passes:
+class PassChain:
     """turns : the passes over parts of the graph; none where a run goes over it once. headers, idle : of each pass, and
     of one that counts what they found, its counters, u64[passes, HEADER_WORDS], and a bit for each warp that waits,
     u32[passes, warps / 32]. streamed_bytes : that were copied to the device since it was set to zero.
