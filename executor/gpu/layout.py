@@ -95,11 +95,9 @@ class Job(IntEnum):
     GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
     AFTER = 60  # HEADER of the pass before, 0: none; this one does nothing unless that has ended
-    PACKED = 61  # the neighbours of the view of a stage in passes as numbers of
-    PACKED_BITS = 62  # so many bits in page-locked memory, 0: there are none
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
-    LOCAL_MARKS = 63  # a bit for each of these u32 where something begins that was found
+    LOCAL_MARKS = 61  # a bit for each of these u32 where something begins that was found
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`
@@ -142,8 +140,7 @@ UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
 LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
-# and, of packed rows, the words in which they are: each may begin and end within one
-WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS + WARP_LANES
+WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2
 
 
 class Warp(IntEnum):

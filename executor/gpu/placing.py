@@ -173,27 +173,6 @@ class Placed:
         last = np.int64(units), memory.upload(cut), masks
         kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, *last))
 
-    def pack(self, job: I64) -> None:
-        """Have the neighbours in page-locked memory as numbers of `unit_passes.packed_bits` as well, where there is
-        room: of a batch's rows, each pass reads these. job : to be written into."""
-        view, bits = self.split.views[0], unit_passes.packed_bits(self.prepared)
-        size = 4 * (len(view.neighbours) * bits // 32 + 2)  # kernels read one word more
-        left = self._budget.left
-        if bits == 32 or (left is not None and size > left // 2):
-            return
-        near = self._locked(view.neighbours).address
-
-        def make(block: Block) -> None:
-            count = len(view.neighbours)
-            blocks = min(-(-count // layout.BLOCK_THREADS), 1 << 16)
-            arguments = np.int64(near), np.int64(count), np.int64(bits), np.int64(block.address)
-            kernel = compiler.generic(self.ordinal, render.PACK, cold=True)
-            kernel((blocks,), (layout.BLOCK_THREADS,), arguments)
-            memory.settle()
-
-        made = pinned.CACHE.made_of(view.neighbours, "packed", size, make, self._budget)
-        job[layout.Job.PACKED], job[layout.Job.PACKED_BITS] = self._hold(made).address, bits
-
     # ---- views -------------------------------------------------------------------------------------
 
     def _view_row(self, k: int) -> list[int]:

@@ -34,8 +34,7 @@ from .bits import Bits
 from .local import LocalGraph
 
 ENTRY, SPLIT = "run_nest", "fill_split"
-TELL, LOOK_UP, MATRICES = "tell_counters", "look_up", "fill_matrices"
-MARK, PACK = "mark_passes", "pack_neighbours"
+TELL, LOOK_UP, MATRICES, MARK = "tell_counters", "look_up", "fill_matrices", "mark_passes"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 

@@ -217,8 +217,6 @@ class Stage:
         warps = self.warps.number
         local_graphs = in_passes and self.local is not None and self.local.in_passes
         group = layout.LOCAL_GROUP if local_graphs else layout.UNIT_GROUP if in_passes else 1
-        if in_passes:
-            self.graph.pack(self.job)
         most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
         draws = most if local_graphs else min(max(units // (warps * DRAWS), 1), most)
         groups = -(-draws // group)  # in a batch

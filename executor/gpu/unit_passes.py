@@ -22,14 +22,13 @@ from ..nest.vid_ranges import bindable
 from . import layout, local
 from .units import cut_level, is_pushed
 
-MOST_PACKED = 24  # bits of a vid: of more, a fourth of the bytes is not spared
 SAMPLED = 2048  # roots whose lists are looked at
 # nanoseconds, measured on an H100 (docs/performance.md)
 READ = 3.0  # to begin to read a cold row in place; as much again where its offset is cold
 VISIT = 1.0  # to come to a root in a pass
 OFFSET = 16  # bytes of a root's two offsets, where they are cold
 BYTE = 1 / 45  # to copy a byte, or to read it in place with its neighbours
-PASS = 150_000.0  # to begin a pass and wait for its end
+PASS = 90_000.0  # to begin a pass and end it
 
 
 def level_of(prepared: Prepared) -> int:
@@ -66,12 +65,6 @@ def marks_of(prepared: Prepared, ends: I64) -> I64:
     return np.array([cut.lo, cut.hi, bool(cut.below), bool(cut.above), *ends], np.int64)
 
 
-def packed_bits(prepared: Prepared) -> int:
-    """Bits in which passes read each neighbour of a root: those of a vid, or 32."""
-    bits = max(prepared.vids - 1, 1).bit_length()
-    return bits if bits <= MOST_PACKED else 32
-
-
 def root_visits(prepared: Prepared, view: Adjacency, ends: I64) -> tuple[float, float]:
     """About how often passes come to a root, and the bytes of its row as often; of a sample of roots.
 
@@ -91,5 +84,4 @@ def root_visits(prepared: Prepared, view: Adjacency, ends: I64) -> tuple[float, 
     kept &= near > vids[of] if above else True
     keys = np.unique(of[kept] * len(ends) + np.searchsorted(ends, near[kept], side="right"))
     times = len(prepared.roots) / max(len(sample), 1)
-    read = packed_bits(prepared) / 8 * float(sizes[keys // len(ends)].sum())
-    return times * len(keys), times * read
+    return times * len(keys), times * 4 * float(sizes[keys // len(ends)].sum())

@@ -46,15 +46,6 @@ extern "C" int emulate_mark_passes(const i64* view, const u32* roots, const u32*
     };
     return run_grid(1, BLOCK_THREADS, 0, {run, &all});
 }
-
-extern "C" int emulate_pack_neighbours(const u32* near, i64 count, i64 bits, u32* packed) {
-    Units all = {&bits, nullptr, nullptr, near, nullptr, count, (u64*)packed};
-    const auto run = [](void* given) {
-        const Units& a = *(Units*)given;
-        pack_neighbours(a.roots, a.units, *a.view, (u32*)a.masks);
-    };
-    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
-}
 #endif
 
 #ifndef COLD

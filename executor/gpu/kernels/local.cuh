@@ -371,13 +371,6 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     }
     __syncwarp();
     const auto near = neighbours(view);
-#ifdef LOCAL_IN_PASSES
-    if (!only_counts && w.get(JOB_PACKED)) {
-        read_packed(w, span.start, fits ? n : 0, before, g.size, pack.values(), [&](int at, u32 x) { g.put(at, x); });
-        __syncwarp();
-        return g.size;
-    }
-#endif
     int begun = -1;
     ROLLED for (int base = 0; !only_counts && base < g.size; base += 32) {
         const u32 word = g.begins[base / 32];

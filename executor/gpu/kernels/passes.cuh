@@ -22,6 +22,16 @@ __device__ INLINE u32 active_units(const Worker& w, i64 batch) {
     return __ballot_sync(ALL_LANES, pass < 0 ? mask != 0 : mask >> pass & 1);
 }
 
+#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
+
+__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
+__device__ INLINE i64 window_slot(i64) { return 0; }
+__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
+
+#else
+
+__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
+
 // The last lane whose range begins at or before a place.
 __device__ INLINE int range_of(int begin, int place) {
     int owner = 0;
@@ -47,40 +57,6 @@ __device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, 
     }
 }
 
-// The packed neighbours of a range of each lane, end to end: put(k, x) in all lanes at once takes the k-th of `count`. start, size:
-// the range; begin: as in `copy_ranges`; words: room for what they are packed in.
-template <class Put>
-__device__ INLINE void read_packed(const Worker& w, i64 start, int size, int begin, int count, u32* words, Put put) {
-    const i64 width = w.get(JOB_PACKED_BITS), bit = start * width;
-    int after = size ? (int)((bit + size * width + 31) / 32 - bit / 32) : 0;
-    const int own = after;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const int others = __shfl_up_sync(ALL_LANES, after, step);
-        if (lane() >= step) after += others;
-    }
-    const int before = after - own;
-    copy_ranges((const u32*)w.get(JOB_PACKED), bit / 32 - before, before, __shfl_sync(ALL_LANES, after, 31), words);
-    __syncwarp();
-    const i64 shift = bit % 32 + 32 * before - width * begin;
-    const u32 mask = (u32)((1ULL << width) - 1);
-    ROLLED for (int base = 0; base < count; base += 32) {
-        const int k = base + lane();
-        const i64 from = __shfl_sync(ALL_LANES, shift, range_of(begin, k)) + width * k;
-        if (k < count) put(k, __funnelshift_r(words[from / 32], words[from / 32 + 1], (u32)from & 31) & mask);
-    }
-}
-
-#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
-
-__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
-__device__ INLINE i64 window_slot(i64) { return 0; }
-__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
-
-#else
-
-__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
-
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     const u32 found = active_units(w, batch);
@@ -96,7 +72,7 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     }
     const Neighbours near = neighbours(view);
     u32* vids = window_vids(w);
-    int used = 0, begin = 0, size = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
+    int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
     i64 last = -1;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
@@ -105,17 +81,10 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
         if (from != last) at = copied ? used : -1;  // else it has the root of the one before
         last = from;
         if (copied) used += (int)length;
-        if (lane() == owner) {
-            window(w, WINDOW_COPY)[lane()] = at;
-            size = copied ? (int)length : 0;
-        }
+        if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
         if (lane() > owner) begin = used;
     }
-    if (w.get(JOB_PACKED)) {
-        read_packed(w, start, size, begin, used, vids + WINDOW_VIDS, [&](int k, u32 x) { vids[k] = x; });
-    } else {
-        copy_ranges(near.cold, start - begin, begin, used, vids);
-    }
+    copy_ranges(near.cold, start - begin, begin, used, vids);
     if (active) {
         window(w, WINDOW_START)[lane()] = start;
         window(w, WINDOW_END)[lane()] = end;
@@ -136,18 +105,6 @@ __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
 }
 
 #endif
-
-// The neighbours of a view as numbers of so many bits, one after another, from the first bit on.
-extern "C" __global__ void pack_neighbours(const u32* near, i64 count, i64 bits, u32* packed) {
-    ROLLED for (i64 k = (i64)blockIdx.x * blockDim.x + threadIdx.x; 32 * k < count * bits; k += (i64)gridDim.x * blockDim.x) {
-        u32 word = 0;
-        ROLLED for (i64 at = 32 * k / bits; at < count && at * bits < 32 * (k + 1); ++at) {
-            const i64 shift = at * bits - 32 * k;
-            word |= shift < 0 ? near[at] >> -shift : near[at] << shift;
-        }
-        packed[k] = word;
-    }
-}
 
 // For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
 // it ends below the root, begins above it; then where the passes' ranges of vids end.
