@@ -16,9 +16,8 @@ from gdb.storage.disk.arrays import read_ahead
 from gdb.storage.graph.adjacency import I64, Adjacency
 from gdb.storage.graph.row_blocks import Side, block, rows_between, size_of, sizes_of
 
-from ..nest.nest import VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import Reads, bound_stage, describe_passes, is_sum, reads, reads_of
+from ..nest.vid_ranges import Reads, bindable, bound_stage, describe_passes, reads, reads_of
 from ..nest.visits import GAIN, MOST_PASSES, cheapest, visits
 from ..work.scheduler import Budget
 
@@ -62,11 +61,7 @@ def find(prepared: Prepared, limit: int, left: int) -> Passes | None:
     room = left - left // SHARE
     if whole <= limit or room <= 0 or any(e is not None for e in prepared.eids):
         return None
-    known = {
-        level: reads_of(prepared, level)
-        for level, one in enumerate(prepared.nest.levels)
-        if isinstance(one, VertexLevel) and is_sum(prepared.nest, level)
-    }
+    known = {level: reads_of(prepared, level) for level in bindable(prepared)}
     marks = {
         level: _marks(prepared, found, room)
         for level, found in known.items()

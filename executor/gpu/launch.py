@@ -313,8 +313,8 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
             break
     memory.LOCKED.give(counters)
     with watch.lock:
-        watch.moved_bytes += stage.streamed_bytes
-    stage.streamed_bytes = 0
+        watch.moved_bytes += stage.passes.streamed_bytes
+    stage.passes.streamed_bytes = 0
     return done, spent
 
 

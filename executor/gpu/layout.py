@@ -87,12 +87,17 @@ class Job(IntEnum):
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
     IN_PASSES = 47  # whether a level is bound to a part of the vids at a time, whose rows are resident meanwhile
-    PASS = 53  # the number of the pass,
+    PASS = 53  # the number of the pass, -1: that which counts what the others found
     PASS_START = 48  # and that part
     PASS_END = 49
     MASKS = 54  # u64[units]: a bit for each pass in which a unit has something to do
     BATCH = 55  # units that are drawn together in a pass, at most 32
+    GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
+    AFTER = 60  # HEADER of the pass before, 0: none; this one does nothing unless that has ended
+    LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
+    LOCAL_AT = 59  # i64[r] on
+    LOCAL_MARKS = 61  # a bit for each of these u32 where something begins that was found
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`
@@ -130,7 +135,9 @@ class Window(IntEnum):
 
 
 WINDOW_VIDS = 1024
-UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass
+COPY_AHEAD = 4  # reads of a lane that are under way at once while a window is filled
+UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
+LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
 WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2
@@ -273,15 +280,16 @@ class TailField(IntEnum):
 
 class Header(IntEnum):
     """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass the
-    capacity); warps that have not ended, warps whose count overflowed; then, in `SUMS` places for different blocks, the
-    sums of the low and of the high halves of what warps counted, and whether all warps wait (END). What many warps
-    change at once lies 128 bytes apart."""
+    capacity); warps that have not ended, warps whose count overflowed; of several passes together those that have not
+    ended; then, in `SUMS` places for different blocks, the sums of the low and of the high halves of what warps
+    counted, and whether all warps wait (END). What many warps change at once lies 128 bytes apart."""
 
     NEXT = 0
     WAITING = 16
     ROWS = 48
     UNFINISHED = 64
     OVERFLOWED = 65
+    PASSES = 66
     LOW = 80
     HIGH = 81
     END = 82

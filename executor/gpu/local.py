@@ -15,8 +15,9 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64
 
 from ..nest.demands import Demand, chain
-from ..nest.nest import Formula, LoopNest
+from ..nest.nest import Formula, Kind, LoopNest
 from ..nest.prepare import Prepared
+from ..table_fields import LevelField
 from .layout import LOCAL_PAIRS, LOCAL_ROWS, LOCAL_WORDS, Local
 
 # levels of a local graph: fewer gain nothing where it is that of one work unit, more could keep a warp for long
@@ -39,11 +40,14 @@ class LocalLevel:
 
 @dataclass(frozen=True, slots=True)
 class LocalGraph:
-    """first : the level of the nest whose list holds all vertices. view : of the edges among them."""
+    """first : the level of the nest whose list holds all vertices. view : of the edges among them. several : whether
+    the lists of several work units may lie in one graph: each is a row of its root, whole but for its range, and no
+    level is bound to what has no edge to the others."""
 
     first: int
     view: int
     levels: tuple[LocalLevel, ...]
+    several: bool
 
     @property
     def symmetric(self) -> bool:
@@ -52,9 +56,13 @@ class LocalGraph:
 
     @property
     def only_edges(self) -> bool:
-        """Whether each edge counts one, and no matrix is made. Where rows are read through the link the nest runs
-        unchanged instead: in passes, which a local graph cannot have."""
+        """Whether each edge counts one, and no matrix is made."""
         return len(self.levels) == EDGES
+
+    @property
+    def in_passes(self) -> bool:
+        """Whether passes can fill it, each with the rows of a part of its vertices: below them only."""
+        return self.several and not self.symmetric
 
     @property
     def words(self) -> int:
@@ -94,7 +102,7 @@ def find(prepared: Prepared) -> LocalGraph | None:
     if nest.loops == 1 and len(levels) == 1 + EDGES and levels[-1].size == 1:
         starts = range(1, 2)
     for first in starts:
-        found = _from(levels, first)
+        found = _from(levels, first, several=first == 1 and _side_by_side(prepared))
         if found is not None:
             view = prepared.specs[found.view]
             adjacency = prepared.views[found.view]
@@ -117,7 +125,17 @@ def _chain(nest: LoopNest) -> list[Demand] | None:
     return known if all(level.size == 1 for level in known[:-1]) else None
 
 
-def _from(levels: list[Demand], first: int) -> LocalGraph | None:
+def _side_by_side(prepared: Prepared) -> bool:
+    """Whether the list of level 1 is a row of its root, whole but for its range."""
+    root, row = prepared.tables.levels[:2]
+    whole = root[LevelField.SET] == root[LevelField.SET_END] and not row[LevelField.IS_EDGE]
+    whole = whole and row[LevelField.BASE] == Kind.ROW and row[LevelField.BITS] < 0
+    whole = whole and row[LevelField.DIFFERS] == row[LevelField.DIFFERS_END]
+    whole = whole and row[LevelField.CHECK] == row[LevelField.CHECK_END]
+    return bool(whole) and prepared.views[row[LevelField.BASE_A]].simple
+
+
+def _from(levels: list[Demand], first: int, *, several: bool) -> LocalGraph | None:
     """The local graph of levels[first:]: its levels demand the same of what is bound before, and the rest of one
     another."""
 
@@ -148,4 +166,5 @@ def _from(levels: list[Demand], first: int) -> LocalGraph | None:
         )
         for demand in ends
     )
-    return LocalGraph(first, views.pop(), made)
+    several = several and all(level.near for level in made[1:])
+    return LocalGraph(first, views.pop(), made, several)

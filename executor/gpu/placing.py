@@ -113,12 +113,12 @@ class Placed:
         several = self.split.passes
         if not several:
             return []
-        view, extents = self.split.views[0], [one.extent for one in several]
+        extents = [one.extent for one in several]
         rows = max(e.rows for e in extents)
         at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
         if not extents[0].all_offsets:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
-        if isinstance(self._splits.get(id(view)), LockedCopy):
+        if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
         return [self._turn(views, k, one, at) for k, one in enumerate(several)]
 
@@ -353,6 +353,10 @@ class Own:
             array = memory.empty((count,), dtype)
             self.kept.append(array)
             return Shared(array.data.ptr, size, array, None)
+        return self.locked(size, what)
+
+    def locked(self, size: int, what: str) -> Shared:
+        """The same in page-locked memory."""
         block = self._block(size, what)
         return Shared(block.address, size, None, block)
 

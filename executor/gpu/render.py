@@ -94,7 +94,7 @@ def _defines() -> Iterator[str]:
     yield f"PACK_PAIRS {layout.PACK_PAIRS}"
     yield f"PACK_WORDS {layout.PACK_WORDS}"
     yield f"WINDOW_VIDS {layout.WINDOW_VIDS}"
-    yield f"UNIT_GROUP {layout.UNIT_GROUP}"
+    yield f"COPY_AHEAD {layout.COPY_AHEAD}"
     yield f"FAR_COST {layout.FAR_COST}"
     yield f"FAR_SHORT {layout.FAR_SHORT}"
     yield f"WINDOW_WORDS {layout.WINDOW_WORDS}"
@@ -152,16 +152,18 @@ def special(
     if cold:
         lines.append(_COLD)
     if local is not None:
-        lines += _local(local)
+        lines += _local(local, passes=numbers.get(layout.Job.IN_PASSES, 0) > 0)
     if bits is not None:
         lines += _bits(bits)
     return "\n".join((_head(), *lines, _body()))
 
 
-def _local(local: LocalGraph) -> list[str]:
-    """The source text of a local graph."""
+def _local(local: LocalGraph, *, passes: bool) -> list[str]:
+    """The source text of a local graph. passes : it is filled in passes, if they bind its first level."""
     return [
         "#define SPECIAL_LOCAL",
+        *(["#define LOCAL_IN_PASSES"] if passes and local.in_passes else []),
+        f"#define LOCAL_SEVERAL {int(local.several)}",
         f"#define LOCAL_FIRST {local.first}",
         f"#define LOCAL_VIEW {local.view}",
         f"#define LOCAL_LEVELS {len(local.levels)}",

@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from gdb.errors import OutOfBudget, QueryError
 from gdb.records import dataclass, replace
-from gdb.storage.graph.adjacency import Adjacency
+from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.row_blocks import Side
 
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import describe_passes
-from ..nest.visits import readers, visits_to_rows
+from ..nest.vid_ranges import describe_passes, reads
+from ..nest.visits import GAIN, MOST_PASSES, readers, visits_to_rows
 from . import orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]
@@ -39,8 +40,6 @@ OFFSETS_SHARE = (
 )
 FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
-MOST_PASSES = 64  # bits that say in which of them a work unit has something to do
-GAIN = 0.9  # a stage runs in passes where they take less than this part of the time without
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
@@ -174,7 +173,8 @@ class Split:
     views : those that are placed; where only their lower sides are read and the whole would not fit, these sides.
     lower : whether that is so. extents : of each view, None where it is whole. resident : bytes in device memory.
     streamed : bytes of the rest, which kernels read through the link wherever they come to it.
-    level, passes : where the stage runs once for each part of a level's vids, these; extents are those of the first.
+    level, splits, passes : where the stage runs once for each part of a level's vids, these, and whether the splits of
+        their rows are resident; extents are those of the first.
     """
 
     views: tuple[Adjacency, ...]
@@ -183,6 +183,7 @@ class Split:
     resident: int
     streamed: int
     level: int = -1
+    splits: bool = False
     passes: tuple[Pass, ...] = ()
 
     @property
@@ -218,11 +219,12 @@ def split_views(prepared: Prepared, room: int) -> Split:
     resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
     if len(distinct) == 1 and not eids and prepared.nest.counting:
         (view,), (best,) = distinct.values(), found.values()
-        level, several = _passes(prepared, view, best, visits[0], room, split=splits)
+        passes = _passes(prepared, view, best, visits[0], room, split=splits)
+        _, splits, several = passes
         if several:
             resident = max(extent_bytes(view, p.extent, split=splits) for p in several)
             extents = (several[0].extent,) * len(views)
-            return Split(views, lower, extents, resident, total - resident, level, several)
+            return Split(views, lower, extents, resident, total - resident, *passes)
     return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
 
 
@@ -234,46 +236,66 @@ def _passes(
     room: int,
     *,
     split: bool,
-) -> tuple[int, tuple[Pass, ...]]:
-    """The level and its passes, where they are expected to take less time than reads through the link; else none.
+) -> tuple[int, bool, tuple[Pass, ...]]:
+    """The level, whether the splits of its rows are resident, and its passes, where they are expected to take less time
+    than reads through the link; else none.
 
     view : what is placed. best : what would be resident without passes. visits : see `visits_to_rows`.
     """
     level = unit_passes.level_of(prepared)
-    windows = _windows(view, room, split=split) if level in visits else []
-    if not windows:
-        return -1, ()
+    if level not in visits:
+        return -1, split, ()
+    split = split and any(k == level and side is not Side.BOTH for _, k, side in reads(prepared))
+    all_visits, kept = visits, 0.0
+    if unit_passes.keeps_rows(prepared):  # then no level further in reads a row
+        visits = {level: visits[level]}
+        expected = prepared.plan.notes.estimates[level + 1 : level + 2]
+        kept = min((*expected, float(len(view.neighbours))))
+    sizes, cheapest, found = np.diff(view.offsets), float("inf"), list[Extent]()
+    for all_offsets in (True, False):
+        windows = _windows(view, room, split=split, all_offsets=all_offsets)
+        if not windows:
+            continue
+        each = unit_passes.READ * (1 if all_offsets else 2)
+        row = each + 4 * unit_passes.BYTE * sizes
+        later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
+        pairs, size = unit_passes.root_visits(prepared, view, _ends(prepared, view, windows))
+        moved = size + 4 * len(view.neighbours)
+        moved += 0 if all_offsets else 8 * view.rows + unit_passes.OFFSET * pairs
+        cost = later + pairs * unit_passes.VISIT + 2 * kept * unit_passes.READ
+        cost += moved * unit_passes.BYTE + len(windows) * unit_passes.PASS
+        if cost < cheapest:
+            cheapest, found = cost, windows
     each = unit_passes.READ * (1 if best.all_offsets else 2)
-    row = each + 4 * unit_passes.BYTE * np.diff(view.offsets)  # to read each in place
-    later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
-    stay = sum(float((often * row).sum()) for often in visits.values())
-    here = slice(best.first, best.last)
-    stay -= sum(float((often * row)[here].sum()) for often in visits.values())
-    stay += len(prepared.roots) * each
+    row = each + 4 * unit_passes.BYTE * sizes
+    row[best.first : best.last] = 0.0
+    stay = sum(float((often * row).sum()) for often in all_visits.values())
+    if cheapest > GAIN * (stay + len(prepared.roots) * each):
+        return -1, split, ()
+    ends = _ends(prepared, view, found).tolist()
+    fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in found)
+    return level, split, tuple(Pass(*p) for p in zip([0, *ends], ends, fitting, strict=False))
+
+
+def _ends(prepared: Prepared, view: Adjacency, windows: list[Extent]) -> I64:
+    """Where the range of vids of each window's rows ends, i64[windows]."""
     vids = view.vids()
-    lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
-    pairs, size = unit_passes.root_visits(prepared, view, np.array(lows[1:], np.int64))
-    moved = size + 4 * len(view.neighbours)
-    cost = (
-        later
-        + pairs * unit_passes.VISIT
-        + moved * unit_passes.BYTE
-        + len(windows) * unit_passes.PASS
-    )
-    if cost > GAIN * stay:
-        return -1, ()
-    fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
-    return level, tuple(Pass(*p) for p in zip(lows, lows[1:], fitting, strict=False))
+    return np.array([*(int(vids[w.first]) for w in windows[1:]), prepared.vids], np.int64)
 
 
-def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
+def _windows(view: Adjacency, room: int, *, split: bool, all_offsets: bool) -> list[Extent]:
     """Extents that fit, one after another, over all rows; empty for a row that does not fit. None at all where they
-    would be too many."""
-    all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
+    would be too many, or the offsets of all rows take more than their part.
+
+    split, all_offsets : whether the splits of their rows and the offsets of all rows are resident.
+    """
+    fixed = 8 * (view.rows + 1) if all_offsets else 8
     each = 8 * (split + (not all_offsets))
-    left = room - 8 * (view.rows + 1) if all_offsets else room - 8
+    left = room - fixed
     sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
-    if left <= 0 or int(sizes[-1]) > MOST_PASSES * left:
+    if left <= 0 or (all_offsets and fixed > room // OFFSETS_SHARE):
+        return []
+    if int(sizes[-1]) > MOST_PASSES * left:
         return []
     found, first = list[Extent](), 0
     while first < view.rows:
@@ -281,7 +303,7 @@ def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
         start, end = int(view.offsets[first]), int(view.offsets[last])
         found.append(Extent(first, last, start, end, all_offsets))
         first = max(last, first + 1)
-    return found
+    return found if len(found) <= MOST_PASSES else []
 
 
 def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
@@ -311,8 +333,9 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
             once = np.isin(view.vids(), prepared.roots).astype(np.float64)
             visits[0] = visits[0] + once if 0 in visits else once
         often = np.zeros(view.rows)
+        bits = found.passes and unit_passes.keeps_rows(prepared)
         for level, times in visits.items():
-            often += 0 if level == found.level else times
+            often += 0 if level == found.level or bits else times
         often[part.first : part.last] = 0.0 if not found.passes else often[part.first : part.last]
         each = 4 * np.diff(view.offsets) + (0 if part.all_offsets else 16)
         if found.passes:

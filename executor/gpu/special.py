@@ -32,7 +32,7 @@ MOST_NODES = 4
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
     *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER, Job.PACKS),
-    Job.IN_PASSES,
+    *(Job.IN_PASSES, Job.GROUP),
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
@@ -75,12 +75,13 @@ class Race:
         self._seconds, self._stays = (0.0, False)
         self._with_own: bool | None = None  # None: both have had a part in it
 
-    def own(self, own: Function | None, begins: bool) -> Function | None:
-        """The stage's own kernel where the next launch is to have it. begins : a run begins with it."""
+    def own(self, own: Function | None, *, begins: bool, whole: bool) -> Function | None:
+        """The stage's own kernel where the next launch is to have it. begins : a run begins with it. whole : a run
+        stays with the kernel that it began with."""
         if begins:
             generic = self._runs.get((self._key, False), float("inf"))
             self._stays = generic < self._runs.get((self._key, True), 0.0)
-        if self._stays:
+        if self._stays or (whole and not begins and not self._with_own):
             own = None
         if begins:
             self._seconds, self._with_own = 0.0, own is not None
@@ -122,9 +123,8 @@ def source_of(stage: Stage) -> str:
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
     bits = None if stage.cold else stage.bits  # matrices of bits are made of whole rows
-    part = None if stage.cold and stage.local and stage.local.only_edges else stage.local
     how = {"narrow": stage.narrow, "cold": stage.cold}
-    return render.special(numbers, tables, part, bits, **how)
+    return render.special(numbers, tables, stage.local, bits, **how)
 
 
 def is_worth(stage: Stage) -> bool:

@@ -29,10 +29,12 @@ from . import (
     residency,
     scratch,
     special,
+    unit_passes,
 )
 from .compiler import Call, Function
 from .layout import Header, Job
 from .memory import Block, DeviceArray, HostArray
+from .pass_chain import PassChain
 from .residency import Room
 from .rows import Out
 from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
@@ -80,7 +82,7 @@ class Stage:
     cold : whether some rows of its graph are read from page-locked memory of the host.
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
-    moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    moved_bytes : what placing it copied to the device. passes : see `PassChain`.
     masks : u64[units], a bit for each pass in which a work unit has something to do.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
@@ -95,12 +97,12 @@ class Stage:
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
         self.rows = self.total = self.late = 0
-        self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
+        self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
-        self.turns: list[placing.Turn] = []
-        self._turn, self._turned, self._before = 0, False, 0
-        self._there: placing.Turn | None = None  # whose rows are resident
+        self._with_own = False
         self.masks: placing.Shared | None = None
+        self.local_marks: placing.Shared | None = None
+        self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
@@ -202,6 +204,7 @@ class Stage:
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         in_passes = bool(self.graph.split.passes)
         if in_passes:
+            self._place_local_rows(sizes, budget)
             self.masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
             self.job[Job.MASKS] = self.masks.address
             self.graph.mark(self.job, len(unit_roots), views[0])
@@ -212,22 +215,27 @@ class Stage:
         run = self.job[Job.RUN] = run_of(self.tables)
         units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
         warps = self.warps.number
+        local_graphs = in_passes and self.local is not None and self.local.in_passes
+        group = layout.LOCAL_GROUP if local_graphs else layout.UNIT_GROUP if in_passes else 1
         most = layout.WARP_LANES if in_passes else MOST_AT_ONCE
-        draws = min(max(units // (warps * DRAWS), 1), most)
-        group = layout.UNIT_GROUP if in_passes else 1
+        draws = most if local_graphs else min(max(units // (warps * DRAWS), 1), most)
         groups = -(-draws // group)  # in a batch
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // (group * groups))
         self.job[Job.IN_PASSES], self.job[Job.BATCH] = in_passes, groups * group
+        self.job[Job.GROUP] = group
         self.job[Job.WARPS] = warps
-        self.idle = self._allocate(Job.IDLE, (-(-warps // 32),), np.uint32)
-        self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
         self._place_tables(self.small_tables | placed)
         parameters = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         parameters[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
         self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
-        self.turns = self.graph.turns(views)
+        turns = self.graph.turns(views)
+        passes = max(len(turns), 1) + self.keeps_rows
+        self.headers = self._keep(memory.empty((passes, layout.HEADER_WORDS), np.uint64))
+        self.passes = PassChain(
+            turns, self.headers, self._keep(memory.empty((passes, -(-warps // 32)), np.uint32))
+        )
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
 
     def enter(self) -> None:
@@ -327,6 +335,28 @@ class Stage:
         table = memory.upload(addresses)
         memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
 
+    def _place_local_rows(self, sizes: I64 | None, budget: Budget) -> None:
+        """Room in page-locked memory for what passes find of local graphs; where there is none, or another device finds
+        a part of it, the nest runs without. sizes : see `_list_sizes`."""
+        if (
+            self.local is None
+            or self.local.first > 1
+            or (self.local.in_passes and self.local.only_edges)
+        ):
+            return
+        each = np.zeros(0, np.int64) if sizes is None else unit_passes.local_bytes(sizes)
+        size, alone = int(each.sum()), self.share.of == 1 and not self.tallied
+        fits = self.local.in_passes and (budget.left is None or size <= budget.left // 2)
+        if sizes is None or not fits or not alone:
+            self.local = None
+            return
+        what = "the edges of its local graphs"
+        self.job[Job.LOCAL_ROWS] = self.own.locked(size, what).address
+        self.job[Job.LOCAL_AT] = self.own.put((np.cumsum(each) - each) // 4, what)
+        words = -(-size // 128)
+        self.local_marks = self._marks(Job.LOCAL_MARKS, words, np.uint32, what)
+        self.keeps_rows = True
+
     def _list_sizes(self) -> I64 | None:
         """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
         root's own row; else None."""
@@ -383,34 +413,29 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. block : for the counters.
         """
-        begins = fresh
+        function = self.function(begins=fresh)
         if fresh:
-            self.rows = self.total = self._before = self._turn = 0
-            if self.turns and self._there is self.turns[-1]:
-                self.turns.reverse()  # its rows need not be copied
-            for marks in (self.seen, self.tallies):
+            self.rows = self.total = 0
+            for marks in (self.seen, self.tallies, self.local_marks):
                 if marks is not None:
                     marks.clear()
-        elif self._turned:  # the pass before has ended
-            fresh, self._before = True, self.total
-            self._turn += 1
-        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
-        (self.header.data + 8 * first).memset_async(0, size)
-        if fresh:
-            self.idle.data.memset_async(0, self.idle.nbytes)
-            self._begin_pass()
-        elif not self.rows:
-            (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
+            self.passes.begin(counts=self.keeps_rows and self._with_own)
+        elif not self.rows:  # those of a stage that runs in one pass
+            (self.headers.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
-        function, blocks = self.function(begins=begins), -(-self.warps.number // IN_BLOCK)
-        self.limits[:] = fresh, steps, nanoseconds
+        blocks = -(-self.warps.number // IN_BLOCK)
+
+        def begin(fresh: bool) -> None:
+            self.limits[:] = fresh, steps, nanoseconds
+            self.call.launch(function, blocks, self.shared)
+
         clock = memory.Clock()
-        self.call.launch(function, blocks, self.shared)
+        sent = self.passes.send(numbers, begin)
         clock.stop()
-        arguments = (self.header, np.int64(block.address))
+        arguments = (self.headers, np.int64(sent), np.int64(block.address))
         compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
         memory.settle()
         counters = block.array((layout.HEADER_WORDS,), np.uint64)
@@ -419,26 +444,12 @@ class Stage:
         low, high = (
             int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
         )
-        self.total = self._before + low + (high << 32)
+        self.total = low + (high << 32)
         seconds, spent = clock.seconds(), self.prepared.spent
         spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
-        done = not counters[Header.UNFINISHED]
-        self._turned = done and self._turn + 1 < len(self.turns)
-        self.race.add(seconds, ended=done and not self._turned)
-        return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
-
-    def _begin_pass(self) -> None:
-        """Have the part of the graph on the device that the next pass is about."""
-        if not self.turns:
-            return
-        turn, numbers = self.turns[self._turn], self.call.parameters[0]
-        for to, source, size in turn.copies if turn is not self._there else ():
-            memory.to_device(to, source, size)
-            self.streamed_bytes += size
-        self._there = turn
-        numbers[Job.PASS] = turn.number
-        numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
-        numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
+        done = self.passes.sent(int(counters[Header.PASSES]), seconds, nanoseconds / 1e9)
+        self.race.add(seconds, ended=done)
+        return done, bool(counters[Header.OVERFLOWED]), seconds
 
     @property
     def narrow(self) -> bool:
@@ -454,7 +465,10 @@ class Stage:
         generic one was not quicker. begins : a run begins with this launch."""
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
-        own = self.race.own(self.special.function if self.special is not None else None, begins)
+        own = self.special.function if self.special is not None else None
+        own = self.race.own(own, begins=begins, whole=self.keeps_rows)
+        if begins:
+            self._with_own = own is not None
         if own is not None:
             self._place_matrices()
         return own or compiler.generic(self.ordinal, render.ENTRY, cold=self.cold)

@@ -3,6 +3,9 @@ lies in device memory meanwhile. In each, the level that is cut into work units 
 are, so that these rows, to which loops come in any order, are never read through the link. The rows of roots are, one
 after another.
 
+Levels that are bound further in come to cold rows as always. Of a local graph each pass finds the rows of bits of those
+vertices whose rows it has, and a last one counts in them.
+
 A pass comes to those work units only that have something to do in it: a bit for each pass and unit says which, made on
 the device when a stage is placed (`mark_passes` of `kernels/passes.cuh`).
 """
@@ -15,30 +18,42 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 
 from ..nest.nest import Kind, VertexLevel
 from ..nest.prepare import Prepared
-from . import local
+from ..nest.vid_ranges import bindable
+from . import layout, local
 from .units import cut_level, is_pushed
 
 SAMPLED = 2048  # roots whose lists are looked at
 # nanoseconds, measured on an H100 (docs/performance.md)
 READ = 3.0  # to begin to read a cold row in place; as much again where its offset is cold
 VISIT = 1.0  # to come to a root in a pass
+OFFSET = 16  # bytes of a root's two offsets, where they are cold
 BYTE = 1 / 45  # to copy a byte, or to read it in place with its neighbours
-PASS = 150_000.0  # to begin a pass and wait for its end
+PASS = 90_000.0  # to begin a pass and end it
 
 
 def level_of(prepared: Prepared) -> int:
     """The level that passes bind to a part of the vids: that which is cut into work units. What the stage counts is a
     sum over what it is bound to, each for itself, and its list is a part of the root's row; -1 where there is none."""
-    nest, k, known = prepared.nest, cut_level(prepared.tables), local.find(prepared)
-    level = nest.levels[k] if k > 0 else None
-    # an optional part that has none in a pass would count one there
-    if not nest.counting or nest.around or nest.parts or is_pushed(prepared.tables):
+    k, known = cut_level(prepared.tables), local.find(prepared)
+    if not prepared.nest.counting or k not in bindable(prepared) or is_pushed(prepared.tables):
         return -1
-    if known is not None and not known.only_edges and known.first <= k:
+    if known is not None and not (known.only_edges or known.in_passes) and known.first <= k:
         return -1
-    if not isinstance(level, VertexLevel) or level.base.kind is not Kind.ROW or level.base.b != 0:
-        return -1
-    return k
+    level = prepared.nest.levels[k]
+    assert isinstance(level, VertexLevel)
+    return k if level.base.kind is Kind.ROW and level.base.b == 0 else -1
+
+
+def keeps_rows(prepared: Prepared) -> bool:
+    """Whether passes keep rows of bits of local graphs, which a last one counts."""
+    known = local.find(prepared)
+    return known is not None and not known.only_edges and known.in_passes
+
+
+def local_bytes(sizes: I64) -> I64:
+    """Bytes of the rows of bits of local graphs of lists of so many vertices, i64[n]; longer ones have none."""
+    found: I64 = np.where(sizes <= layout.LOCAL_MOST, sizes * ((sizes + 31) // 32 * 4), 0)
+    return found
 
 
 def marks_of(prepared: Prepared, ends: I64) -> I64:

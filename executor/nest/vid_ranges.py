@@ -45,6 +45,12 @@ def is_sum(nest: LoopNest, level: int) -> bool:
     return any(n.levels == (level,) and n.parent < 0 for n in nest.tail)
 
 
+def bindable(prepared: Prepared) -> list[int]:
+    """The levels that passes may bind."""
+    levels = enumerate(prepared.nest.levels)
+    return [k for k, x in levels if isinstance(x, VertexLevel) and is_sum(prepared.nest, k)]
+
+
 def describe_passes(prepared: Prepared, level: int, count: int) -> str:
     """What EXPLAIN says of a stage that runs in passes."""
     bound = prepared.nest.levels[level]

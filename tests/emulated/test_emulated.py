@@ -69,6 +69,15 @@ def hubs(n: int = 700) -> SmallGraph:
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(edges)], frozenset("R"))
 
 
+@cache
+def long_lists() -> SmallGraph:
+    """Vertices whose lists of neighbours before them are short, or longer than one and than two words have bits."""
+    draw, n = random.Random(7), 140
+    few = {(a, b) for b in range(n) for a in range(b) if draw.random() < 0.03}
+    some = {(a, b) for b in range(118) for a in range(b) if draw.random() < 0.9}
+    return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
+
+
 def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepared:
     plan = planner.plan(question(pairs, mode), graph, counting=True, switched_off=frozenset(off))
     return prepare(plan, graph)
@@ -152,6 +161,27 @@ def test_work_units_side_by_side_in_a_local_graph(
     counts_whichever_way(
         prepared, monkeypatch, lambda made: made.local is not None and drawn(made) > 8
     )
+
+
+@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2)])
+def test_local_graphs_in_passes(
+    n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each pass has a part of a local graph's edges; units are parts of a root's list, or lists of several roots beside
+    one another, and the first nearly fills the graph."""
+    monkeypatch.setattr(layout, "LOCAL_GROUP", group)
+    monkeypatch.setattr(residency, "MOST", 3_000)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(units, "PART", part)
+    monkeypatch.setattr(warps.Warps, "resident", 4)
+    prepared = staged(clique(n), SUBGRAPHS, long_lists())
+
+    def in_passes(made: stage.Stage) -> bool:
+        assert made.local is not None
+        assert made.keeps_rows == (n > 3)
+        return len(made.passes.turns) > 1
+
+    counts_whichever_way(prepared, monkeypatch, in_passes)
 
 
 @pytest.mark.parametrize("room", [matrices.ROOM, 6_000])

@@ -4,7 +4,7 @@
 // Special kernels only, which know the levels (`gdb/executor/gpu/local.py`) as constants. A warp fills the matrix and notes
 // the pairs that its first two levels may be bound to; then each lane counts below one pair after another, for itself.
 
-#include "tail.cuh"
+#include "passes.cuh"
 
 #ifdef SPECIAL_LOCAL
 
@@ -16,6 +16,15 @@ struct Positions {
     __device__ INLINE Positions without(const Positions& o) const { return {low & ~o.low, high & ~o.high}; }
     __device__ INLINE int size() const { return __popcll(low) + __popcll(high); }
     __device__ INLINE bool any() const { return (low | high) != 0; }
+    // of those from a position on, and after so many others
+    __device__ INLINE Positions from(int at) const {
+        if (at >= 64) return {high >> (at - 64), 0};
+        return at ? Positions{low >> at | high << (64 - at), high >> at} : *this;
+    }
+    __device__ INLINE Positions after(int at) const {
+        if (at >= 64) return {0, low << (at - 64)};
+        return at ? Positions{low << at, high << at | low >> (64 - at)} : *this;
+    }
     // take the first one out
     __device__ INLINE int next() {
         if (low) {
@@ -139,6 +148,51 @@ __device__ constexpr int least_local() {
     return n;
 }
 
+#ifdef LOCAL_IN_PASSES
+// Of a graph that lies in device memory a range of rows at a time, each pass finds the neighbours that the vertices of its range
+// have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (JOB_LOCAL_ROWS): of
+// each root's list a row of bits for each of its vertices, as positions in the list. Most have no bit: only of the others there is
+// a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read.
+
+__device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
+
+__device__ INLINE i64 rows_of(const Worker& w, u32 root) { return ((const i64*)w.get(JOB_LOCAL_AT))[root]; }
+
+__device__ INLINE u32* row_mark(const Worker& w, i64 row) { return (u32*)w.get(JOB_LOCAL_MARKS) + row / 32; }
+
+__device__ INLINE int words_of(int size) { return (size + 31) / 32; }
+
+__device__ INLINE void keep_row(const Worker& w, i64 rows, const LocalList& list, int at, const Positions& found) {
+    if (!found.any()) return;
+    const int words = words_of(list.end() - list.start());
+    const i64 row = rows + (i64)(at - list.start()) * words;
+    const Positions own = found.from(list.start());
+    ROLLED for (int k = 0; k < words; ++k) ((u32*)w.get(JOB_LOCAL_ROWS))[row + k] = (u32)((k < 2 ? own.low : own.high) >> (k & 1) * 32);
+    atomicOr(row_mark(w, row), 1u << (row & 31));
+}
+
+__device__ INLINE Positions known_row(const Worker& w, i64 rows, const LocalList& list, int at) {
+    const int words = words_of(list.end() - list.start());
+    const i64 row = rows + (i64)(at - list.start()) * words;
+    Positions own = {0, 0};
+    if (!(*row_mark(w, row) >> (row & 31) & 1)) return own;
+    ROLLED for (int k = 0; k < words; ++k) (k < 2 ? own.low : own.high) |= (u64)((const u32*)w.get(JOB_LOCAL_ROWS))[row + k] << (k & 1) * 32;
+    return own.after(list.start());
+}
+
+// Whether a list of so many vertices has any such row.
+__device__ INLINE bool has_rows(const Worker& w, u32 root, int size) {
+    const i64 row = rows_of(w, root), end = row + size * words_of(size);
+    u32 found = 0;
+    ROLLED for (i64 k = row / 32; 32 * k < end && !found; ++k) {
+        found = *row_mark(w, 32 * k);
+        if (32 * k < row) found &= ~0u << (row & 31);
+        if (32 * k + 32 > end) found &= (1u << (end & 31)) - 1;
+    }
+    return found != 0;
+}
+#endif
+
 // Rows longer than this are searched for where those vertices begin.
 #define LOCAL_SEARCHED 256
 
@@ -150,6 +204,12 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
     const auto near = neighbours(view);
     constexpr long long second_below = NEST_LOCAL[LOCAL_FIELDS + LOCAL_BELOW], second_above = NEST_LOCAL[LOCAL_FIELDS + LOCAL_ABOVE];
     int pairs = 0, begun = -1;
+#ifdef LOCAL_IN_PASSES
+    const Range pass = {w.get(JOB_PASS_START), w.get(JOB_PASS_END)};
+    const bool only_counts = !LOCAL_EDGES && counts_rows(w), only_finds = !LOCAL_EDGES && !only_counts;
+#else
+    constexpr bool only_counts = false, only_finds = false;
+#endif
     const auto note = [&](int i, int j, const LocalList& list) {  // i bound first, all lanes at once
         const bool mine = i >= 0 && list.may_be_first(i);
         const u32 noted = __ballot_sync(ALL_LANES, mine);
@@ -162,12 +222,28 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
     ROLLED for (int base = 0; base < g.size; base += 32, ++spent) {
         const int mine = base + lane();
         const u32 word = g.begins[base / 32];
-        const LocalList own = {g.lists[begun + __popc(word & (lanes_before() << 1 | 1u))]};
+        const int rank = begun + __popc(word & (lanes_before() << 1 | 1u));
+        const LocalList own = {g.lists[rank]};
         begun += __popc(word);
         // nothing of its list lies below the first one; further levels are below those that are bound first
-        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES ? own.may_be_first(mine) : mine < own.last());
-        const bool reads = mine < g.size && mine > own.start() && wanted;
+        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES || only_finds ? own.may_be_first(mine) : mine < own.last());
+        bool reads = mine < g.size && mine > own.start() && wanted;
+#ifdef LOCAL_IN_PASSES
+        if (only_counts) {
+            Positions left = reads ? known_row(w, rows_of(w, pack.found()[rank]), own, mine) : Positions{0, 0};
+            if (mine < g.size) g.rows[mine] = left;
+            ROLLED while (__any_sync(ALL_LANES, left.any())) {
+                const int j = left.any() ? left.next() : -1, i = j < 0 ? -1 : mine;
+                if (!second_above) note(i, j, own);
+                if (!second_below) note(j, i, own);
+            }
+            continue;
+        }
+#endif
         const i64 x = reads ? (i64)g.vids[mine] : 0;
+#ifdef LOCAL_IN_PASSES
+        reads = reads && x >= pass.start && x < pass.end;
+#endif
         Span row = reads ? row_slice(view, x, 0, x) : Span{0, 0};
         if (row.size() > LOCAL_SEARCHED)
             row.start = lower_bound(row_list(view, row), row.start, row.end, (i64)g.vids[own.start()]);
@@ -181,10 +257,15 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
                     g.join(i, j);
                     if (LOCAL_SYMMETRIC) g.join(j, i);
                 }
+                if (only_finds) return;
                 if (!second_above) note(j < 0 ? -1 : i, j, list);
                 if (!second_below) note(j, i, list);
             },
             spent);
+#ifdef LOCAL_IN_PASSES
+        __syncwarp();
+        if (only_finds && reads) keep_row(w, rows_of(w, pack.found()[rank]), own, mine, g.rows[mine]);
+#endif
     }
     __syncwarp();
     i64 total = 0;
@@ -202,7 +283,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         spent += pairs / 8;
     }
     __syncwarp();
-    ROLLED for (int k = lane(); k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
+    ROLLED for (int k = lane(); !only_counts && k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
     __syncwarp();
     return LOCAL_EDGES ? pairs : pairs ? warp_sum(total) : 0;
 }
@@ -229,36 +310,39 @@ __device__ INLINE int fill_local(const Worker& w, const Room& room, const Source
 
 // ---- several work units in one graph -------------------------------------------------------------------------------------
 
-// Whether the lists of several work units may lie in one local graph: each is a row of its root, whole but for its range, and
-// no level is bound to what has no edge to the others.
-__device__ INLINE bool side_by_side(const Worker& w) {
-    const i64 *root = w.level(0), *row = w.level(1);
-    bool fits = LOCAL_FIRST == 1 && !w.get(JOB_IN_PASSES) && root[LEVEL_SET] == root[LEVEL_SET_END];
-    fits = fits && !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && row[LEVEL_BITS] < 0 && !repeats(w, row);
-    fits = fits && row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_CHECK] == row[LEVEL_CHECK_END];
-#pragma unroll
-    for (int k = 1; k < LOCAL_LEVELS; ++k) fits = fits && NEST_LOCAL[k * LOCAL_FIELDS + LOCAL_NEAR] != 0;
-    return fits && !w.get(JOB_TALLIES);
-}
-
-// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., as many as it has room for;
-// returns how many vertices it has. taken: of how many units, 0 where the list of the first is too long. A root has few
-// neighbours, mostly: alone it would leave most lanes idle, and each unit waits as long for its root, its row and its list.
-__device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number, int& taken) {
+// Make the local graph of the lists of this device's work units number, number + STRIDE, ..., in passes of those that are left of
+// its batch, as many as it has room for; returns how many vertices it has. fitting: a bit for the lane of each of these units,
+// none where the list of the first is too long. A root has few neighbours, mostly: alone it would leave most lanes idle, and
+// each unit waits as long for its root, its row and its list.
+__device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number, u32& fitting) {
     const i64 *row = w.level(1), *view = w.view(row[LEVEL_BASE_A]);
+#ifdef LOCAL_IN_PASSES
+    const i64 mine = number_in(w, w.state[WARP_BATCH], lane());
+    const bool there = w.state[WARP_LEFT] >> lane() & 1;
+#else
     const i64 mine = number + lane() * w.get(JOB_STRIDE);
     const bool there = mine < w.get(JOB_UNITS);
+#endif
     Span span = {0, 0};
     Range part = {0, 0};
+    u32 root = 0;
     if (there) {
-        const i64 unit = shared_unit(w, mine), root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
+        const i64 unit = shared_unit(w, mine);
+        root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
         const i64 x = ((const u32*)w.get(JOB_ROOTS))[root];
         const i64 end = row[LEVEL_BELOW] < row[LEVEL_BELOW_END] ? min(row[LEVEL_HI], x) : row[LEVEL_HI];
         const i64 start = row[LEVEL_ABOVE] < row[LEVEL_ABOVE_END] ? max(row[LEVEL_LO], x + 1) : row[LEVEL_LO];
         if (admits(w, 0, x)) span = row_slice(view, x, start, end);
         part = part_of((const i64*)w.get(JOB_FIRST_UNIT) + root, unit, span.size());
     }
-    const int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
+    int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
+#ifdef LOCAL_IN_PASSES
+    const bool only_counts = !LOCAL_EDGES && counts_rows(w);
+    // what is longer the passes before have counted
+    if (only_counts && (n > LOCAL_MOST || (n && !has_rows(w, root, n)))) n = 0;
+#else
+    constexpr bool only_counts = false;
+#endif
     int after = n;
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
@@ -266,26 +350,29 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
         if (lane() >= step) after += others;
     }
     const int all = __shfl_sync(ALL_LANES, after, 31);
-    // whole rounds of 32, about half of them: the next time there is as much to do
-    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, (all + 63) / 64 * 32);
-    taken = __popc(__ballot_sync(ALL_LANES, there && after <= most));
-    if (!taken) return 0;
+    // the first, and whole rounds of 32, about half of them: the next time there is as much to do
+    const int least = __shfl_sync(ALL_LANES, after, max(__ffs(__ballot_sync(ALL_LANES, there)) - 1, 0));
+    const int most = all <= LOCAL_MOST ? LOCAL_MOST : min(LOCAL_MOST, max(least, (all + 63) / 64 * 32));
+    fitting = __ballot_sync(ALL_LANES, there && after <= most);
+    if (!fitting) return 0;
     const int before = after - n;
-    const u32 some = __ballot_sync(ALL_LANES, n && lane() < taken);
+    const bool fits = n && fitting >> lane() & 1;
+    const u32 some = __ballot_sync(ALL_LANES, fits);
     const Pack pack = {room.packed};
-    const LocalGraph g = local_graph(w, room, __shfl_sync(ALL_LANES, after, taken - 1));
+    const LocalGraph g = local_graph(w, room, __shfl_sync(ALL_LANES, after, 31 - __clz(fitting)));
     if (lane() < LOCAL_MOST / 32) g.begins[lane()] = 0;
     __syncwarp();
-    if (n && lane() < taken) {
+    if (fits) {
         const int rank = __popc(some & lanes_before());
         atomicOr(g.begins + before / 32, 1u << (before & 31));
         g.lists[rank] = local_list(before, after, {before + part.start, before + part.end}).numbers;
         pack.offsets()[rank] = span.start - before;
+        pack.found()[rank] = root;
     }
     __syncwarp();
     const auto near = neighbours(view);
     int begun = -1;
-    ROLLED for (int base = 0; base < g.size; base += 32) {
+    ROLLED for (int base = 0; !only_counts && base < g.size; base += 32) {
         const u32 word = g.begins[base / 32];
         const int at = base + lane();
         if (at < g.size) g.put(at, near[pack.offsets()[begun + __popc(word & (lanes_before() << 1 | 1u))] + at]);

@@ -24,6 +24,11 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     const i64* job = table.numbers;
     const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (warp >= job[JOB_WARPS]) return;
+    unsigned long long* header = (unsigned long long*)job[JOB_HEADER];
+    if (job[JOB_AFTER] && ((const unsigned long long*)job[JOB_AFTER])[HEADER_UNFINISHED]) {
+        if (warp == 0 && lane() == 0) header[HEADER_UNFINISHED] = 1;
+        return;
+    }
     const i64 words = job[JOB_STATE_WORDS], nodes = TAIL_FIELDS * job[JOB_NODE_COUNT];
     i64* saved = (i64*)job[JOB_STATES] + warp * words;
     const i64 filters = job[JOB_FILTER_WORDS], in_block = threadIdx.x / 32;
@@ -54,7 +59,6 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};
     const int status = walk(worker, {local, packed}, {steps, nanoseconds() + (unsigned long long)duration, 0});
-    unsigned long long* header = (unsigned long long*)job[JOB_HEADER];
     if (lane() == 0 && status == STATUS_DONE && state[WARP_TOTAL]) {  // in two halves, so that the sum of all warps fits
         const unsigned long long total = (unsigned long long)state[WARP_TOTAL];
         unsigned long long* sum = header + HEADER_LOW + blockIdx.x % SUMS * SUMS_APART;
@@ -110,9 +114,17 @@ extern "C" __global__ void fill_matrices(const i64* view, const i64* other, i64 
 }
 #endif
 
-// Send the counters to the host, through page-locked memory: a copy would wait behind the rows that are on their way.
-extern "C" __global__ void tell_counters(const unsigned long long* header, unsigned long long* told) {
-    ROLLED for (int k = threadIdx.x; k < HEADER_WORDS; k += blockDim.x) told[k] = header[k];
+// Send the sums of the counters of so many passes to the host, through page-locked memory: a copy would wait behind the rows
+// that are on their way.
+extern "C" __global__ void tell_counters(const u64* headers, i64 passes, u64* told) {
+    ROLLED for (int k = threadIdx.x; k < HEADER_WORDS; k += blockDim.x) {
+        u64 sum = 0;
+        ROLLED for (i64 pass = 0; pass < passes; ++pass) {
+            const u64* header = headers + pass * HEADER_WORDS;
+            sum += k == HEADER_PASSES ? header[HEADER_UNFINISHED] != 0 : header[k];
+        }
+        told[k] = sum;
+    }
 }
 
 // The user's id of each vid of a column.

@@ -7,7 +7,6 @@
 #include "bits.cuh"
 #include "local.cuh"
 #include "pairs.cuh"
-#include "passes.cuh"
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
@@ -109,29 +108,38 @@ __device__ INLINE i64 draw(const Worker& w) {
     return number < w.get(JOB_STRIDE) ? number : -1;
 }
 
+#ifdef COLD
+// Have units of a batch that are to be done in this pass, in LEFT; false where none is left.
+__device__ INLINE bool draw_batch(const Worker& w) {
+    ROLLED while (!w.state[WARP_LEFT]) {
+        const i64 batch = draw(w);
+        if (batch < 0) return false;
+        const u32 left = open_batch(w, batch);
+        __syncwarp();
+        if (lane() == 0) {
+            w.state[WARP_NEXT] = 0;
+            w.state[WARP_BATCH] = batch;
+            w.state[WARP_LEFT] = left;
+        }
+        __syncwarp();
+    }
+    return true;
+}
+#endif
+
 // The next of this device's units, -1 when none is left. Where there are many units, each number gives several, a STRIDE apart:
 // neighbouring ones are alike, and a warp is to get heavy and light ones. In a pass it gives a batch.
 __device__ INLINE i64 next_number(const Worker& w) {
 #ifdef COLD
     if (w.get(JOB_IN_PASSES)) {
-        u32 left = (u32)w.state[WARP_LEFT];
-        ROLLED while (!left) {
-            const i64 batch = draw(w);
-            if (batch < 0) return -1;
-            left = open_batch(w, batch);
-            __syncwarp();
-            if (lane() == 0) {
-                w.state[WARP_NEXT] = 0;
-                w.state[WARP_BATCH] = batch;
-            }
-            __syncwarp();
-        }
+        if (!draw_batch(w)) return -1;
+        const u32 left = (u32)w.state[WARP_LEFT];
         const i64 slot = __ffs(left) - 1, number = number_in(w, w.state[WARP_BATCH], slot);
         const u32 merged = same_root(w, left, slot);
         __syncwarp();
         if (lane() == 0) {
             w.state[WARP_LEFT] = left & ~merged;
-            w.state[WARP_SLOT] = slot + 1;
+            w.state[WARP_SLOT] = window_slot(slot);
             w.state[WARP_MERGED] = 31 - __clz(merged) - slot;
         }
         return number;
@@ -542,14 +550,24 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
         int taken = 0;  // units in a local graph
 #ifdef SPECIAL_LOCAL
         int size = 0;  // vertices in it
-        if (!pending && side_by_side(w)) {
+        if (!pending && LOCAL_SEVERAL && !w.get(JOB_TALLIES)) {
+#ifdef LOCAL_IN_PASSES
+            if (!draw_batch(w)) return STATUS_DONE;
+            u32 fitting;
+            size = fill_several(w, room, 0, fitting);
+            __syncwarp();
+            if (lane() == 0) w.state[WARP_LEFT] &= ~(i64)fitting;
+#else
             const i64 number = draw(w);
             if (number < 0) return STATUS_DONE;
-            size = fill_several(w, room, number, taken);
-            const i64 next = number + taken * w.get(JOB_STRIDE);
+            u32 fitting;
+            size = fill_several(w, room, number, fitting);
+            const i64 next = number + __popc(fitting) * w.get(JOB_STRIDE);
             __syncwarp();
             if (lane() == 0) w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
+#endif
             __syncwarp();
+            taken = __popc(fitting);
             spent += taken;
         }
 #endif

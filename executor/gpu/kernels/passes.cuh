@@ -1,5 +1,5 @@
 // Passes: of a graph that does not fit, a range of rows at a time lies in device memory, and level 1 is bound to the vids whose
-// rows they are (`executor/gpu/passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
+// rows they are (`executor/gpu/unit_passes.py`). A warp draws a batch of work units, leaves out those that have nothing in the range,
 // and copies the rows of their roots from page-locked memory into its window: each is read through the link once, in whole
 // lines, however often the units come to it. A batch is several groups of neighbouring units, a STRIDE of groups apart: of those
 // of a hub, which are heavy, it has few.
@@ -10,17 +10,59 @@
 
 // The number of a batch's unit.
 __device__ INLINE i64 number_in(const Worker& w, i64 batch, i64 slot) {
-    return (batch + slot / UNIT_GROUP * w.get(JOB_STRIDE)) * UNIT_GROUP + slot % UNIT_GROUP;
+    const i64 group = w.get(JOB_GROUP);
+    return (batch + slot / group * w.get(JOB_STRIDE)) * group + slot % group;
+}
+
+// A bit for each of a batch's units that has something to do in this pass.
+__device__ INLINE u32 active_units(const Worker& w, i64 batch) {
+    const i64 number = number_in(w, batch, lane()), pass = w.get(JOB_PASS);
+    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
+    const u64 mask = there ? ((const u64*)w.get(JOB_MASKS))[shared_unit(w, number)] : 0;
+    return __ballot_sync(ALL_LANES, pass < 0 ? mask != 0 : mask >> pass & 1);
+}
+
+#ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
+
+__device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
+__device__ INLINE i64 window_slot(i64) { return 0; }
+__device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
+
+#else
+
+__device__ INLINE i64 window_slot(i64 slot) { return slot + 1; }
+
+// The last lane whose range begins at or before a place.
+__device__ INLINE int range_of(int begin, int place) {
+    int owner = 0;
+#pragma unroll
+    for (int step = 16; step; step >>= 1)
+        if (__shfl_sync(ALL_LANES, begin, owner + step) <= place) owner += step;
+    return owner;
+}
+
+// Copy a range of each lane, end to end: `begin` is where that of a lane begins in `out`, or the next one's, `shift` what is to
+// be added to have its place in `from`. Some reads of a lane are under way at once: each takes as long as the link does.
+__device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, int size, u32* out) {
+    ROLLED for (int base = 0; base < size; base += 32 * COPY_AHEAD) {
+        u32 some[COPY_AHEAD];
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k) {
+            const int to = min(base + 32 * k + lane(), size - 1);
+            some[k] = from[__shfl_sync(ALL_LANES, shift, range_of(begin, to)) + to];
+        }
+#pragma unroll
+        for (int k = 0; k < COPY_AHEAD; ++k)
+            if (base + 32 * k + lane() < size) out[base + 32 * k + lane()] = some[k];
+    }
 }
 
 // Open the window over a batch of units; a bit for each that has something to do in this pass.
 __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
-    const i64 number = number_in(w, batch, lane()), *view = w.view(0);
-    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
-    const i64 unit = there ? shared_unit(w, number) : 0;
-    const bool active = there && ((const u64*)w.get(JOB_MASKS))[unit] >> w.get(JOB_PASS) & 1;
-    const u32 found = __ballot_sync(ALL_LANES, active);
+    const u32 found = active_units(w, batch);
     if (!found) return 0;
+    const bool active = found >> lane() & 1;
+    const i64 unit = active ? shared_unit(w, number_in(w, batch, lane())) : 0, *view = w.view(0);
     i64 start = 0, end = 0, split = 0;
     if (active) {
         const i64 row = row_number(view, ((const u32*)w.get(JOB_ROOTS))[((const u32*)w.get(JOB_UNIT_ROOTS))[unit]]);
@@ -30,21 +72,19 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     }
     const Neighbours near = neighbours(view);
     u32* vids = window_vids(w);
-    i64 last = -1, used = 0, at = -1;
+    int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
+    i64 last = -1;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
-        const i64 from = __shfl_sync(ALL_LANES, start, owner), size = __shfl_sync(ALL_LANES, end, owner) - from;
-        if (from != last) {  // else it has the root of the one before
-            const u32* list = near.of((at_t)from);
-            at = list == near.cold && used + size <= WINDOW_VIDS ? used : -1;
-            if (at >= 0) {
-                ROLLED for (i64 k = lane(); k < size; k += 32) vids[used + k] = list[from + k];
-                used += size;
-            }
-            last = from;
-        }
+        const i64 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, end, owner) - from;
+        const bool copied = from != last && near.of((at_t)from) == near.cold && used + length <= WINDOW_VIDS;
+        if (from != last) at = copied ? used : -1;  // else it has the root of the one before
+        last = from;
+        if (copied) used += (int)length;
         if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
+        if (lane() > owner) begin = used;
     }
+    copy_ranges(near.cold, start - begin, begin, used, vids);
     if (active) {
         window(w, WINDOW_START)[lane()] = start;
         window(w, WINDOW_END)[lane()] = end;
@@ -59,10 +99,12 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
 // devices share the units it may be another's.
 __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
     if (w.get(JOB_SHARES) > 1) return 1u << slot;
-    const bool same = left >> lane() & 1 && lane() / UNIT_GROUP == slot / UNIT_GROUP &&
+    const bool same = left >> lane() & 1 && lane() / w.get(JOB_GROUP) == slot / w.get(JOB_GROUP) &&
                       window(w, WINDOW_START)[lane()] == window(w, WINDOW_START)[slot];
     return __ballot_sync(ALL_LANES, same);
 }
+
+#endif
 
 // For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
 // it ends below the root, begins above it; then where the passes' ranges of vids end.

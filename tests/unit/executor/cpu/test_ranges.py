@@ -13,9 +13,8 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch, ranges
 from gdb.executor.nest import visits
-from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
-from gdb.executor.nest.vid_ranges import is_sum, reads_of
+from gdb.executor.nest.vid_ranges import bindable, reads_of
 from gdb.executor.plan.embeddings import expand
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
@@ -59,12 +58,6 @@ def with_hubs(
     vertices = (QueryVertex(),) * (1 + max(map(max, SHAPES[shape])))
     query = QueryGraph(vertices, edges, DIFFERENT_NODES)
     return prepare(planner.plan(query, graph, counting=counting, switched_off=off), graph)
-
-
-def bindable(prepared: Prepared) -> list[int]:
-    """The levels that passes may bind."""
-    levels = enumerate(prepared.nest.levels)
-    return [k for k, x in levels if isinstance(x, VertexLevel) and is_sum(prepared.nest, k)]
 
 
 def in_passes(prepared: Prepared, level: int, marks: tuple[int, ...]) -> int:
