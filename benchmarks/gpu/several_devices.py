@@ -83,10 +83,8 @@ def counts(arguments: argparse.Namespace, folder: Path) -> Iterator[Count]:
                 query = subject.pattern.cypher("isomorphisms")
                 once = partial(of_store, db, query, limit)
                 yield Count(GRAPH, subject.pattern.name, subject.count, once)
-    import cupy
-
     for name in arguments.rmat:
-        graph = rmat.graph(name, os.cpu_count() or 1, cupy)
+        graph = rmat.graph(name, cores())
         for shape in arguments.shape or SHAPES[name]:
             plan = planner.plan(out_of_core.query(PAIRS[shape]), graph, counting=True)
             yield Count(name, shape, None, partial(of_arrays, plan, graph, limit))

@@ -1,18 +1,22 @@
-"""R-MAT graphs as arrays: the generator of the published measurements, without a file between it and a plan.
+"""R-MAT graphs as arrays: the generator of the published measurements (`../shared/peers/rmat.py`), without a file between
+it and a plan.
 
-The graph is in memory as a snapshot shows it, its vertices numbered by degree, so that nothing is renumbered when a
-query comes.
+The relationships are those of that program, number for number: its one stream of random numbers (PCG64) is cut into
+pieces, which threads draw beside one another, each from its own place in the stream. The graph is in memory as a
+snapshot shows it, its vertices numbered by degree, so that nothing is renumbered when a query comes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_u32, store_u32
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, Adjacency, Shape
 
@@ -22,10 +26,11 @@ SIZES = {
     "rmat10m": (20, 10_000_000),
     "rmat100m": (23, 100_000_000),
 }  # scale, relationships
-_CHUNK = (
-    1 << 22
-)  # edges that one thread draws at once, of graphs too large for one stream of random numbers
-ONE_STREAM = 20_000_000  # relationships up to which the graph is the published one, bit for bit
+_SEED = 7
+_LOW = 0xFFFFFFFF
+_PIECE = 1 << 18  # relationships that a thread draws at once: they stay in its core's cache
+_PARTS = 256  # ranges of keys that are sorted beside one another
+_WORDS = 1 << 20  # random numbers of 64 bits that are drawn at once for a permutation
 
 
 @dataclass(frozen=True)
@@ -70,58 +75,114 @@ class ArrayGraph:
         raise NotImplementedError
 
 
-def drawn(rng: np.random.Generator, scale: int, count: int) -> Keys:
-    """So many relationships, lower end * 2^scale + higher end; without loops, but some several times."""
-    u, v = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for _ in range(scale):
-        r = rng.random(count)
-        u = (u << 1) | (r >= 0.67)
-        v = (v << 1) | (((r >= 0.45) & (r < 0.67)) | (r >= 0.89))
-    a, b = np.minimum(u, v), np.maximum(u, v)
-    keys: Keys = ((a << scale) + b)[a != b]
-    return keys
+def relationships(scale: int, count: int, threads: int) -> Keys:
+    """`count` distinct relationships, lower end * 2^scale + higher end, ascending."""
+    keys, at = np.empty(0, np.int64), 0
+    while len(keys) < count:
+        more = int((count - len(keys)) * 1.15) + 1000
+        keys = _sorted([keys, *_drawn(scale, more, at, threads)], threads, np.unique)
+        at += scale * more
+    keep = np.ones(len(keys), bool)
+    keep[_behind(len(keys), count, at)] = False
+    return keys[keep]
 
 
-def relationships(scale: int, count: int, threads: int, on: Any) -> Keys:
-    """`count` distinct relationships. on : the module, NumPy or CuPy, that sorts them."""
-    if count <= ONE_STREAM:
-        rng, keys = np.random.default_rng(7), np.empty(0, np.int64)
-        while len(keys) < count:
-            more = drawn(rng, scale, int((count - len(keys)) * 1.15) + 1000)
-            keys = np.unique(np.concatenate([keys, more]))
-        return np.sort(rng.permutation(keys)[:count])
-    chunk, keys = 0, np.empty(0, np.int64)
+def _stream(at: int) -> np.random.PCG64:
+    """The stream of random numbers from a place on."""
+    stream = np.random.PCG64(_SEED)
+    stream.advance(at)
+    return stream
+
+
+def _drawn(scale: int, count: int, at: int, threads: int) -> list[Keys]:
+    """So many relationships from a place of the stream on, sorted pieces; without loops, but some several times. The
+    stream has a number of each for the first bit of their ends, then a number of each for the second one, ..."""
+
+    def piece(first: int) -> Keys:
+        size = min(_PIECE, count - first)
+        numbers, ends = np.empty(size), np.zeros((2, size), np.uint32)
+        for bit in range(scale):
+            np.random.Generator(_stream(at + bit * count + first)).random(out=numbers)
+            over = numbers >= 0.67
+            ends <<= np.uint32(1)
+            ends[0] |= over
+            ends[1] |= (numbers >= 0.45) ^ over ^ (numbers >= 0.89)
+        low, high = np.minimum(*ends).astype(np.int64), np.maximum(*ends)
+        keys: Keys = ((low << scale) | high)[low != high]
+        keys.sort()
+        return keys
+
     with ThreadPoolExecutor(threads) as pool:
-        while len(keys) < count:
-            chunks = int((count - len(keys)) * 1.15) // _CHUNK + 1
-            seeds = [np.random.default_rng([7, chunk + k]) for k in range(chunks)]
-            chunk += chunks
-            parts = list(pool.map(lambda rng: drawn(rng, scale, _CHUNK), seeds))
-            keys = _distinct(np.concatenate([keys, *parts]), on)
-    # any subset would do; the keys of a stride keep the shape, where the first would cut off high ids
-    return keys[(np.arange(count) * (len(keys) / count)).astype(np.int64)]
+        return list(pool.map(piece, range(0, count, _PIECE)))
 
 
-def _distinct(keys: Keys, on: Any) -> Keys:
-    found: Keys = np.unique(keys) if on is np else on.asnumpy(on.unique(on.asarray(keys)))
-    return found
+def _sorted(pieces: list[Keys], threads: int, sort: Callable[[Keys], Keys]) -> Keys:
+    """The keys of sorted pieces together. sort : of a range of them, np.sort or np.unique."""
+    sample = np.sort(np.concatenate([keys[:: 1 + len(keys) // 100] for keys in pieces]))
+    limits = sample[len(sample) * np.arange(1, _PARTS) // _PARTS]
+    cuts = [[0, *np.searchsorted(keys, limits).tolist(), len(keys)] for keys in pieces]
+
+    def part(k: int) -> Keys:
+        slices = [keys[cut[k] : cut[k + 1]] for keys, cut in zip(pieces, cuts, strict=True)]
+        return sort(np.concatenate(slices))
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(part, range(_PARTS)))
+    pieces.clear()
+    return np.concatenate(parts)
 
 
-def graph(name: str, threads: int = 1, on: Any = np) -> ArrayGraph:
+def _swap_loop(order: int, last: int, first: int, words: int, count: int) -> int:
+    """Shuffle order[first..last] from above, as NumPy does; the place that comes next when the words are used up."""
+    at = last
+    mask = _LOW
+    for k in range(count):
+        if at < first:
+            break
+        while (mask >> 1) >= at:
+            mask = mask >> 1
+        other = load_u32(words, k) & mask
+        if other <= at:
+            moved = load_u32(order, at)
+            store_u32(order, at, load_u32(order, other))
+            store_u32(order, other, moved)
+            at -= 1
+    return at
+
+
+_swap = compiled(_swap_loop, entry=True)
+
+
+def _behind(size: int, count: int, at: int) -> npt.NDArray[np.uint32]:
+    """The numbers below `size` that a permutation, drawn from a place of the stream on, puts behind the first `count`.
+    What it does to those is left out, as they are sorted again."""
+    order = np.arange(size, dtype=np.uint32)
+    stream, last = _stream(at), size - 1
+    while last >= count:
+        words = stream.random_raw(_WORDS).view(np.uint32)
+        last = _swap(order.ctypes.data, last, count, words.ctypes.data, len(words))
+    return order[count:]
+
+
+def graph(name: str, threads: int = 1) -> ArrayGraph:
     """A graph of `SIZES`, its vertices numbered by degree, those without a relationship left out."""
     scale, count = SIZES[name]
-    keys = on.asarray(relationships(scale, count, threads, on))
-    a, b = keys >> scale, keys & ((1 << scale) - 1)
-    degrees = on.bincount(on.concatenate([a, b]), minlength=1 << scale)
-    order = on.argsort(-degrees, kind="stable")
-    rank = on.empty_like(order)
-    rank[order] = on.arange(len(order))
-    a, b = rank[a], rank[b]
-    both = on.concatenate([(a << scale) | b, (b << scale) | a])
-    both.sort()
+    keys, mask = relationships(scale, count, threads), (1 << scale) - 1
+    pieces = [keys[first : first + _PIECE] for first in range(0, count, _PIECE)]
+    with ThreadPoolExecutor(threads) as pool:
+        degrees = np.zeros(1 << scale, np.int64)
+        for ends in (keys >> scale, keys & mask):
+            degrees += np.bincount(ends, minlength=len(degrees))
+        order = np.argsort(-degrees, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+
+        def turned(piece: Keys) -> tuple[Keys, Keys]:
+            a, b = rank[piece >> scale], rank[piece & mask]
+            return np.sort((a << scale) | b), np.sort((b << scale) | a)
+
+        both = [one for pair in pool.map(turned, pieces) for one in pair]
+    del keys, pieces
     n = int((degrees > 0).sum())
-    offsets = on.concatenate([on.zeros(1, on.int64), on.cumsum(degrees[order][:n])])
-    neighbours = (both & ((1 << scale) - 1)).astype(on.uint32)
-    if on is np:
-        return ArrayGraph(offsets.astype(np.int64), neighbours)
-    return ArrayGraph(on.asnumpy(offsets).astype(np.int64), on.asnumpy(neighbours))
+    offsets = np.concatenate([[0], np.cumsum(degrees[order][:n])])
+    return ArrayGraph(offsets, (_sorted(both, threads, np.sort) & mask).astype(np.uint32))

@@ -157,12 +157,10 @@ def main(words: list[str] | None = None) -> int:
             page.save(__file__, title, found, "numpy", "duckdb")
         return int(not right)
     special.WORTH = -1.0  # each has its own kernel, however short it runs
-    import cupy
-
     rows, wrong = list[tuple[Cell, ...]](), False
     for name in arguments.graph:
         begin = time.perf_counter()
-        graph = rmat.graph(name, os.cpu_count() or 1, cupy)
+        graph = rmat.graph(name, cores())
         print(name, f"made in {time.perf_counter() - begin:.1f} s", flush=True)
         for pattern in arguments.pattern:
             whole: Measured | None = None
