@@ -12,7 +12,6 @@ differ, 2 if there is nothing to measure on, or only one GPU.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
 from benchmarks.scale import out_of_core
 from gdb import planner
+from gdb.base.machine.cores import cores
 from gdb.executor import run
 from gdb.executor.gpu import special
 from gdb.executor.options import Options, Profile

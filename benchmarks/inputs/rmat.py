@@ -1,5 +1,5 @@
-"""R-MAT graphs as arrays: the generator of the published measurements (`../shared/peers/rmat.py`), without a file between
-it and a plan.
+"""R-MAT graphs as arrays: the generator of the published measurements (`../shared/peers/rmat.py`), without a file
+between it and a plan.
 
 The relationships are those of that program, number for number: its one stream of random numbers (PCG64) is cut into
 pieces, which threads draw beside one another, each from its own place in the stream. The graph is in memory as a
@@ -132,6 +132,13 @@ def _sorted(pieces: list[Keys], threads: int, sort: Callable[[Keys], Keys]) -> K
     return np.concatenate(parts)
 
 
+def ascending(keys: Keys, threads: int) -> Keys:
+    """Keys in ascending order."""
+    pieces = [keys[first : first + _PIECE] for first in range(0, len(keys), _PIECE)]
+    with ThreadPoolExecutor(threads) as pool:
+        return _sorted(list(pool.map(np.sort, pieces)), threads, np.sort)
+
+
 def _swap_loop(order: int, last: int, first: int, words: int, count: int) -> int:
     """Shuffle order[first..last] from above, as NumPy does; the place that comes next when the words are used up."""
     at = last
@@ -168,21 +175,20 @@ def graph(name: str, threads: int = 1) -> ArrayGraph:
     """A graph of `SIZES`, its vertices numbered by degree, those without a relationship left out."""
     scale, count = SIZES[name]
     keys, mask = relationships(scale, count, threads), (1 << scale) - 1
-    pieces = [keys[first : first + _PIECE] for first in range(0, count, _PIECE)]
+    degrees = np.zeros(1 << scale, np.int64)
+    for ends in (keys >> scale, keys & mask):
+        degrees += np.bincount(ends, minlength=len(degrees))
+    order = np.argsort(-degrees, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+
+    def turned(first: int) -> tuple[Keys, Keys]:
+        piece = keys[first : first + _PIECE]
+        a, b = rank[piece >> scale], rank[piece & mask]
+        return np.sort((a << scale) | b), np.sort((b << scale) | a)
+
     with ThreadPoolExecutor(threads) as pool:
-        degrees = np.zeros(1 << scale, np.int64)
-        for ends in (keys >> scale, keys & mask):
-            degrees += np.bincount(ends, minlength=len(degrees))
-        order = np.argsort(-degrees, kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-
-        def turned(piece: Keys) -> tuple[Keys, Keys]:
-            a, b = rank[piece >> scale], rank[piece & mask]
-            return np.sort((a << scale) | b), np.sort((b << scale) | a)
-
-        both = [one for pair in pool.map(turned, pieces) for one in pair]
-    del keys, pieces
+        both = [one for pair in pool.map(turned, range(0, count, _PIECE)) for one in pair]
     n = int((degrees > 0).sum())
     offsets = np.concatenate([[0], np.cumsum(degrees[order][:n])])
     return ArrayGraph(offsets, (_sorted(both, threads, np.sort) & mask).astype(np.uint32))

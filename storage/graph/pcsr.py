@@ -31,6 +31,7 @@ from ..format.segment_writer import SegmentWriter
 from . import intervals, section_checks
 from .adjacency import Adjacency
 from .intervals import Intervals
+from .sorting import ascending
 
 if TYPE_CHECKING:
     from .row_loops import United
@@ -105,7 +106,7 @@ def _places(packed: U64, width: int) -> I64:
     """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
     this width, and are used up."""
     packed |= np.arange(packed.shape[0], dtype=np.uint64)
-    packed.sort()
+    packed = ascending(packed)
     packed &= np.uint64((1 << width) - 1)
     return packed.view(np.int64)
 

@@ -1,0 +1,94 @@
+"""A process of `out_of_core_first.py`: opens a store, counts, prints the count and the seconds of each step.
+
+Nothing is imported before the clock begins that gdb or Python would not import itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+
+class Stopwatch:
+    """Seconds of steps, each without the steps within it. of : by name. Only the thread that made it is timed."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, float] = {}
+        self._within = [0.0]
+
+    def timed(self, name: str, work: Callable[..., object]) -> Callable[..., object]:
+        """A function that does the same as another, as a step."""
+
+        def step(*arguments: object, **options: object) -> object:
+            begin = time.perf_counter()
+            self._within.append(0.0)
+            try:
+                return work(*arguments, **options)
+            finally:
+                whole = time.perf_counter() - begin
+                self.of[name] = self.of.get(name, 0.0) + whole - self._within.pop()
+                self._within[-1] += whole
+
+        return step
+
+
+def _watch(watch: Stopwatch, gpu: bool) -> None:
+    """Time steps of a query. Imports what has them."""
+    from gdb.executor.nest import prepare
+    from gdb.storage.format import segment_checksum
+    from gdb.storage.graph import partitions, pcsr
+
+    steps: list[tuple[str, ModuleType | type, str]] = [
+        ("compare checksums", segment_checksum, "verify"),
+        ("check rows", pcsr, "compare"),
+        ("put segments together", pcsr, "read"),
+        ("unite types", partitions.Partitions, "adjacency"),
+        ("prepare", prepare, "stage"),
+    ]
+    if gpu:
+        from gdb.executor.gpu import compiler, device, launch, pinned, placing, stage
+
+        steps += [
+            ("begin CUDA", device, "absence"),
+            ("begin CUDA", device, "free_bytes"),
+            ("begin CUDA", device, "multiprocessors"),
+            ("load kernels", compiler, "load_kernels"),
+            ("place graph", pinned, "upload"),
+            ("place graph", placing.Placed, "place"),
+            ("place stage", stage.Stage, "place"),
+            ("kernel", launch, "launch"),
+        ]
+    for name, owner, function in steps:
+        if (work := getattr(owner, function, None)) is not None:
+            setattr(owner, function, watch.timed(name, work))
+
+
+def answer(store: str, text: str, device: str, watched: bool) -> None:
+    """Called in a process of its own: print the count and the seconds of each step."""
+    watch = Stopwatch()
+    begin = time.perf_counter()
+    import gdb
+
+    if watched:
+        _watch(watch, device != "cpu")
+    imported = time.perf_counter()
+    with gdb.connect(store, read_only=True) as db:
+        opened = time.perf_counter()
+        result = db.execute(text, device=device)
+        count = int(str(result.scalar()))
+        end = time.perf_counter()
+    steps = {"import gdb": imported - begin, "open": opened - imported} | watch.of
+    steps |= {} if watched else dict(result.summary.seconds)
+    steps["kernels, by their clock"] = result.summary.kernel_seconds
+    steps["begin to answer"] = end - begin
+    print(json.dumps({"count": count, "steps": steps}), flush=True)
+
+
+if __name__ == "__main__":
+    answer(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "1")
