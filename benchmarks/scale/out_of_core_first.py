@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -40,7 +41,10 @@ def first(store: Path, text: str, device: str, *, watched: bool = False) -> Firs
     words = [str(store), text, device, str(int(watched))]
     command = [sys.executable, "-m", "benchmarks.scale.first_process", *words]
     begin = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    own = os.environ | {
+        "PYTHONDONTWRITEBYTECODE": ""
+    }  # bytecode is there, as an installation leaves it
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) as process:
         assert process.stdout is not None
         found = process.stdout.readline()
         seconds = time.perf_counter() - begin

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
+from gdb.base.all_cores import in_order
 from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
@@ -150,8 +151,13 @@ def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item
     ------
     Cancelled, QueryTimeout : the query of this thread is to go no further.
     """
-    for begin, end in usage.paced(len(array), COPIED):
-        out[begin:end] = array[begin:end]
+
+    def part(ends: tuple[int, int]) -> None:
+        out[slice(*ends)] = array[slice(*ends)]
+
+    on = map if usage.room() else in_order
+    for _ in on(part, usage.paced(len(array), COPIED)):
+        pass
     return out
 
 

@@ -432,8 +432,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         raise damaged(where, name, how, INTERVALS.name)
     if not all(file.own for file in files):
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
-        for some in section_checks.pieces(part):
-            compare(where, name, section_checks.ROWS, (some, vertex_count))
+        section_checks.compare_rows(where, name, part, vertex_count)
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part

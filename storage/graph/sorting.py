@@ -34,7 +34,7 @@ def ascending(keys: U64) -> U64:
     with waiting.Pool(threads) as pool:
         for _ in pool.map(lambda run: run.sort(), runs):
             pass
-        sample = np.sort(np.concatenate([run[:: len(run) // _SAMPLED] for run in runs]))
+        sample = np.sort(np.concatenate([run[:: 1 + len(run) // _SAMPLED] for run in runs]))
         limits = sample[len(sample) * np.arange(1, threads) // threads]
         ends = np.array([[0, *run.searchsorted(limits), len(run)] for run in runs])
         places, merged = ends.sum(axis=0).tolist(), unset(len(keys), np.uint64)
