@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,14 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.of: dict[str, float] = {}
-        self._within = [0.0]
+        self._within, self._thread = [0.0], threading.get_ident()
 
     def timed(self, name: str, work: Callable[..., object]) -> Callable[..., object]:
         """A function that does the same as another, as a step."""
 
         def step(*arguments: object, **options: object) -> object:
+            if threading.get_ident() != self._thread:
+                return work(*arguments, **options)
             begin = time.perf_counter()
             self._within.append(0.0)
             try:
@@ -40,16 +43,18 @@ class Stopwatch:
 
 def _watch(watch: Stopwatch, gpu: bool) -> None:
     """Time steps of a query. Imports what has them."""
+    from gdb import planner
     from gdb.executor.nest import prepare
-    from gdb.storage.format import segment_checksum
-    from gdb.storage.graph import partitions, pcsr
+    from gdb.storage.format import segments
+    from gdb.storage.graph import partitions, pcsr, section_checks
 
     steps: list[tuple[str, ModuleType | type, str]] = [
-        ("compare checksums", segment_checksum, "verify"),
-        ("check rows", pcsr, "compare"),
+        ("compare checksums", segments.Segments, "several"),
+        ("check rows", section_checks, "compare_rows"),
         ("put segments together", pcsr, "read"),
         ("unite types", partitions.Partitions, "adjacency"),
         ("prepare", prepare, "stage"),
+        ("plan", planner, "plan"),
     ]
     if gpu:
         from gdb.executor.gpu import compiler, device, launch, pinned, placing, stage
@@ -62,11 +67,10 @@ def _watch(watch: Stopwatch, gpu: bool) -> None:
             ("place graph", pinned, "upload"),
             ("place graph", placing.Placed, "place"),
             ("place stage", stage.Stage, "place"),
-            ("kernel", launch, "launch"),
+            ("launches", launch, "_run"),
         ]
     for name, owner, function in steps:
-        if (work := getattr(owner, function, None)) is not None:
-            setattr(owner, function, watch.timed(name, work))
+        setattr(owner, function, watch.timed(name, getattr(owner, function)))
 
 
 def answer(store: str, text: str, device: str, watched: bool) -> None:

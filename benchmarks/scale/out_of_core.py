@@ -95,7 +95,7 @@ def timed(
     long runs fewer times."""
     begin, limit = time.perf_counter(), options.timeout or sys.maxsize
     run.count(plan, graph, options)
-    special.settle(COMPILING)
+    special.settle(min(COMPILING, limit))
     run.count(plan, graph, options)
     seconds, found, before = list[float](), 0, 0
     while len(seconds) < runs and (not seconds or time.perf_counter() - begin < limit):
