@@ -22,6 +22,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from benchmarks.inputs import graphs, rmat
@@ -63,6 +64,13 @@ _ABOUT = (
     "runs, medians. through the link: what a run copies, and what it is expected to read in place. PBE: as published, "
     "with the graph in host memory."
 )
+
+_HEADER = (
+    *("graph", "pattern", "budget", Column("time", "ms"), Column("ratio", decimals=2)),
+    *(Column("resident", "MB", 1), Column("in host memory", "MB", 1)),
+    *(Column("through the link", "MB", 0), Column("PBE", "ms"), "equal"),
+)
+Found = tuple[Report, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +154,8 @@ def line(one: Measured, whole: Measured, limit: float) -> tuple[Cell, ...]:
     )
 
 
-def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
-    """Generate, count on a GPU; and whether every count is the one in memory."""
+def report(arguments: argparse.Namespace) -> Iterator[Found]:
+    """Generate, count on a GPU; after each cell what there is, and whether every count is the one in memory."""
     special.WORTH = -1.0  # each has its own kernel, however short it runs
     rows, right, end = list[tuple[Cell, ...]](), True, time.perf_counter() + arguments.limit
     for name in arguments.graph:
@@ -164,16 +172,11 @@ def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
                 rows.append(line(one, whole, arguments.timeout))
                 right = right and "NO" not in rows[-1]
                 print(*rows[-1], sep="\t", flush=True)
+                yield Report.of(_ABOUT, [Table.of(_HEADER, rows)]), right
                 if one.late:
                     break  # with less of it in memory it takes longer
         memory.RESIDENTS.forget(0)
         pinned.CACHE.forget()
-    header = (
-        *("graph", "pattern", "budget", Column("time", "ms"), Column("ratio", decimals=2)),
-        *(Column("resident", "MB", 1), Column("in host memory", "MB", 1)),
-        *(Column("through the link", "MB", 0), Column("PBE", "ms"), "equal"),
-    )
-    return Report.of(_ABOUT, [Table.of(header, rows)]), right
 
 
 def main(words: list[str] | None = None) -> int:
@@ -201,27 +204,32 @@ def main(words: list[str] | None = None) -> int:
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
-    if arguments.labelled:
-        found, right = out_of_core_labelled.report(arguments)
-        title = ", many labels"
-    elif arguments.first_answer:
-        found, right = out_of_core_first.report(arguments)
-        title = ", first answer"
-    elif arguments.disk:
-        found, right = out_of_core_disk.report(arguments, shapes)
-        title = ", from the disk"
-    elif arguments.device == "cpu":
-        found, right = out_of_core_cpu.report(arguments, shapes)
-        title = ", in a memory group" if arguments.group else ""
-    else:
-        found, right = report(arguments)
-        title = "" if arguments.graph == ["rmat10m"] else f", {', '.join(arguments.graph)}"
-    print(f"\n{found.markdown()}")
-    if arguments.save and right:
-        where = "CPU" if arguments.device == "cpu" else "GPU"
-        versions = ("duckdb",) if where == "CPU" else ("duckdb", "cupy-cuda12x", "cupy-cuda13x")
-        page.save(__file__, f"Out of core: {where}{title}", found, "numpy", *versions)
+    title, found = _part(arguments, shapes)
+    where = "CPU" if arguments.device == "cpu" else "GPU"
+    versions = ("duckdb",) if where == "CPU" else ("duckdb", "cupy-cuda12x", "cupy-cuda13x")
+    table, right = Report.of("", []), True
+    for table, right in found:
+        if arguments.save and right:  # what was measured is kept if the rest fails or is stopped
+            page.save(__file__, f"Out of core: {where}{title}", table, "numpy", *versions)
+    print(f"\n{table.markdown()}")
     return int(not right)
+
+
+def _part(
+    arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]
+) -> tuple[str, Iterable[Found]]:
+    """The part of the measurements that is wanted: the end of its title, and what it finds, more and more of it."""
+    if arguments.labelled:
+        return ", many labels", out_of_core_labelled.report(arguments)
+    if arguments.first_answer:
+        return ", first answer", [out_of_core_first.report(arguments)]
+    if arguments.disk:
+        return ", from the disk", [out_of_core_disk.report(arguments, shapes)]
+    if arguments.device == "cpu":
+        group = ", in a memory group" if arguments.group else ""
+        return group, [out_of_core_cpu.report(arguments, shapes)]
+    names = "" if arguments.graph == ["rmat10m"] else f", {', '.join(arguments.graph)}"
+    return names, report(arguments)
 
 
 if __name__ == "__main__":

@@ -155,9 +155,9 @@ def run(store: Path, text: str, most: int, arguments: argparse.Namespace) -> Run
         residency.MOST = sys.maxsize
 
 
-def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
-    """Make the stores, query; and whether every answer is the one in memory."""
-    budget.LEAST = 1
+def report(arguments: argparse.Namespace) -> Iterator[tuple[Report, bool]]:
+    """Make the stores, query; after each query what there is, and whether every answer is the one in memory."""
+    budget.LEAST, start = 1, time.perf_counter()
     placed, walked, right = list[tuple[Cell, ...]](), list[tuple[Cell, ...]](), True
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
         for name in arguments.graph:
@@ -180,12 +180,21 @@ def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
                 seconds = found.first, found.again * 1e3
                 placed.append((name, word, f"{a}, {b}, {c}", *moved, *seconds, found.count))
                 print(*placed[-1], sep="\t", flush=True)
+                yield _report(arguments, placed, walked), right
             for query in queries:
+                if time.perf_counter() - start > arguments.limit:
+                    break
                 row, equal = _walk(store, query, arguments)
                 walked.append((name, *row))
                 right = right and equal
                 print(*walked[-1], sep="\t", flush=True)
+                yield _report(arguments, placed, walked), right
     pinned.CACHE.forget()
+
+
+def _report(
+    arguments: argparse.Namespace, placed: list[tuple[Cell, ...]], walked: list[tuple[Cell, ...]]
+) -> Report:
     what = "read" if arguments.device == "cpu" else "placed"
     tables = [
         Table.of(
@@ -217,7 +226,7 @@ def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
         f"that a first run {verb}. Query graphs of {SIZE} vertices: second runs, over after {arguments.timeout:g} s; "
         f"1/{arguments.part} of what they read in memory."
     )
-    return Report.of(introduction, tables), right
+    return Report.of(introduction, tables)
 
 
 def _walk(
