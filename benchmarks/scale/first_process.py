@@ -73,9 +73,10 @@ def _watch(watch: Stopwatch, gpu: bool) -> None:
         setattr(owner, function, watch.timed(name, getattr(owner, function)))
 
 
-def answer(store: str, text: str, device: str, watched: bool) -> None:
-    """Called in a process of its own: print the count and the seconds of each step."""
-    watch = Stopwatch()
+def answer(store: str, text: str, device: str, mode: str) -> None:
+    """Called in a process of its own: print the count and the seconds of each step. mode : "watched" times those within
+    a query; "compiles" waits for kernels that are compiled meanwhile, as a process does that goes on."""
+    watch, watched = Stopwatch(), mode == "watched"
     begin = time.perf_counter()
     import gdb
 
@@ -92,7 +93,11 @@ def answer(store: str, text: str, device: str, watched: bool) -> None:
     steps["kernels, by their clock"] = result.summary.kernel_seconds
     steps["begin to answer"] = end - begin
     print(json.dumps({"count": count, "steps": steps}), flush=True)
+    if mode == "compiles" and device != "cpu":
+        from gdb.executor.gpu import special
+
+        special.settle(60)
 
 
 if __name__ == "__main__":
-    answer(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "1")
+    answer(*sys.argv[1:])

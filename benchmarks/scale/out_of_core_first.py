@@ -36,9 +36,9 @@ class First:
     steps: dict[str, float]
 
 
-def first(store: Path, text: str, device: str, *, watched: bool = False) -> First:
-    """Start a process and wait for its answer."""
-    words = [str(store), text, device, str(int(watched))]
+def first(store: Path, text: str, device: str, mode: str = "") -> First:
+    """Start a process and wait for its answer. mode : see `first_process.answer`."""
+    words = [str(store), text, device, mode]
     command = [sys.executable, "-m", "benchmarks.scale.first_process", *words]
     begin = time.perf_counter()
     own = os.environ | {
@@ -63,9 +63,9 @@ def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
         for name in arguments.graph:
             store, _ = out_of_core_cpu.stored(name, arguments.folder or Path(temporary))
             page_cache.warm(store)
-            before = first(store, text, arguments.device)
+            before = first(store, text, arguments.device, "compiles")
             warm = [first(store, text, arguments.device) for _ in range(max(arguments.runs, 1))]
-            watched = first(store, text, arguments.device, watched=True)
+            watched = first(store, text, arguments.device, "watched")
             rate = page_cache.disk_rate(store)
             page_cache.drop(store)
             cold = first(store, text, arguments.device)
