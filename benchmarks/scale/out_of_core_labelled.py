@@ -67,7 +67,7 @@ class Labelled:
         return [(some >> self.scale, some & self._mask) for some in parts]
 
     def load(self, store: Path) -> int:
-        """Into a new store; the bytes of all partitions in memory, where a neighbour has 4 and the offset of a row 8."""
+        """Into a new store; the bytes of all partitions in memory, where a neighbour has 4 and an offset 8."""
         import pyarrow as pa
 
         there, size = np.zeros(1 << self.scale, np.bool_), 8 * len(self.keys)
