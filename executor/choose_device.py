@@ -55,6 +55,7 @@ COMPILED = 3.0  # seconds of a run after which it has one
 BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
 SURE = 0.02  # seconds of a run before what is done of it says anything
 TRIED = 8.0  # times as long as a try of the other device is expected to take must have gone by
+EARLY = 2.0  # before each of the first two on a GPU: an estimate precedes one, and one that places the graph the other
 CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
 SHARED = 1e-3  # seconds of a run on several GPUs below which one of them may be as quick: threads wake each other
 ALONE = 3  # runs on one of them that say so; the first places the stage there
@@ -193,7 +194,8 @@ def _quicker(
     seconds = {"cpu": cpu, "cuda": gpu}
     quicker = not tried and gpu * (1.0 if "cuda" in known else CLEARLY) < cpu
     device, other = ("cuda", "cpu") if quicker else ("cpu", "cuda")
-    if runs and plan.runs.since.get(other, 0.0) > TRIED * seconds[other]:
+    times = EARLY if other == "cuda" and plan.runs.on_gpus < 2 else TRIED
+    if runs and plan.runs.since.get(other, 0.0) > times * seconds[other]:
         device = other
     why = "" if runs else f"{_words(cpu)} on the CPU, {_words(gpu)} on a GPU"
     return Choice("cuda:0", why) if device == "cuda" else Choice("cpu", why, guard)

@@ -285,6 +285,11 @@ class Runs:
     gpus: dict[str, tuple[int, float]] = field(default_factory=dict)
     worked: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def on_gpus(self) -> int:
+        """The number of runs on GPUs."""
+        return sum(number for number, _ in self.gpus.values())
+
     def add(self, device: str, seconds: float) -> None:
         """Note a run."""
         kind = device.partition(":")[0]

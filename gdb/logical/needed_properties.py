@@ -48,14 +48,21 @@ def demands(
     """For each operator of a side what later ones need of its rows. names : the columns of the answer. start : the
     names before the first, where they are known; then names that an operator brings are not live before it, so that of
     many operators with names of their own each needs few."""
+    return demands_around(side, names, start)[1:]
+
+
+def demands_around(
+    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
+) -> list[Demand]:
+    """What all operators need of the rows before them, and then `demands`."""
     state = _Demands({*names}, {*names})
     brought = [()] * len(side) if start is None else _brought(side, start)
-    found: list[Demand] = []
+    found = [state.demand()]
     for operator, own in zip(reversed(side), reversed(brought), strict=True):
-        found.append(state.demand())
         state.before(operator)
         state.live.difference_update(own)
         state.valued.difference_update(own)
+        found.append(state.demand())
     return found[::-1]
 
 

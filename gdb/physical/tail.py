@@ -19,7 +19,7 @@ from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable
-from gdb.logical.needed_properties import Demand, demands
+from gdb.logical.needed_properties import Demand, demands_around
 from gdb.logical.operators import (
     Aggregate,
     Distinct,
@@ -46,7 +46,7 @@ COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 
 def demand_of(operators: Operators, names: Names) -> Demand:
     """What operators behind a pattern use of its embeddings. names : of the answer."""
-    return demands((Project((), operators[0].place), *operators), names)[0]
+    return demands_around(operators, names)[0]
 
 
 @dataclass(slots=True)
@@ -172,7 +172,8 @@ class TailCompiler:
         """The embeddings."""
         from gdb.physical.columns.relation import Relation, embedded  # here: only SQL needs it
 
-        names = {name: held for name, held in embedded(self.scope).items() if not is_hidden(name)}
+        elements = embedded(self.scope)
+        names = {name: held for name, held in elements.items() if not is_hidden(name)}
         hidden = () if weight is None else (weight,)
         found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:
@@ -181,7 +182,8 @@ class TailCompiler:
         from gdb.language.translator import Translator
         from gdb.physical.columns.looked_columns import RelationColumns
 
-        columns = RelationColumns(builder, names)
+        # a condition may be one on an element without a name, as (:%) is
+        columns = RelationColumns(builder, elements)
         translator = Translator(self.scope, columns, builder.parameters)
         tests = [translator.condition(condition) for condition in self.conditions]
         return replace(found, source=everything("embeddings", where=tests))

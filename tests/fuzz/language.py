@@ -5,13 +5,16 @@
 
 An InternalError, any other exception, a query that runs longer than its timeout, and a query that is not read back from
 its printed text are failures; each is shown with its number, and the exit code is 1. `--seed S --first N --number 1`
-runs it again.
+runs it again. So is a reading query whose rows differ by the way that it goes, or when it is bound, the third time;
+where chance or a free choice is in it, none are compared. One way may have an error that another has not, whose rows do
+not get as far.
 """
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
+import re
 import sys
 import time
 import traceback
@@ -29,17 +32,23 @@ from gdb.errors import (
     OutOfBudget,
     PlacedError,
     QueryTimeout,
+    QueryWarning,
 )
 from gdb.language.parser import parse
 from gdb.language.printer import printed
 from tests.fuzz.breaking import broken
 from tests.fuzz.people import GRAPH, PAIR, PARAMETERS
 from tests.fuzz.queries import Maker
+from tests.support.ways import WAYS, forced
 
 TIMEOUT = 5.0  # seconds that a query may run
 SLACK = 5.0  # more that it may take to stop, on a machine that does other things as well
 WRITES = 20  # after so many changes the graph is made anew
 BROKEN = 0.4  # part of the texts that are broken
+_BY_CHANCE = r"rand|randomuuid|timestamp|datetime|localdatetime|localtime|time|date"
+_FREE = r"limit|skip|offset|any|shortest|collect"  # which rows, paths, or what order
+_OTHERS = r"create|set|merge|delete|remove|foreach|explain|profile"
+_NOT_COMPARED = re.compile(rf"\b({_BY_CHANCE}|{_FREE}|{_OTHERS})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +105,37 @@ class Run:
             why = traceback.format_exc()
             self.close()
         seconds = time.monotonic() - begun
+        if whole and not why and not _NOT_COMPARED.search(text):
+            why = self._ways(text)
         if not why and seconds > TIMEOUT + SLACK:
             why = f"it took {seconds:.1f} s, and its timeout was {TIMEOUT:g} s"
         if why:
             self.counts["failures"] += 1
             self.failures.append(Failure(number, text, why))
+
+    def _ways(self, text: str) -> str:
+        """Which rows a query has one way and not another; empty where all have the same."""
+        found: dict[str, Counter[str]] = {}
+        for way in (
+            *WAYS,
+            WAYS[0],
+            WAYS[0],
+        ):  # it has run once: then a statement is kept, and bound
+            try:
+                with forced(way):
+                    rows = self._graph().execute(text, PARAMETERS, device="cpu", timeout=TIMEOUT)
+                    name = f"{way}, run {len(found) + 2}"
+                    found[name] = Counter(map(repr, rows.fetchall()))
+            except InternalError as error:
+                return f"{way}: {error}"
+            except GdbError:
+                continue
+        self.counts["compared"] += len(found) > 1
+        for one, its in found.items():
+            for other, others in found.items():
+                if its - others:
+                    return f"{one} has {next(iter(its - others))}, {other} has not"
+        return ""
 
     def _graph(self) -> gdb.Database:
         if self._changed >= WRITES:
@@ -169,6 +204,7 @@ def main(line: list[str] | None = None) -> int:
     shown = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", QueryWarning)  # of names that the graph has not
         for first in range(arguments.first, last, 1000):
             # a query that hangs is shown by where it hangs
             faulthandler.dump_traceback_later(600, exit=True)

@@ -8,6 +8,7 @@ import pytest
 
 import gdb
 from gdb import Database
+from tests.support.ways import WAYS, Way, forced
 
 
 @pytest.fixture
@@ -90,3 +91,37 @@ def test_merge_finds_an_undirected_relationship_that_it_made_from_the_other_end(
             tx.add_relationships("U", [2], [2], directed=False)
         db.execute("MATCH (a:A), (b:A) WHERE a <> b MERGE (a)-[r:U]->(b)")
         assert rows(db, "MATCH (a)-[r:U]->(b) WHERE a <> b RETURN count(DISTINCT id(r))") == [(3,)]
+
+
+@pytest.mark.parametrize("behind", ["", "WITH * ", "MATCH () "])
+@pytest.mark.parametrize(("labels", "found"), [("%", [(1,), (2,), (3,)]), ("!%", [])])
+def test_a_node_without_a_name_may_have_any_label(
+    star: Database, labels: str, found: list[tuple[int]], behind: str
+) -> None:
+    text = f"MATCH (:{labels})-->(b) {behind}RETURN DISTINCT id(b)"
+    assert rows(star, text) == found
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("returned", ["a", "a, b.x AS x", "*", "DISTINCT a", "a LIMIT 3"])
+def test_rows_are_in_the_order_of_a_node(star: Database, returned: str, way: Way) -> None:
+    columns, _, limit = returned.partition(" LIMIT")
+    text = f"MATCH (a)<-[:R]-(b) RETURN {columns} ORDER BY a DESC"
+    with forced(way):
+        found = star.execute(text + (" LIMIT 3" if limit else ""), device="cpu")
+    assert [row[0].id for row in found] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_relationship_of_a_shortest_path_goes_on(star: Database, way: Way) -> None:
+    text = "MATCH ANY SHORTEST (a)-[r:R]->(b), (c)-[:R*0..2]->(a) UNWIND [a.x, c.x] AS x RETURN type(r), x"
+    with forced(way):
+        assert rows(star, text) == [("R", 3)] * 6
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pattern", ["p = (a)-[:R]->()", "p = (a)-[r:R*1..2]->()"])
+def test_a_path_that_is_given_on_is_no_length(star: Database, pattern: str, way: Way) -> None:
+    with forced(way):
+        found = star.execute(f"WITH max(1) AS x MATCH {pattern} RETURN *", device="cpu")
+        assert [len(row["p"].relationships) for row in found.dicts()] == [1, 1, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ def test_a_result_or_an_error_with_its_place(part: int) -> None:
     assert run.failures == []
     answered = run.counts["valid: answered"]
     assert answered > ASKED / 3 * (1 - language.BROKEN) / 3, run.counts
+    assert run.counts["compared"] > ASKED / 100
 
 
 def test_a_query_is_the_same_again() -> None:
@@ -43,6 +45,19 @@ def test_many_kinds_of_clauses_are_made() -> None:
 
 
 # ---- the judge -----------------------------------------------------------------------------------
+
+
+def test_rows_that_differ_by_the_way_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, text = Run(seed=0), "UNWIND [1, 2] AS x RETURN x"
+    assert run._ways(text) == ""
+    answers = iter(range(10))
+    ask = gdb.Database.execute
+
+    def other(db: gdb.Database, text: str, *given: Any, **options: Any) -> gdb.Result:
+        return ask(db, f"{text} + {next(answers) // 3}", *given, **options)
+
+    monkeypatch.setattr(gdb.Database, "execute", other)
+    assert "has not" in run._ways(text)
 
 
 def test_an_internal_error_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

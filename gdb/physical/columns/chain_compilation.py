@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import (
@@ -26,7 +27,7 @@ from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
 from gdb.logical import operators
-from gdb.logical.needed_properties import Demand, demands
+from gdb.logical.needed_properties import Demand, demands_around
 from gdb.logical.operators import Names, Operators, Plan
 from gdb.physical.columns import column_projection
 from gdb.physical.columns.expression_translation import ChainTranslator, integers_of
@@ -126,12 +127,14 @@ def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Re
     relation = start
     builder.all_needed()
     limit: operators.Limit | None = None  # done with the Sort before it
-    demanded = demands(side, names)
-    for place, (operator, demand) in enumerate(zip(side, demanded, strict=True)):
+    demanded = demands_around(side, names)
+    for place, (operator, (before, demand)) in enumerate(
+        zip(side, pairwise(demanded), strict=True)
+    ):
         builder.pulse()
         builder.reached = place
         if builder.alone and not isinstance(operator, (operators.Project, operators.Aggregate)):
-            relation = settle_embeddings(builder, relation, demand)
+            relation = settle_embeddings(builder, relation, before)
         match operator:
             case Match():
                 relation = builder.matched(relation, operator, demand)
@@ -164,6 +167,8 @@ def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Re
         if builder.ownership is not None:
             with_limit = isinstance(operator, operators.Sort) and limit is not None
             relation = owned(builder, relation, operator, demand, whole=not with_limit)
+    for name in names if side else ():
+        builder.check_measured(relation.names.get(name), side[-1].place)
     builder.reached = len(side)
     return builder.expanded(relation)
 

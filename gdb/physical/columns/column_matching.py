@@ -353,8 +353,11 @@ class _ColumnMatching:
                 names[name] = Held(column, type_, element, (part.table, column), stored)
         for part in parts:
             for name, length in part.lengths.items():
-                if not self.pattern.edges[name].alone:
+                edge = self.pattern.edges[name]
+                if not edge.alone:
                     names[name] = Held(length, INTEGER, measured="size")
+                elif name in self.needed:
+                    raise self.builder.refuse(edge.place, "the relationship of a shortest path is")
         return names
 
     def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, exp.Expr]]:

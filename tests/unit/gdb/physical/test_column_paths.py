@@ -157,7 +157,7 @@ REFUSED = {
     "MATCH (a:P)-[r:K*1..2]->(b) RETURN r": "a list of relationships, but for its size",
     "MATCH (a)-[:K*1..2]->(b)-[:K*1..2]->(c) RETURN c.name": "must differ from others",
     "MATCH (a)-[:K]->(b), (c)-[:K*1..2]->(d) RETURN d.name": "must differ from others",
-    "MATCH ANY SHORTEST (a)-[r:K]->(b) RETURN size([r.w]) AS n, r.w": "'r' as a name of its own",
+    "MATCH ANY SHORTEST (a)-[r:K]->(b) RETURN size([r.w]) AS n, r.w": "the relationship of a shortest path",
     "MATCH (a:P)-[r*1..3]->(b) WHERE any(x IN r WHERE x.w = 1) RETURN b.name": "",
     "MATCH (a:P)-[r*1..2]->(b) WHERE all(x IN r WHERE x.w IN [y IN [1] | y]) RETURN b.name": "",
     "MATCH ACYCLIC (a)-[:K*1..2]->(b)-[:L]->(c) RETURN c.name": "ACYCLIC of several",

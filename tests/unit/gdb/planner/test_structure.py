@@ -104,6 +104,22 @@ def test_terms_are_found() -> None:
     assert found >= 3
 
 
+def test_a_sample_that_ends_early_bounds_no_search() -> None:
+    """Where a few vertices have most of the relationships, the first pairs drawn are mostly of the others."""
+    rng, size = random.Random(5), 5
+    many = [int(300 * rng.random() ** 4) for _ in range(3000)]
+    pairs = sorted({(min(a, b), max(a, b)) for a in many for b in rng.sample(many, 1) if a != b})
+    graph = SmallGraph([("A",)] * 300, [("U", *pair) for pair in pairs], frozenset("U"))
+    edges = tuple(QueryEdge(k, (k + 1) % size, ("U",), Direction.ANY) for k in range(size))
+    query = QueryGraph((QueryVertex(),) * size, edges, DIFFERENT_NODES)
+    found = [
+        planner.plan(query, graph, counting=True, effort=replace(ALWAYS, search_surely=surely))
+        for surely in (math.inf, 0.0)
+    ]
+    assert [bool(plan.terms) for plan in found] == [True, True]
+    assert found[1].notes.steps == found[0].notes.steps
+
+
 @pytest.mark.parametrize("mode", [DIFFERENT_NODES, SUBGRAPHS])
 @pytest.mark.parametrize("off", [frozenset[str](), frozenset({"orientation"})])
 @pytest.mark.parametrize("size", [5, 6])
