@@ -65,7 +65,7 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 tck: $(STAMP) ## the openCypher TCK, where ../shared/tck is: a table, and what differs from tests/tck/known.txt
 	PYTHONPATH=. $(BIN)/python -m tests.tck.scenarios --way $(WAY)
 
-fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result or an error with its place, nothing else
+fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result, the same every way, or an error with its place
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.language --number 100000
 
 signals: $(STAMP) ## 2,000 Ctrl-C at random moments, under load: each noticed within 200 ms, what is reported is true
