@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
-from gdb.base.all_cores import in_order
 from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
@@ -155,7 +154,7 @@ def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item
     def part(ends: tuple[int, int]) -> None:
         out[slice(*ends)] = array[slice(*ends)]
 
-    on = map if usage.room() else in_order
+    on = map if usage.room() else waiting.in_order
     for _ in on(part, usage.paced(len(array), COPIED)):
         pass
     return out

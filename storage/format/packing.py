@@ -13,8 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import usage
-from gdb.base.all_cores import in_order
+from gdb.base import usage, waiting
 
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
@@ -75,7 +74,7 @@ def packed_section(section: Section) -> Section:
 
 def packed_numbers(blocks: Iterable[Data]) -> Iterator[U64]:
     """The parts of an array that comes in blocks, each as words."""
-    return in_order(_pack_part, _parts(blocks))
+    return waiting.in_order(_pack_part, _parts(blocks))
 
 
 def numbers_head(count: int, lengths: list[int]) -> U64:
@@ -152,7 +151,7 @@ def packed_rows(offsets: I64, neighbours: U32) -> U64 | None:
     def pack(row: int) -> tuple[int, U64]:
         return _pack_rows(offsets[row : row + gaps.PART + 1], neighbours, least, span, step)
 
-    found = list(in_order(pack, range(0, rows, gaps.PART)))
+    found = list(waiting.in_order(pack, range(0, rows, gaps.PART)))
     lengths = [len(words) for _, words in found]
     starts = np.cumsum([_ROWS_HEAD + len(found), *lengths])[:-1]
     places = [int(at) | chosen << _CHOSEN for at, (chosen, _) in zip(starts, found, strict=True)]
@@ -243,6 +242,6 @@ def _all(run: Callable[[int], bool], parts: int) -> None:
     if parts == 1:
         good = run(0)
     else:
-        good = all(in_order(run, range(parts)))
+        good = all(waiting.in_order(run, range(parts)))
     if not good:
         raise Unreadable

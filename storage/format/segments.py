@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from gdb.base import usage, waiting
-from gdb.base.all_cores import in_order
 
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
@@ -99,7 +98,9 @@ class Segments:
         """The files of some numbers, verified on all cores, unless a budget bounds what is read at once."""
         with self._lock:
             absent = sorted(set(numbers) - self._opened.keys())
-            opened = map(self._open, absent) if usage.room() else in_order(self._open, absent)
+            opened = (
+                map(self._open, absent) if usage.room() else waiting.in_order(self._open, absent)
+            )
             for number, file in zip(absent, opened, strict=True):
                 self._opened[number] = file
             return [self._opened[number] for number in numbers]

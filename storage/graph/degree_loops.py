@@ -10,8 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gdb.base import usage
-from gdb.base.all_cores import in_order
+from gdb.base import usage, waiting
 from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 
@@ -201,7 +200,7 @@ def renumber_rows(view: Adjacency, vid: U32, rank: U32, longest: int) -> tuple[U
         spare = np.empty(longest, np.uint32)
         _renumber(begin, end, *old, at_of(offsets), at_of(near), at_of(spare))
 
-    for _ in in_order(part, pairwise(_cuts(offsets))):
+    for _ in waiting.in_order(part, pairwise(_cuts(offsets))):
         pass
     return vids, offsets, near
 

@@ -31,7 +31,6 @@ from ..format.segment_writer import SegmentWriter
 from . import intervals, section_checks
 from .adjacency import Adjacency
 from .intervals import Intervals
-from .sorting import ascending
 
 if TYPE_CHECKING:
     from .row_loops import United
@@ -105,6 +104,8 @@ def order_of(rows: U32, neighbours: U32) -> I64:
 def _places(packed: U64, width: int) -> I64:
     """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
     this width, and are used up."""
+    from .sorting import ascending  # here: most queries sort nothing
+
     packed |= np.arange(packed.shape[0], dtype=np.uint64)
     packed = ascending(packed)
     packed &= np.uint64((1 << width) - 1)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gdb.base import usage
-from gdb.base.all_cores import in_order
+from gdb.base import usage, waiting
 from gdb.records import replace
 
 from ..columns import temporal
@@ -259,7 +258,7 @@ def compare_rows(where: str, name: str, part: Part, vertex_count: int) -> None:
     def check(some: Part) -> None:
         compare(where, name, ROWS, (some, vertex_count))
 
-    for _ in (map if usage.room() else in_order)(check, _pieces(part)):
+    for _ in (map if usage.room() else waiting.in_order)(check, _pieces(part)):
         pass
 
 
