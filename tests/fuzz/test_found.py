@@ -125,3 +125,12 @@ def test_a_path_that_is_given_on_is_no_length(star: Database, pattern: str, way:
     with forced(way):
         found = star.execute(f"WITH max(1) AS x MATCH {pattern} RETURN *", device="cpu")
         assert [len(row["p"].relationships) for row in found.dicts()] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_acyclic_is_said_of_one_relationship_as_well(star: Database, way: Way) -> None:
+    star.execute("MATCH (a {x: 3}) CREATE (a)-[:R]->(a)")
+    for length, number in (("", 3), ("*1..2", 3), ("*0..1", 7)):
+        with forced(way):
+            text = f"MATCH ACYCLIC (a)-[r:R{length}]->(b) WITH a, b, 1 AS x RETURN count(*)"
+            assert star.execute(text, device="cpu").scalar() == number

@@ -54,10 +54,12 @@ def _check(builder: Builder, pattern: Pattern) -> None:
             raise builder.refuse(edge.place, "such a condition of a path's relationships is")
         if edge.left == edge.right and edge.selector is not None:
             raise builder.refuse(edge.place, "a shortest path from a node to itself is")
+    long = {edge.name for edge in pattern.long}
     for route in pattern.routes:
-        if route.acyclic and len(route.edges) > 1:
+        if route.acyclic and (len(route.edges) > 1 or not long.issuperset(route.edges)):
             place = pattern.edges[route.edges[0]].place
-            raise builder.refuse(place, "ACYCLIC of several relationships is")
+            what = "ACYCLIC, except of one relationship of variable length,"
+            raise builder.refuse(place, f"{what} is")
 
 
 def read_pattern(builder: Builder, clause: Match) -> Pattern:

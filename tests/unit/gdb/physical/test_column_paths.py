@@ -160,7 +160,7 @@ REFUSED = {
     "MATCH ANY SHORTEST (a)-[r:K]->(b) RETURN size([r.w]) AS n, r.w": "the relationship of a shortest path",
     "MATCH (a:P)-[r*1..3]->(b) WHERE any(x IN r WHERE x.w = 1) RETURN b.name": "",
     "MATCH (a:P)-[r*1..2]->(b) WHERE all(x IN r WHERE x.w IN [y IN [1] | y]) RETURN b.name": "",
-    "MATCH ACYCLIC (a)-[:K*1..2]->(b)-[:L]->(c) RETURN c.name": "ACYCLIC of several",
+    "MATCH ACYCLIC (a)-[:K*1..2]->(b)-[:L]->(c) RETURN c.name": "ACYCLIC, except of one",
     "MATCH (a:P) WITH a, a.x AS x MATCH (a)-[:K*1..2 {w: x}]->(b) RETURN b.name": "such a condition",
 }
 
