@@ -3,7 +3,7 @@
 A price adds up how often each loop of a nest is entered and bound, and what its set operations and trees take each
 time. How often is known from samples (`populations`) of the pattern between the vertices that are bound; those of one
 query graph are kept, by the set of its vertices, in memory that grows as long as there is more to know. Sets of query
-vertices are bit masks of at most `MOST_VERTICES` bits.
+vertices are bit masks of at most 63 bits.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .nest_shapes import (
     ROOM,
     ROOM_END,
     SCRATCH,
+    SETS,
     STACK,
     VERTICES,
     N,
@@ -45,7 +46,6 @@ from .populations import (
     grown,
 )
 
-MOST_VERTICES = 16
 TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
 ELEMENT = 0.25  # steps for each element of a set operation
 SET, NODE = 4.0, 4.0  # steps of a set operation, and of a node of a tail, besides
@@ -56,8 +56,8 @@ SLOTS = 1 << 16  # of one cache (`gdb.executor.cpu.workers`)
 UNKNOWN = 1e300  # the price of what no sample lasted for
 NO_ROOM = -1.0
 
-SETS = 1 << 12
-MOST_SETS = SETS * 3 // 4  # a set beyond has no price
+MIX = 0x2545F4914F6CDD1D  # the highest bits of a product with it depend on all of a mask
+FULL = 0.75  # part of the table of sets that is in use at most; a set beyond has no price
 
 
 def _looped(s: int, differs: int, order: int) -> int:
@@ -76,10 +76,10 @@ def _looped(s: int, differs: int, order: int) -> int:
 @compiled
 def slot_of(s: int, mask: int) -> int:
     """Where a set of vertices is among the known ones, or would be."""
-    keys = load_i64(s, KEYS)
-    at = (mask * 2654435769 >> 16) & (SETS - 1)
+    keys, last = load_i64(s, KEYS), load_i64(s, SETS) - 1
+    at = (mask * MIX >> 48) & last
     while load_i64(keys, at) != 0 and load_i64(keys, at) != mask:
-        at = (at + 1) & (SETS - 1)
+        at = (at + 1) & last
     return at
 
 
@@ -154,7 +154,7 @@ def learn(s: int, mask: int) -> float:
         of = load_i64(s, EMPTY)
         if before != 0:
             of = load_i64(load_i64(s, KEPT), slot_of(s, before))
-        if load_i64(s, KNOWN) >= MOST_SETS:
+        if float(load_i64(s, KNOWN)) >= FULL * float(load_i64(s, SETS)):
             return UNKNOWN
         made, found = sample(s, of, v)
         if made == 0:

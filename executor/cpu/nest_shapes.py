@@ -11,8 +11,9 @@ from .candidate_space import CV, vertex_field
 
 # samples, i64[N_SAMPLES]: tables of query vertices and of arcs, as `candidate_space` has them, the number of vertices,
 # scratch of `populations`, members of each sample; FAN, f64[n, n]: candidates that an edge leads to; NEAR, i64[n]:
-# the neighbours of each vertex; EMPTY: the population of no vertex. What is known of sets of vertices: KEYS,
-# i64[SETS], the sets; EXPECTED, f64[SETS], their embeddings; KEPT, i64[SETS], their populations; KNOWN: how many.
+# the neighbours of each vertex; EMPTY: the population of no vertex. What is known of sets of vertices, SETS of them, a
+# power of 2: KEYS, i64[SETS], the sets; EXPECTED, f64[SETS], their embeddings; KEPT, i64[SETS], their populations;
+# KNOWN: how many.
 # ROOM, ROOM_END: where further populations go; DRAWN: how many there are. STACK, i64[4 * n], and PLACES, i64[2 * n]:
 # room to work in
 (
@@ -24,6 +25,7 @@ from .candidate_space import CV, vertex_field
     FAN,
     NEAR,
     EMPTY,
+    SETS,
     KEYS,
     EXPECTED,
     KEPT,
@@ -33,8 +35,8 @@ from .candidate_space import CV, vertex_field
     DRAWN,
     STACK,
     PLACES,
-) = range(17)
-N_SAMPLES = 17
+) = range(18)
+N_SAMPLES = 18
 
 
 @compiled

@@ -155,18 +155,6 @@ def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scrat
     return found
 
 
-def _extended(vertices: int, arcs: int, n: int, population: int, v: int, scratch: int) -> float:
-    """The expected number of embeddings with one vertex more."""
-    images = load_i64(population, IMAGES)
-    shares = load_i64(population, SHARES)
-    bound = load_i64(population, BOUND)
-    total = 0.0
-    for k in range(load_i64(population, MEMBERS)):
-        found = _extensions(vertices, arcs, images + 4 * n * k, bound, v, scratch)
-        total += float(found) * load_f64(shares, k)
-    return total
-
-
 @compiled
 def _chance(vertices: int, v: int, vid: int) -> float:
     """Trees below a candidate; 1 where none were counted."""
@@ -351,6 +339,4 @@ def _along(
     return exact
 
 
-extended = compiled(_extended, entry=True)
-grow = compiled(grown, entry=True)
 along = compiled(_along, entry=True)

@@ -8,36 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from gdb.records import dataclass, quick
 from gdb.storage.columns.slices import Slice
 
 if TYPE_CHECKING:
-    from gdb.storage.columns.model import Kind, PropertyValue
-
     from .arrow import I64, Array, Flags
     from .relational_tail import Value
 
 
-@quick
-@dataclass(frozen=True, slots=True, eq=False)
-class Listed:
-    """A column of a few values that are Python objects already."""
-
-    kind: Kind
-    values: list[PropertyValue]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def slice(self) -> Slice:
-        """The values as a column."""
-        from gdb.storage.columns.python_columns import column_of  # here: only exports need it
-
-        return Slice.of(column_of(self.values, self.kind))
-
-
-Gathered: TypeAlias = "Slice | Listed | Array"
-"""A column of a batch: rows of a column of the store or of one gathered from it, Python objects, or Arrow."""
+Gathered: TypeAlias = "Slice | Array"
+"""A column of a batch: rows of a column of the store or of one gathered from it, or Arrow."""
 
 
 class Batch:
@@ -55,8 +34,6 @@ class Batch:
     def values(self, index: int) -> list[Value]:
         """One column as Python objects."""
         column = self._columns[index]
-        if isinstance(column, Listed):
-            return cast("list[Value]", [*column.values])
         if isinstance(column, Slice):
             return cast("list[Value]", column.to_list())
         from . import arrow  # here: it imports nanoarrow
@@ -65,7 +42,7 @@ class Batch:
 
     def numbers(self, index: int) -> tuple[I64, Flags | None]:
         """One int64 column as (i64[n], validity bool[n] or None)."""
-        column = _in_memory(self._columns[index])
+        column = self._columns[index]
         if isinstance(column, Slice):
             taken = column.taken()
             return cast("I64", taken.values), taken.valid
@@ -85,8 +62,7 @@ class Batch:
         if self._array is None:
             from . import arrow  # here: it imports nanoarrow
 
-            made = map(_in_memory, self._columns)
-            columns = [arrow.column_array(c) if isinstance(c, Slice) else c for c in made]
+            columns = [arrow.column_array(c) if isinstance(c, Slice) else c for c in self._columns]
             names = [f"o{k}" for k in range(len(columns))]
             self._array = arrow.struct_array(names, columns, self._length)
         return self._array
@@ -94,8 +70,7 @@ class Batch:
     @property
     def bytes(self) -> int:
         """Bytes of the values that are no Arrow yet."""
-        made = map(_in_memory, self._columns)
-        return sum(column.taken().nbytes for column in made if isinstance(column, Slice))
+        return sum(column.taken().nbytes for column in self._columns if isinstance(column, Slice))
 
     @property
     def schema(self) -> object:
@@ -118,13 +93,7 @@ class Batch:
         return self.array.__arrow_c_stream__(requested_schema)
 
 
-def _in_memory(column: Gathered) -> Slice | Array:
-    return column.slice() if isinstance(column, Listed) else column
-
-
 def _part(column: Gathered, begin: int, end: int) -> Gathered:
-    if isinstance(column, Listed):
-        return Listed(column.kind, column.values[begin:end])
     if isinstance(column, Slice):
         return Slice(column.column, column.begin + begin, column.begin + end)
     from . import arrow  # here: it imports nanoarrow

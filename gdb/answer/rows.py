@@ -191,7 +191,7 @@ class RowAnswer:
     def __init__(
         self, names: Sequence[str], rows: Sequence[Values], kinds: Kinds | None = None
     ) -> None:
-        self._names, self._rows, self._kinds = list(names), rows, kinds
+        self._names, self._rows, self._kinds = names, rows, kinds
 
     @property
     def names(self) -> list[str]:
@@ -208,9 +208,10 @@ class RowAnswer:
 
     def records(self, size: int | None = None) -> Iterator[Sequence[Values]]:
         """The rows themselves, at most `size` at a time."""
-        step = size or max(len(self._rows), 1)
-        for start in range(0, len(self._rows), step):
-            yield self._rows[start : start + step] if size else self._rows
+        rows = self._rows
+        if size is None or len(rows) <= size:  # most answers: no generator is made
+            return iter((rows,) if rows else ())
+        return (rows[start : start + size] for start in range(0, len(rows), size))
 
     def exported(self) -> Array:
         """The columns as one Arrow array, their types inferred from the values."""

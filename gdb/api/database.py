@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
-from gdb.api.queries import PathLike, Queries, Settings
+from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
 from gdb.errors import Cancelled, ChangeRefused
@@ -101,7 +101,7 @@ def connect(
     where = None if path is None or files is not None else options.folder(path)
     create = create and not read_only
     store = Store.open(where, create=create, read_only=read_only, files=files)
-    return Database(store, Settings(mode, root, own, budgets))
+    return Database(store, options.Settings(mode, root, own, budgets))
 
 
 class Database(Queries):
@@ -110,7 +110,7 @@ class Database(Queries):
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: options.Settings) -> None:
         self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
@@ -317,6 +317,9 @@ class Database(Queries):
     def _snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        return self._store.is_newest(snapshot)
+
     @boundary
     def snapshot(self) -> HeldSnapshot:
         """The graph as it is now, for as long as it is held: any number of queries and streams of one version, in a
@@ -351,7 +354,6 @@ class Database(Queries):
         if self._store.read_only:
             raise self._store.read_only_error(", and this query writes")
         self._refuse_inside()
-        self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer(clock.check):
             changes = Changes(self._snapshot())
             value = work(changes)
@@ -370,7 +372,9 @@ class Database(Queries):
 
         if self._compactor is None:
             self._compactor = Compactor(options.import_memory(None))
-        return commit(self._store, changes, self._compactor, over) is not changes.base
+        made = commit(self._store, changes, self._compactor, over)
+        self._statements.committed(made)  # or they would hold the snapshot, and so its files
+        return made is not changes.base
 
     def _refuse_inside(self) -> None:
         if self._store.writes_here:

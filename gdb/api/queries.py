@@ -7,7 +7,6 @@ import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import limits
@@ -19,7 +18,6 @@ from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
 from gdb.executor.device_names import checked_device
 from gdb.imports import deferred
-from gdb.records import dataclass
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
 from gdb.run.late_interrupt import Outcome
@@ -30,9 +28,7 @@ if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
     from gdb.api.dbapi_cursor import Cursor
-    from gdb.base.budget import Defaults
     from gdb.language.procedure_signatures import Procedure
-    from gdb.query_graph import MatchMode
     from gdb.run import pipeline
     from gdb.run import request as requests
     from gdb.run.progress import Progress
@@ -51,23 +47,12 @@ _DEFAULTS = options.QueryOptions()
 _NO_OPTIONS = ("auto", 0, *(None,) * 5)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a database was opened with. mode : of a MATCH that names none. import_root : where files that are read must
-    lie, None for any. limits : see `gdb.limits`, those that are others here. budgets : of a query that names none."""
-
-    mode: MatchMode
-    import_root: Path | None
-    limits: Mapping[str, float]
-    budgets: Defaults
-
-
 class Queries(Closing):
     """What answers questions about a graph: a Database (`gdb.api.database`), whose graph is the newest, or a snapshot
     of it that is held (`gdb.api.snapshot`). work : what runs. procedures : what CALL finds."""
 
     def __init__(
-        self, settings: Settings, work: Work, procedures: Mapping[str, Procedure] = ALWAYS
+        self, settings: options.Settings, work: Work, procedures: Mapping[str, Procedure] = ALWAYS
     ) -> None:
         self._settings, self._work, self._procedures = settings, work, procedures
         self._statements = Statements()
@@ -88,6 +73,10 @@ class Queries(Closing):
         ------
         ClosedError : nothing any more.
         """
+
+    @abstractmethod
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        """Whether the next query sees this one; False also where only `_snapshot` can say so. It changes nothing."""
 
     @boundary
     def execute(
@@ -139,7 +128,11 @@ class Queries(Closing):
         free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
         plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
         if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
-            found = bound.run(self._work.do, self._snapshot, self._change, parameters)
+            found = None
+            if bound.look_up is not None:
+                found = self._work.at_once(bound.look_up, self._is_newest, parameters)
+            if found is None:
+                found = bound.run(self._work.do, self._snapshot, self._change, parameters)
             if found is not None:
                 warn(found.warnings)
                 return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # see `gdb.run.interrupt`
 import errno
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from gdb.base import forks, waiting
 from gdb.base.waiting import until
 from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
 from gdb.run.interrupt import Cancel, run_interruptibly
+from gdb.run.late_interrupt import Outcome
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from gdb.run.request import QueryRun
     from gdb.storage.importer import LoadReport
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
+_SIGINT = int(_signal.SIGINT)
 _NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
 
 
@@ -118,6 +123,26 @@ class Work:
         """
         stop = cancel or Cancel()
         return run(partial(self._known, work, stop), stop)
+
+    def at_once(self, work: Callable[[A, B], T | None], first: A, second: B) -> T | None:
+        """Do some work of a few microseconds that changes nothing: nothing waits for it, and a Ctrl-C strikes in it.
+        None where it may only be done by `do`: where it gives None, or the program answers SIGINT itself.
+
+        first, second : its arguments.
+
+        Raises
+        ------
+        ClosedError, Cancelled, and as `do`.
+        """
+        if _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
+            return None
+        try:
+            return None if self.closed else work(first, second)
+        except KeyboardInterrupt:
+            raise Outcome().cancelled() from None
+        except Exception as error:
+            _translated(error)
+            raise
 
     def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
         # without the guard: what `close` sees is either this, or it has closed before this looks

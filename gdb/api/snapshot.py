@@ -10,9 +10,9 @@ from gdb.errors import ClosedError
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
-    from gdb.api.queries import Settings
     from gdb.api.running_work import Work
     from gdb.language.procedure_signatures import Procedure
+    from gdb.run import options
     from gdb.storage.graph.snapshot import Snapshot
 
 
@@ -33,7 +33,7 @@ class HeldSnapshot(Queries):
     def __init__(
         self,
         snapshot: Snapshot,
-        settings: Settings,
+        settings: options.Settings,
         work: Work,
         procedures: Mapping[str, Procedure],
     ) -> None:
@@ -65,3 +65,6 @@ class HeldSnapshot(Queries):
         if held is None:
             raise ClosedError("the snapshot is closed.", "Take another one with db.snapshot().")
         return held
+
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        return snapshot is self._held

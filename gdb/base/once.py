@@ -33,6 +33,11 @@ class PerProcess(Generic[T]):
                 value = self._value
         return value
 
+    @property
+    def made(self) -> T | None:
+        """The value of this process, where it was made."""
+        return self._value
+
     def forked(self) -> None:
         """Forget the parent's value without destroying it."""
         if self._value is not None:

@@ -172,6 +172,12 @@ def _is_id(scope: Scope, expression: Expression) -> bool:
     return is_id(expression)
 
 
+def still_on_ids(scope: Scope, conditions: ElementConditions) -> bool:
+    """Whether what was a condition on an id in one snapshot is one in another: a property holds the ids until it is
+    changed, or vertices with other values are added."""
+    return all(_id_terms(scope, condition) is not None for condition, _ in conditions.on_id)
+
+
 def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
     """The ids that are admitted."""
     if isinstance(terms, syntax.Parameter):

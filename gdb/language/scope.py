@@ -64,6 +64,17 @@ class Scope:
         vars(scope).update(vars(self), parameters=parameters)
         return scope
 
+    def over(self, snapshot: Snapshot | None) -> Scope:
+        """The same pattern, names and values beside another snapshot of the same vertex groups and edge types; beside
+        none, which holds no snapshot in memory."""
+        scope = Scope.__new__(Scope)
+        vars(scope).update(vars(self))
+        if snapshot is None:
+            del scope.snapshot
+        else:
+            scope.snapshot = snapshot
+        return scope
+
     # ---- patterns ---------------------------------------------------------------------------------
 
     def add(self, match: Match, clause: int = 0) -> None:

@@ -56,14 +56,15 @@ def hanging_last(statistics: Statistics, order: Order) -> Order:
 
 
 def cheapest(
-    prices: Prices, known: Iterable[Order], tries: int, root: int | None = None
+    prices: Prices, known: Iterable[Order], tries: int, root: int | None = None, seed: int = 1
 ) -> list[tuple[float, Order]]:
     """The cheapest orders found, each with its price, the best first; none where nothing has a price.
 
     known : orders to begin with. tries : orders that are made, and changes of the best ones. root : the first vertex.
+    seed : other orders and changes for each.
     """
     n, given = prices.n, list(known)
-    draws, most = _draws(n), min(tries, MOST_TRIES)
+    draws, most = _draws(n, seed), min(tries, MOST_TRIES)
     firsts = _firsts(prices, draws.firsts) if root is None else np.full(MOST_TRIES, root)
     numbers = Draws(firsts, _falls(n), draws.noises, draws.changes)
     orders = np.empty((len(given) + most, n), np.int64)
@@ -114,9 +115,9 @@ class _Drawn:
 
 
 @cache
-def _draws(n: int) -> _Drawn:
+def _draws(n: int, seed: int) -> _Drawn:
     """The same numbers in each process."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     noises = random.standard_normal((MOST_TRIES, n))
     noises *= (0.5 + 0.5 * (np.arange(MOST_TRIES) % 4))[:, None]
     noises[:PLAIN] = 0.0

@@ -31,8 +31,10 @@ MOST_PAIRS = 8  # taken off
 DEEPEST = 6  # a term of so many terms is counted as it is
 # a search may cost this share of the nest's steps. Its effort is in prices for which all samples are known
 # (`Prices.effort`), each of so many steps: what the statistics of a smaller pattern take, what one try does, and how
-# much a search may take before patterns are counted along the orders that they come with
+# much a search may take before patterns are counted along the orders that they come with; in all, so many times as much
+# for a nest of so many times `LONG` steps
 SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 9_000
+LONG, MOST_LONG = 5e8, 8.0
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
@@ -73,7 +75,8 @@ def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list
 
 def _effort_for(steps: float) -> int:
     """The effort of a search that is to save a part of so many steps."""
-    return int(min(SEARCH_SHARE * steps / A_PRICE, float(MOST_EFFORT)))
+    most = MOST_EFFORT * min(max(steps / LONG, 1.0), MOST_LONG)
+    return int(min(SEARCH_SHARE * steps / A_PRICE, most))
 
 
 @dataclass(slots=True, eq=False)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
 
 A_SET = 2  # a sample costs as much as so many prices for which all samples are known
+# room for the parts of a query graph that are sampled: of one of up to so many vertices, and of a larger one
+MEDIUM, SETS, MORE_SETS = 16, 1 << 12, 1 << 15
 FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
 
 
@@ -39,7 +41,8 @@ class Samples:
         for (u, v), share in statistics.fan.items():
             self._fan[u, v] = share
         self._near = np.array(statistics.near, np.int64)
-        self._sets = np.zeros((3, nest_prices.SETS), np.int64)
+        sets = SETS if n <= MEDIUM else MORE_SETS
+        self._sets = np.zeros((3, sets), np.int64)
         self._work = np.empty(6 * n, np.int64)
         self._rooms: list[npt.NDArray[np.int64]] = []
         keys, work = int(self._sets.ctypes.data), int(self._work.ctypes.data)
@@ -47,7 +50,7 @@ class Samples:
             (
                 *(*statistics.tables, n, statistics.scratch, most),
                 *(self._fan.ctypes.data, self._near.ctypes.data, self._empty.address),
-                *(keys, keys + 8 * nest_prices.SETS, keys + 16 * nest_prices.SETS, 0, 0, 0, 0),
+                *(sets, keys, keys + 8 * sets, keys + 16 * sets, 0, 0, 0, 0),
                 *(work, work + 32 * n),
             ),
             np.int64,

@@ -21,30 +21,18 @@ ROUNDS = 2  # of arc consistency
 SAMPLED = 256  # rows by which the number of edges between two sets of candidates is estimated
 
 
-# not frozen: planning makes some hundred
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """A sample of the embeddings of some query vertices.
+    """A sample of the embeddings of some query vertices. state : `populations.N_POPULATION`. block : the arrays that it
+    names."""
 
-    bound : the vertices, a mask. expected : the number of these embeddings. exact : all of them are members.
-    state : `populations.N_POPULATION`. block : the arrays that it names.
-    """
-
-    bound: int
-    expected: float
     state: I64
     block: npt.NDArray[np.float64]
-    exact: bool = False
 
     @property
     def address(self) -> int:
         """Address of `state`, for machine code; valid while this object lives."""
         return int(self.state.ctypes.data)
-
-    @property
-    def members(self) -> int:
-        """Number of embeddings in the sample."""
-        return int(self.state[populations.MEMBERS])
 
 
 class Statistics:
@@ -93,7 +81,6 @@ class Statistics:
         self._scratch = np.zeros(populations.N_SCRATCH, np.int64)
         self._scratch_at = int(self._scratch.ctypes.data)
         self._most_arcs = max(starts[v + 1] - starts[v] for v in range(n))
-        self._drawn = 0
         self._most = 0  # members that the scratch has room for
 
     @property
@@ -301,7 +288,6 @@ class Statistics:
         empty = self._population(room)
         empty.block.fill(1.0)
         empty.state[populations.MEMBERS] = 1
-        empty.expected, empty.exact = 1.0, True
         return empty
 
     def _work_in(self, most: int) -> None:
@@ -341,31 +327,7 @@ class Statistics:
         block = np.empty(2 * most + (most * self.n) // 2 + 1)  # shares, trees, images
         at = int(block.ctypes.data)
         state = np.array((at + 16 * most, at, at + 8 * most, 0, 0), np.int64)
-        return Population(0, 0.0, state, block)
-
-    def extended(self, population: Population, v: int) -> float:
-        """The expected number of embeddings of a population's vertices and one more."""
-        return float(
-            populations.extended(
-                *(self._vertices_at, self._arcs_at, self.n, population.address, v),
-                self._scratch_at,
-            )
-        )
-
-    def grown(self, population: Population, v: int, most: int) -> Population:
-        """A population of about `most` members, or all that there are, with one vertex more."""
-        self._drawn += 1
-        first = self._drawn * populations.GOLDEN % 1.0  # the same in each process
-        made = self._population(most + 8)
-        made.expected = float(
-            populations.grow(
-                *(self._vertices_at, self._arcs_at, self.n, population.address, v, made.address),
-                *(self._scratch_at, most, first),
-            )
-        )
-        made.bound = population.bound | 1 << v
-        made.exact = population.exact and made.expected == made.members
-        return made
+        return Population(state, block)
 
 
 def _span(candidates: Candidates) -> tuple[int, int]:

@@ -1,29 +1,26 @@
 """The matching order of a large pattern, from sampled numbers of partial embeddings.
 
 A greedy order over candidates that arc consistency left, by the mean number of edges between them, is nearly always
-good for listing. For counting, vertices at the end need no loops where they form a forest: there the sets of loops that
-leave one are searched, the cheapest first (a beam search over connected sets of query vertices), by the number of their
-embeddings, which samples of all embeddings of the set before estimate (`gdb.planner.sampled_embeddings`).
+good for listing. For counting, loops branch, their counts are kept, and vertices at the end need no loops: there the
+order whose nest has the least price is looked for (`gdb.planner.pricing`), from samples of the embeddings of its parts
+(`gdb.planner.sampled_embeddings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gdb.executor.plan.plan import Candidates
 from gdb.planner.decompose import Decomposition
 from gdb.planner.magnitude import surely_too_many
-from gdb.planner.moments import bits
-from gdb.planner.order import independent_last, joined, matching_order
+from gdb.planner.order import independent_last, matching_order
 from gdb.planner.resolved_graph import Resolved
-from gdb.planner.shape import Shape
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.planner.pricing import Samples
-    from gdb.planner.sampled_embeddings import Population, Statistics
+    from gdb.planner.sampled_embeddings import Statistics
 
 MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
 STARTS = 4
@@ -34,27 +31,14 @@ MOST_LOST = 16_384  # where no member was left
 MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
 FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
 LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
-# elements that one sample may look at, about 1 ms; and one by which answers of a search are compared
-SAMPLED, COMPARED = 200_000, 80_000
-# elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
-# and one that is looked at as a whole, cost besides
-SEARCHED, SEARCH_SHARE = 12e6, 0.25
-SET, END = 2_000, 50_000
+SAMPLED = 200_000  # elements that one sample may look at, about 1 ms
 WORTH_A_SEARCH = 100_000.0  # partial embeddings
-BEAM = 6
-LISTED, SLACK = (
-    3,
-    4.0,
-)  # answers that are looked at again, and how much dearer than the best one they may be
-ENDS = 2  # sets of each size that are looked at as a whole
-BRANCHES = 6  # next vertices of a set that are looked at
-TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
+MOST_SPLIT = 16  # vertices of a pattern that conditions may be taken off
 
-
-MOST_PRICED = 16  # vertices: what larger patterns are kept by is too far from what the pattern between them says
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
 MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 120, 3e2, 0.1, 0.95
+LONG, ROUNDS = 5e8, 5  # steps of a nest, for which others are tried so often
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +95,7 @@ def sampled_order(
     from gdb.planner.sampled_embeddings import Statistics  # compiles kernels
 
     # what is left has to hold without conditions too, where some may be taken off (`differences`)
-    statistics = Statistics(query, differs, distinct=not counting or n > MOST_PRICED)
+    statistics = Statistics(query, differs, distinct=not counting or n > MOST_SPLIT)
     statistics.narrow(LOOKED_AT)
     if min(statistics.counts()) == 0:
         return _nothing(query, statistics, root)
@@ -149,10 +133,7 @@ def sampled_order(
         and surely_too_many(statistics, order, found[-1], MOST_MEMBERS)
     )
     if tails and best.steps > WORTH_A_SEARCH and not too_many:
-        if n <= MOST_PRICED:
-            best = _rearranged(statistics, root, order, found)
-        else:
-            best = _searched(query, statistics, root, order, found, best.steps)
+        best = _rearranged(statistics, root, best)
     return Sampled(
         best.order,
         best.found,
@@ -164,55 +145,35 @@ def sampled_order(
     )
 
 
-def _searched(
-    query: Resolved,
-    statistics: Statistics,
-    root: int | None,
-    order: tuple[int, ...],
-    found: tuple[float, ...],
-    looped: float,
-) -> _Loops:
-    """For counting: loops that are cheaper than those of a greedy order. found, looped : of that order."""
-    best = _Loops(order, found, looped)
-    search = _Search(statistics, root, min(SEARCHED, SEARCH_SHARE * looped))
-    best.steps = search.steps(search.shape.looped(order), order, found)
-    for loops in search.best(statistics.begin(MEMBERS)):
-        whole = joined(query, [*loops, *(v for v in order if v not in loops)])
-        if whole is None:
-            continue
-        if statistics.rows() <= LOOKED_AT:
-            statistics.weigh(whole)
-        # the search took the luckiest of many small samples
-        again = _along(statistics, whole, COMPARED)
-        steps = search.steps(len(loops), whole, again)
-        if steps < best.steps:
-            # samples do not last along all loops as they do along a greedy order
-            again = *again[:-1], again[-1] or found[-1]
-            best = _Loops(whole, again, steps, len(whole) - len(loops))
-    return best
-
-
-def _rearranged(
-    statistics: Statistics, root: int | None, order: tuple[int, ...], found: tuple[float, ...]
-) -> _Loops:
-    """For counting: the order whose nest has the least price, found from a greedy one. found : of that order."""
+def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops) -> _Loops:
+    """For counting: the order whose nest has the least price, found from a greedy one, which stays where nothing has a
+    price."""
+    from gdb.executor.cpu.nest_prices import UNKNOWN
     from gdb.planner.arrangements import cheapest
     from gdb.planner.pricing import Prices, Samples
 
+    order, found = greedy.order, greedy.found
     prices = Prices(Samples(statistics, MEMBERS // 2), statistics.apart)
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
-    for _, other in cheapest(prices, [order], tries, root) if tries else []:
-        if other == order:
-            continue
-        # other samples than those that it was chosen by
+    others: list[tuple[int, ...]] = []
+    for seed in range(1, ROUNDS + 1) if tries else ():
+        best = cheapest(prices, [order, *others], tries, root, seed)[:1]
+        others += [one for _, one in best if one != order and one not in others]
+        if not best or best[0][0] < LONG:
+            break
+    if others:
+        # other samples than those that they were chosen by
         again = Prices(Samples(statistics, MOST_MEMBERS // 2), statistics.apart)
-        price, least = again.price(order), again.price(other)
+        price = again.price(order)
+        least, other = min((again.price(one), one) for one in others)
         if least < CHEAPER * price:
             price, order = least, other
             found = *again.embeddings(order)[:-1], found[-1]
-        break
-    return _Loops(order, found, price, prices.tail(order), prices.samples)
+    if price >= UNKNOWN:
+        return greedy
+    samples = prices.samples if statistics.n <= MOST_SPLIT else None
+    return _Loops(order, found, price, prices.tail(order), samples)
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:
@@ -316,162 +277,3 @@ def _along(statistics: Statistics, order: tuple[int, ...], most: int) -> tuple[f
         if exact or more < 2 * members:
             return found
         members = more
-
-
-# ---- loops ------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True, eq=False)
-class _State:
-    """Loops in an order, the sum of their steps, and a sample of their embeddings."""
-
-    cost: float
-    loops: tuple[int, ...]
-    population: Population
-
-
-class _Search:
-    """A beam search for the loops below which all is counted without loops."""
-
-    def __init__(self, statistics: Statistics, root: int | None, most: float) -> None:
-        self.statistics, self.root, self.most = statistics, root, most
-        self.shape = Shape(statistics.near, statistics.differs)
-        self.beside = 0
-        self.everyone = (1 << statistics.n) - 1
-        self.least = float("inf")
-        self.ends: list[tuple[float, tuple[int, ...]]] = []
-        self._expected: dict[int, float] = {}
-
-    def best(self, empty: Population) -> list[tuple[int, ...]]:
-        """The cheapest loops found, each in an order."""
-        statistics = self.statistics
-        starts = range(statistics.n) if self.root is None else (self.root,)
-        first = sorted(starts, key=lambda v: statistics.count(v))[: 2 * BEAM]
-        beam = [
-            _State(float(statistics.count(v)), (v,), statistics.grown(empty, v, MEMBERS))
-            for v in first
-        ]
-        begun = statistics.spent
-        while beam and statistics.spent - begun + self.beside < self.most:
-            for state in beam[:ENDS]:
-                self._end(state)
-            self.beside += END * len(beam[:ENDS])
-            beam = self._next(beam)
-        cheapest: dict[frozenset[int], tuple[int, ...]] = {}
-        for _, loops in sorted(self.ends):
-            cheapest.setdefault(frozenset(loops), loops)
-        return list(cheapest.values())[:LISTED]
-
-    def _end(self, state: _State) -> None:
-        """Take a state for the answer where it costs less than others with what is needed to count the rest: further
-        loops, the smallest first, until the rest can be counted without. What falls apart is counted apart, so that
-        the loops of one part are no longer those of another."""
-        loops = list(state.loops)
-        bound = state.population.bound
-        waiting = [
-            (bound, part, state.population.expected)
-            for part in self.shape.parts(self.everyone & ~bound)
-        ]
-        cost = state.cost
-        while waiting and cost < SLACK * self.least:
-            bound, rest, rows = waiting.pop()
-            against = self.shape.against(rest)
-            joined_to = [v for v in bits(against) if self.statistics.near[v] & bound]
-            if against and not joined_to:
-                return
-            if not against:
-                cost += rows * self._tail(bound, rest)
-                continue
-            size, v = min((self.statistics.expansion(bound, v), v) for v in joined_to)
-            rows *= size
-            bound |= 1 << v
-            loops.append(v)
-            cost += rows * self._work(bound, v)
-            waiting += [(bound, part, rows) for part in self.shape.parts(rest & ~(1 << v))]
-        if not waiting:
-            self.ends.append((cost, tuple(loops)))
-            self.least = min(self.least, cost)
-
-    def steps(self, loops: int, order: tuple[int, ...], found: tuple[float, ...]) -> float:
-        """Steps to loop over the first vertices of an order and count the others, from the numbers of its partial
-        embeddings. Where loops branch, what a loop multiplies them by is taken to be the same without the loops beside
-        it."""
-        times = {order[0]: found[0]}
-        for v, (before, after) in zip(order[1:loops], pairwise(found[:loops]), strict=True):
-            times[v] = after / before if before else 0.0
-        first = order[0]
-        cost = found[0] * self._work(1 << first, first)
-        waiting = [(1 << first, self.everyone & ~(1 << first), found[0])]
-        while waiting:
-            bound, rest, rows = waiting.pop()
-            for part in self.shape.parts(rest):
-                loop = next((u for u in order[:loops] if part >> u & 1), None)
-                if loop is None:  # all of it is counted
-                    cost += rows * self._tail(bound, part)
-                    continue
-                own = bound | 1 << loop
-                cost += rows * times[loop] * self._work(own, loop)
-                waiting.append((own, part & ~(1 << loop), rows * times[loop]))
-        return cost
-
-    def _next(self, beam: list[_State]) -> list[_State]:
-        """The cheapest sets of one loop more."""
-        found: dict[int, tuple[float, _State, int]] = {}
-        for state in beam:
-            for v in self._branches(state.population.bound):
-                mask = state.population.bound | 1 << v
-                if mask not in self._expected:
-                    self._expected[mask] = self.statistics.extended(state.population, v)
-                    self.beside += SET
-                cost = state.cost + self._expected[mask] * self._work(mask, v)
-                if cost < SLACK * self.least and (mask not in found or cost < found[mask][0]):
-                    found[mask] = cost, state, v
-        grown: list[_State] = []
-        for cost, state, v in sorted(found.values(), key=lambda f: f[0]):
-            population = self.statistics.grown(state.population, v, MEMBERS)
-            if (
-                population.members or population.exact
-            ):  # what a sample is lost of only seems to be cheap
-                grown.append(_State(cost, (*state.loops, v), population))
-            if len(grown) == BEAM:
-                break
-        return grown
-
-    def _branches(self, bound: int) -> list[int]:
-        """The next vertices that are worth a look: those of the smallest expansions."""
-        statistics = self.statistics
-        near = [
-            v
-            for v in range(statistics.n)
-            if not bound >> v & 1 and statistics.near[v] & bound and statistics.near[v] & ~bound
-        ]
-        return sorted(near, key=lambda v: statistics.expansion(bound, v))[:BRANCHES]
-
-    def _work(self, bound: int, v: int) -> float:
-        """Steps for each binding of v: itself, and the sets that it makes possible."""
-        near = self.statistics.near
-        ahead = near[v] & ~bound
-        sets = sum(1 for u in bits(ahead) if near[u] & bound & ~(1 << v))
-        return 1.0 + sets
-
-    def _tail(self, bound: int, rest: int) -> float:
-        """Steps to count the rest once."""
-        statistics = self.statistics
-        cost, left = 0.0, rest
-        while left:
-            near = [v for v in bits(left) if statistics.near[v] & bound]
-            if not near:
-                return float("inf")
-            top = min(near, key=lambda v: statistics.expansion(bound, v))
-            sizes = {top: statistics.expansion(bound, top)}
-            waiting = [top]
-            left &= ~(1 << top)
-            cost += 1.0
-            while waiting:
-                v = waiting.pop()
-                for u in bits(statistics.near[v] & left):
-                    sizes[u] = min(sizes[v] * statistics.fan[v, u], float(statistics.count(u)))
-                    cost += 1.0 + TAIL_ELEMENT * sizes[v] * (1.0 + statistics.fan[v, u])
-                    waiting.append(u)
-                    left &= ~(1 << u)
-        return cost

@@ -1,5 +1,8 @@
-"""A prepared statement bound to one snapshot, for values that come one after the other: what a key look-up or a few
+"""A prepared statement bound to a snapshot, for values that come one after the other: what a key look-up or a few
 hops from a key take is its parameters' check, an index probe, one launch, and the values of its rows.
+
+A commit that leaves what its plan reads as it was, the edges and the kinds of vertices, leaves the statement: only what
+looks up ids and values is made for the next snapshot.
 
 It runs what `pipeline.run_statement` runs, by the same stage and the same columns. All that decides how is decided when
 it is bound; a run that turns out to be another one, whose values are of other kinds, or which takes longer than one
@@ -12,12 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gdb.answer.result import Result
-from gdb.answer.rows import ColumnAnswer
+from gdb.answer.rows import ColumnAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.errors import Cancelled
@@ -28,78 +31,73 @@ from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.plan.plan import Scan
 from gdb.executor.relational import relational_tail
-from gdb.executor.relational.batch import Batch, Gathered, Listed
+from gdb.executor.relational.batch import Batch, Gathered
 from gdb.executor.relational.relational_tail import TailResult
-from gdb.language import syntax
-from gdb.language.pushdown import allowed_vertices
-from gdb.language.syntax import Comparator
+from gdb.language.pushdown import still_on_ids
 from gdb.records import dataclass
+from gdb.run.bound_reads import Candidates, Reads, columns_of, groups_of, probe_of
 from gdb.run.interrupt import Cancel
 from gdb.run.late_interrupt import Outcome
-from gdb.run.statements import are_near
 from gdb.storage.columns.model import INT64
+from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
+    from gdb.answer.rows import Answer
     from gdb.executor.plan.embeddings import Wanted
-    from gdb.executor.relational.relational_tail import Value
-    from gdb.language.pushdown import ElementConditions
+    from gdb.executor.plan.plan import Plan
+    from gdb.executor.relational.relational_tail import Tail, Value
+    from gdb.language.scope import Scope
+    from gdb.run.bound_reads import Groups, Row
     from gdb.run.request import Change
     from gdb.run.statements import Statement
+    from gdb.storage.columns.model import Kind
     from gdb.storage.graph.adjacency import U32
-    from gdb.storage.graph.single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
+    from gdb.storage.graph.partitions import Partitions
     from gdb.storage.graph.snapshot import Snapshot
 
 FEW = 16
 """Rows whose values are read one by one: more are gathered as columns."""
 _NO_VALUES: Mapping[str, Value] = {}
-
-
-@dataclass(slots=True, eq=False)
-class _Candidates:
-    """Those of one query vertex, which depend on values.
-
-    planned : how many the plan was made for; low, end : between which vids.
-    by_id, by_value, name : its id, or a property of it, is the value of that parameter; None where the conditions are
-        others.
-    """
-
-    vertex: int
-    element: syntax.ElementReference
-    conditions: ElementConditions
-    names: frozenset[str]
-    planned: int
-    low: int
-    end: int
-    by_id: IdLookUp | None
-    by_value: HolderLookUp | None
-    name: str
+_Found: TypeAlias = "list[Row] | Batch | int"
+"""Rows that were read one by one, columns, or a number of embeddings."""
 
 
 @dataclass(slots=True, eq=False)
 class BoundStatement:
-    """A statement whose run is one short launch on the CPU, over one snapshot.
+    """A statement whose run is one short launch on the CPU.
 
+    text : by which it is kept. scope : its pattern, without a snapshot. bytes : that its stage keeps.
     kinds : of each parameter, its class. fixed : the values of those that only these will do for.
-    candidates : of the query vertices that values decide on. columns : for each output what reads its values one by
-        one, and the query vertex that has them; None where they are gathered.
-    alone : the plan binds one vertex, whose candidates are the rows.
-    latest : the values of the last run, and the stage with their candidates; None where some are floats, whose
-        equality does not say that they are the same.
+    candidates : of the query vertices that values decide on. alone : the plan binds one vertex, whose candidates are
+        the rows.
+    names, kinds_read : of the outputs, and their kinds where values are read one by one.
+    groups : see `groups_of`. partitions : of the snapshot, where the stage reads them. follows : it depends on no more
+        of the snapshot than these, and what is looked up in each run.
+    reads : in the snapshot that it is bound to; None until it runs again. moved : gives those in another one
+        (`Statements.moved`).
     used : since it was last looked at (`Statements.keep`).
     """
 
-    statement: Statement
-    snapshot: Snapshot
+    text: str
+    plan: Plan
+    tail: Tail
+    scope: Scope
     stage: Prepared
+    bytes: int
     wanted: Wanted
     limit: int | None
     kinds: Mapping[str, type]
     fixed: Mapping[str, Value]
-    candidates: Sequence[_Candidates]
-    columns: Sequence[tuple[ValueLookUp, int]] | None
-    alone: bool
+    candidates: Sequence[Candidates]
+    names: Sequence[str]
+    kinds_read: Sequence[Kind]
     warnings: tuple[str, ...]
-    latest: tuple[Mapping[str, Value], Prepared] | None = None
+    alone: bool
+    groups: Groups
+    partitions: Partitions | None
+    follows: bool
+    moved: Callable[[BoundStatement, Snapshot], Reads | None]
+    reads: Reads | None = None
     used: bool = True
 
     # ---- a run -----------------------------------------------------------------------------------
@@ -127,6 +125,35 @@ class BoundStatement:
             return do(partial(self._answer, newest, values, cancel), cancel)
         except KeyboardInterrupt:  # it came when the answer was ready
             raise Outcome().cancelled() from None
+
+    def look_up(
+        self, is_newest: Callable[[Snapshot], bool], parameters: Mapping[str, object] | None
+    ) -> Result | None:
+        """As `run`, of a statement that is `alone`: some microseconds that change nothing, here or below, so that
+        nothing has to hold Ctrl-C back or know of it. None where it has to go that way.
+
+        is_newest : whether the query sees this snapshot.
+        """
+        reads = self.reads
+        if not self.alone or reads is None or usage.is_noted():
+            return None
+        begun, values = time.monotonic(), self._accepted(parameters)
+        if values is None or not is_newest(reads.snapshot):
+            return None
+        rows = reads.snapshot.read_at_once(partial(self._rows_at_once, reads, values))
+        if rows is None:
+            return None
+        self.used = True
+        summary = partial(self._summary, time.monotonic() - begun, len(rows), rows)
+        answer = RowAnswer(self.names, rows, self._kinds)
+        return Result(answer, warnings=self.warnings, summary=summary)
+
+    def _rows_at_once(self, reads: Reads, values: Mapping[str, Value]) -> list[Row] | None:
+        vids = reads.probed(reads.probes[0], values)
+        if vids is None:
+            return None
+        limit = self.limit
+        return reads.rows([vids], len(vids) if limit is None else min(len(vids), limit))
 
     def _accepted(self, parameters: Mapping[str, object] | None) -> Mapping[str, Value] | None:
         """The parameters, where they are plain values of the kinds that it was bound for."""
@@ -157,120 +184,138 @@ class BoundStatement:
         cancel: threading.Event,
     ) -> Result | None:
         begun = time.monotonic()
-        if newest() is not self.snapshot:
-            return None
-        with self.snapshot.reading():
-            found = self._found(values, cancel)
+        snapshot, reads = newest(), self.reads
+        if reads is None or reads.snapshot is not snapshot:
+            reads = self.moved(self, snapshot)
+            if reads is None:
+                return None
+        with snapshot.reading():
+            found = self._found(reads, values, cancel)
         if found is None:
             return None
-        number, answer = found
+        number, made = found
         self.used = True
-        rows = 1 if isinstance(answer, int) else number
         seconds = time.monotonic() - begun
-        tail = TailResult(self.statement.tail.outputs, answer)
-        summary = partial(_summary, seconds, rows, number, self.stage, answer)
-        return Result(ColumnAnswer(tail, self.snapshot), warnings=self.warnings, summary=summary)
+        answer: Answer
+        if isinstance(made, list):
+            answer = RowAnswer(self.names, made, self._kinds)
+        else:
+            answer = ColumnAnswer(TailResult(self.tail.outputs, made), snapshot)
+        summary = partial(self._summary, seconds, number, made)
+        return Result(answer, warnings=self.warnings, summary=summary)
+
+    def _kinds(self) -> Sequence[Kind]:
+        return self.kinds_read
+
+    def _summary(self, seconds: float, embeddings: int, found: _Found) -> Summary:
+        read = {id(one): one for one in self.stage.read if one is not None}
+        size = sum(one.nbytes for one in read.values())
+        rows = 1 if isinstance(found, int) else len(found)
+        if isinstance(found, Batch):
+            size += found.bytes
+        elif isinstance(found, list):
+            for k, kind in enumerate(self.kinds_read):
+                size += column_of([row[k] for row in found], kind).nbytes
+        return Summary({"run": seconds}, CPU, rows, embeddings, evaluator="duckdb", bytes_read=size)
 
     def _found(
-        self, values: Mapping[str, Value], cancel: threading.Event
-    ) -> tuple[int, Batch | int] | None:
+        self, reads: Reads, values: Mapping[str, Value], cancel: threading.Event
+    ) -> tuple[int, _Found] | None:
         """How many embeddings there are, and the answer."""
         if self.alone:
-            (only,) = self.candidates
-            vids = self._vids(only, values)
+            vids = reads.vids(self.candidates[0], reads.probes[0], values)
             if vids is None:
                 return None
             listed = (vids if isinstance(vids, list) else vids.tolist())[: self.limit]
-            return self._rows([listed], len(listed))
-        stage = self._staged(values)
+            return len(listed), reads.rows([listed], len(listed))
+        stage = self._staged(reads, values)
         worker = None if stage is None else launch.launched_once(stage, self.wanted, self.limit)
         if worker is None:
             return None
         if cancel.is_set():
             raise Cancelled("The query was cancelled.")
-        plan, tail = self.statement.plan, self.statement.tail
+        plan, tail = self.plan, self.tail
         if tail.count_only:
             number = worker.total * plan.multiplicity // plan.divisor
             launch.put_back(worker)
             return number, number
         number = worker.rows if self.limit is None else min(worker.rows, self.limit)
-        if self.columns is not None and number <= FEW:
-            answer = self._rows(worker.out_vids[:, :number].tolist(), number)
+        answer: list[Row] | Batch
+        if reads.columns is not None and number <= FEW:
+            answer = reads.rows(worker.out_vids[:, :number].tolist(), number)
         else:
             some = worker.taken().part(0, number)
             columns: list[Gathered] = [
-                relational_tail.gather_one(ref, some, self.snapshot) for ref in tail.columns
+                relational_tail.gather_one(ref, some, reads.snapshot) for ref in tail.columns
             ]
             assert tail.direct is not None
-            answer = number, Batch([columns[k] for k in tail.direct], number)
+            answer = Batch([columns[k] for k in tail.direct], number)
         launch.put_back(worker)
-        return answer
+        return number, answer
 
-    def _rows(self, vids: Sequence[Sequence[int]], number: int) -> tuple[int, Batch]:
-        """The rows, read one by one. vids : of each query vertex that is wanted."""
-        assert self.columns is not None
-        columns: list[Gathered] = []
-        for look_up, place in self.columns:
-            columns.append(Listed(look_up.kind, look_up.values(vids[place])))
-        return number, Batch(columns, number)
-
-    def _staged(self, values: Mapping[str, Value]) -> Prepared | None:
+    def _staged(self, reads: Reads, values: Mapping[str, Value]) -> Prepared | None:
         """The stage with the candidates of some values; None where the plan may not do for them."""
         if not self.candidates:
             return self.stage
-        latest = self.latest
+        latest = reads.latest
         if latest is not None and latest[0] == values:
             return latest[1]
         allowed: dict[int, U32] = {}
-        for one in self.candidates:
-            vids = self._vids(one, values)
+        for one, probe in zip(self.candidates, reads.probes, strict=True):
+            vids = reads.vids(one, probe, values)
             if vids is None:
                 return None
             allowed[one.vertex] = np.array(vids, np.uint32) if isinstance(vids, list) else vids
-        made = Bindings(allowed, {}, {}).stage(self.stage, self.snapshot)
+        made = Bindings(allowed, {}, {}).stage(self.stage, reads.snapshot)
         if float not in self.kinds.values():
-            self.latest = values, made
+            reads.latest = values, made
         return made
 
-    def _vids(self, one: _Candidates, values: Mapping[str, Value]) -> list[int] | U32 | None:
-        """The candidates of a query vertex; None where the plan may not do for them."""
-        if one.by_id is not None:
-            wanted = values[one.name]
-            assert isinstance(wanted, int)  # see `kinds`
-            vid = one.by_id.find(wanted)
-            if vid < 0:
-                return []
-            return [vid] if one.low <= vid < one.end else None
-        if one.by_value is not None:
-            wanted = values[one.name]
-            assert isinstance(wanted, (int, str))  # see `kinds`
-            found = one.by_value.find(wanted)
-            if found is not None:
-                return found if not found or one.low <= found[0] <= found[-1] < one.end else None
-        known = {**self.statement.values, **values}
-        again, scope = one.conditions.with_values(one.names), self.statement.bound.sources.scope
-        vids = allowed_vertices(scope, one.element, again, known)
-        if not are_near(len(vids), one.planned):
+    # ---- other snapshots ---------------------------------------------------------------------------
+
+    def leaves(self, snapshot: Snapshot | None) -> bool:
+        """Hold no snapshot any more; whether it may be bound to this one, or a later one, by `over`."""
+        self.reads = None
+        known = self.partitions
+        if not self.follows or (
+            known is not None and (snapshot is None or snapshot.partitions is not known)
+        ):
+            return False
+        self.plan.stages.clear()  # they hold the snapshot
+        return True
+
+    def over(self, snapshot: Snapshot) -> Reads | None:
+        """What it looks up in another snapshot; None where that is another graph to it."""
+        if self.partitions is not None and snapshot.partitions is not self.partitions:
             return None
-        return vids if not len(vids) or one.low <= vids[0] <= vids[-1] < one.end else None
+        if groups_of(snapshot) != self.groups:
+            return None
+        scope = self.scope.over(snapshot)
+        for one in self.candidates:
+            if not still_on_ids(scope, one.conditions):
+                return None
+        return self.looked_up(scope)
 
-
-def _summary(
-    seconds: float, rows: int, embeddings: int, stage: Prepared, answer: Batch | int
-) -> Summary:
-    read = {id(one): one for one in stage.read if one is not None}
-    size = sum(one.nbytes for one in read.values())
-    size += 0 if isinstance(answer, int) else answer.bytes
-    return Summary({"run": seconds}, CPU, rows, embeddings, evaluator="duckdb", bytes_read=size)
+    def looked_up(self, scope: Scope) -> Reads | None:
+        """What it looks up in the snapshot of a scope; None where it cannot."""
+        columns = columns_of(scope, self.tail, self.wanted)
+        if self.alone and columns is None:
+            return None
+        probes = [probe_of(one, self.kinds, scope) for one in self.candidates]
+        return Reads(scope.snapshot, scope, probes, columns)
 
 
 # ---- binding ---------------------------------------------------------------------------------------
 
 
 def bound_statement(
-    statement: Statement, parameters: Mapping[str, Value], snapshot: Snapshot
+    statement: Statement,
+    parameters: Mapping[str, Value],
+    snapshot: Snapshot,
+    moved: Callable[[BoundStatement, Snapshot], Reads | None],
 ) -> BoundStatement | None:
-    """The statement bound to a snapshot in which it ran in one launch; None where its runs are others."""
+    """The statement bound to a snapshot in which it ran in one launch; None where its runs are others. moved : see
+    `BoundStatement`."""
     plan, tail, bound = statement.plan, statement.tail, statement.bound
     rows = tail.direct is not None and not tail.count_only
     if not (
@@ -285,7 +330,7 @@ def bound_statement(
         and all(type(value) in (int, float, bool, str) for value in parameters.values())
     ):
         return None
-    candidates: list[_Candidates] = []
+    candidates: list[Candidates] = []
     for element, names, conditions in statement.mentions:
         if names.isdisjoint(parameters):
             continue
@@ -299,91 +344,63 @@ def bound_statement(
             or not known.ranges
         ):
             return None
-        by_id, by_value, name = None, None, ""
-        if are_near(1, known.count):
-            by_id, by_value, name = _look_ups(conditions, parameters, statement, vertex)
         candidates.append(
-            _Candidates(
+            Candidates(
                 *(vertex, element, conditions, names & set(parameters), known.count),
-                *(known.ranges[0][0], known.ranges[-1][1], by_id, by_value, name),
+                *(known.ranges[0][0], known.ranges[-1][1]),
             )
         )
-    fixed = {
-        name: value
-        for name, value in parameters.items()
-        if not any(name in one.names for one in candidates)
-    }
-    prepared = stage(plan, snapshot, None, windows=rows)
-    wanted = tail.wanted if rows else NO_COLUMNS
-    columns = _columns(statement, snapshot, wanted) if rows else None
+    scope, wanted = bound.sources.scope, tail.wanted if rows else NO_COLUMNS
+    columns = columns_of(scope, tail, wanted)
     alone = (
-        rows
-        and columns is not None
+        columns is not None
         and len(candidates) == 1
         and len(plan.phases) == 1
         and isinstance(plan.phases[0], Scan)
         and plan.vertices == 1
     )
-    return BoundStatement(
-        statement=statement,
-        snapshot=snapshot,
+    if alone:  # no loop has these bounds
+        candidates[0].low, candidates[0].end = 0, 1 << 32
+    warnings = tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
+    prepared = stage(plan, snapshot, None, windows=rows)
+    if alone:  # no worker is needed
+        prepared.idle["cpu"].clear()
+    made = BoundStatement(
+        text=bound.sources.pattern.text,
+        plan=plan,
+        tail=tail,
+        scope=scope.over(None),
         stage=prepared,
+        bytes=0 if alone else prepared.kept_bytes,
         wanted=wanted,
         limit=tail.row_limit,
         kinds={name: type(value) for name, value in parameters.items()},
-        fixed=fixed,
+        fixed={
+            name: value
+            for name, value in parameters.items()
+            if not any(name in one.names for one in candidates)
+        },
         candidates=candidates,
-        columns=columns,
+        names=[output.name for output in tail.outputs],
+        kinds_read=[look_up.kind for look_up, _ in columns or ()],
+        warnings=warnings,
         alone=alone,
-        warnings=tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings))),
+        groups=groups_of(snapshot),
+        partitions=None if alone else snapshot.partitions,
+        follows=not warnings and _follows(statement, candidates, alone=alone),
+        moved=moved,
     )
+    made.reads = made.looked_up(scope)
+    return made
 
 
-def _look_ups(
-    conditions: ElementConditions,
-    parameters: Mapping[str, Value],
-    statement: Statement,
-    vertex: int,
-) -> tuple[IdLookUp | None, HolderLookUp | None, str]:
-    """What finds the candidates of a vertex whose only condition is that its id, or a property, is a parameter."""
-    scope, nothing = statement.bound.sources.scope, (None, None, "")
-    if conditions.on_edges or len(conditions.on_id) + len(conditions.on_properties) != 1:
-        return nothing
-    groups = scope.groups(vertex)
-    for _, terms in conditions.on_id:
-        if isinstance(terms, tuple) and len(terms) == 1:
-            (term,) = terms
-            if isinstance(term, syntax.Parameter) and type(parameters[term.name]) is int:
-                return scope.snapshot.id_look_up(groups), None, term.name
-        return nothing
-    match conditions.on_properties[0]:
-        case syntax.Comparison(
-            operator=Comparator.EQUAL,
-            left=syntax.Property(subject=syntax.ElementReference(), key=key),
-            right=syntax.Parameter(name=name),
-        ) if len(groups) == 1:
-            found = scope.snapshot.holder_look_up(groups[0], key.text)
-            if found is not None and type(parameters[name]) is found.type:
-                return None, found, name
-    return nothing
-
-
-def _columns(
-    statement: Statement, snapshot: Snapshot, wanted: Wanted
-) -> list[tuple[ValueLookUp, int]] | None:
-    """What reads each output's values one by one; None where some are gathered."""
-    tail = statement.tail
-    found: list[tuple[ValueLookUp, int]] = []
-    assert tail.direct is not None
-    for number in tail.direct:
-        ref = tail.columns[number]
-        if ref.element != "vertex" or ref.what not in ("property", "id"):
-            return None
-        groups = statement.bound.sources.scope.groups(ref.index)
-        if len(groups) != 1:
-            return None
-        look_up = snapshot.value_look_up(groups[0], ref.key if ref.what == "property" else None)
-        if look_up is None or ref.kind not in (None, look_up.kind):
-            return None
-        found.append((look_up, wanted.vertices.index(ref.index)))
-    return found
+def _follows(statement: Statement, candidates: Sequence[Candidates], *, alone: bool) -> bool:
+    """Whether a commit that changes no edges and no kinds of vertices leaves all that was evaluated: each condition is
+    evaluated in each run, and a vertex that was added or removed, without edges, is in no embedding."""
+    graph = statement.bound.graph
+    joined = {end for edge in graph.edges for end in (edge.source, edge.target)}
+    return (
+        len(candidates) == len(statement.mentions)
+        and all(one.conditions.with_values(one.names).answer is None for one in candidates)
+        and (alone or len(joined) == len(graph.vertices))
+    )

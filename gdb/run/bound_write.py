@@ -46,6 +46,10 @@ class BoundWrite:
     statement: RowStatement
     why: str
 
+    @property
+    def look_up(self) -> None:
+        """What a `BoundStatement` has: a write is more."""
+
     def run(
         self,
         do: Callable[[Callable[[], Result | None], threading.Event], Result | None],

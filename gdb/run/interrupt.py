@@ -50,6 +50,8 @@ class Cancel(threading.Event):
 class _Noticed:
     """A SIGINT handler that lets the one before it answer, keeps what that raises, and sets `cancel`."""
 
+    __slots__ = ("before", "born", "cancel", "over", "pressed", "raised")
+
     def __init__(self, cancel: threading.Event, before: Callable[[int, FrameType | None], object]):
         self.cancel, self.before = cancel, before
         self.born = forks.generation()

@@ -41,6 +41,17 @@ MATCH_MODES: dict[str, MatchMode] = {
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a database was opened with. mode : of a MATCH that names none. import_root : where files that are read must
+    lie, None for any. limits : see `gdb.limits`, those that are others here. budgets : of a query that names none."""
+
+    mode: MatchMode
+    import_root: Path | None
+    limits: Mapping[str, float]
+    budgets: budget.Defaults
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class QueryOptions:

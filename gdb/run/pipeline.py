@@ -103,19 +103,18 @@ def _read(run: QueryRun) -> Result:
     result = _result(run, statement)
     if statement is not known:
         statements.keep(key, run.snapshot, statement)
-    if request.plain and run.run is None:
-        _bind(run, statement)
+    _bind(run, statement)
     return result
 
 
 def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
-    if statements.is_to_be_bound(text, snapshot):
+    if run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
 
-        made = bound_statement(statement, run.request.parameters, snapshot)
+        made = bound_statement(statement, run.request.parameters, snapshot, statements.moved)
         statements.keep_bound(text, snapshot, made)
 
 
@@ -155,6 +154,7 @@ def _first(run: QueryRun, key: Hashable) -> Result:
         return profile_statement(run, statement, partial(run_statement, run))
     result = _result(run, statement)
     run.statements.keep(key, run.snapshot, statement)
+    _bind(run, statement)
     return result
 
 

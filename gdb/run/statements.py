@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.counts import Counts
     from gdb.physical.rows.bound import Bound
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+    from gdb.run.bound_reads import Reads
     from gdb.run.bound_statement import BoundStatement
     from gdb.run.bound_write import BoundWrite
     from gdb.run.request import Request
@@ -40,6 +41,8 @@ else:  # only texts that come again need them
 
 MOST = 256  # statements of one database
 MOST_BYTES = 512 << 20  # of what their stages keep
+MOST_FOLLOWING = 128 << 20  # of those that outlive the snapshot for which they were planned
+_THIRD = 3  # run of a text: it is bound, which takes as long as a few runs
 _DRIFT = 8  # a candidate set this much larger or smaller than the planner saw needs a new plan,
 _SMALL = 1024  # unless both are below this
 _UNBOUNDED: Mapping[int, tuple[int, int]] = {}
@@ -257,13 +260,14 @@ class Statements:
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
         self._bound: dict[str, BoundStatement | None] = {}  # by text; None for what cannot be
-        self._again: set[str] = set()  # what has run twice, and is bound the next time
+        self._runs: dict[str, int] = {}  # of texts that are not bound
         self._of: Snapshot | None = None
         forks.watch(self)
 
     def forked(self) -> None:
         """Drop everything if another thread of the parent was changing it."""
         if self._lock.torn:
+            self._bound = {}
             self._forget(None)
 
     def of(self, snapshot: Snapshot) -> None:
@@ -334,10 +338,9 @@ class Statements:
                     continue
                 self._held -= self._bytes.pop(oldest)
                 self._bound.pop(text, None)
-                self._again.discard(text)
 
     def bound(self, text: str) -> BoundStatement | BoundWrite | None:
-        """The statement of a text that is bound: to a snapshot, perhaps an earlier one; where it writes, to none."""
+        """The statement of a text that is bound: to a snapshot, perhaps an earlier one, or to none."""
         return self._bound.get(text) or self.cache.bound(text)
 
     def is_to_be_bound(self, text: str, snapshot: Snapshot) -> bool:
@@ -345,12 +348,11 @@ class Statements:
         as it came before and was not."""
         if text in self._bound and self._of is snapshot:
             return False
-        if text in self._again:  # to bind it takes as long as a few runs
-            return True
         with self._lock:
-            if self._of is snapshot:
-                self._again.add(text)
-        return False
+            if text not in self._runs and len(self._runs) >= MOST:
+                self._runs.clear()
+            self._runs[text] = runs = self._runs.get(text, 0) + 1
+        return runs >= _THIRD
 
     def keep_bound(self, text: str, snapshot: Snapshot, made: BoundStatement | None) -> None:
         """Keep a statement that was bound to a snapshot; None where it cannot be."""
@@ -358,18 +360,53 @@ class Statements:
             if self._of is snapshot:
                 self._bound[text] = made
 
+    def moved(self, bound: BoundStatement, snapshot: Snapshot) -> Reads | None:
+        """What a statement that was bound to an earlier snapshot looks up in this one; None where it depends on what
+        was committed since."""
+        with self._lock:
+            if not self._turned_to(snapshot) or self._bound.get(bound.text) is not bound:
+                return None
+        reads = bound.over(snapshot)
+        with self._lock:
+            if self._of is snapshot and self._bound.get(bound.text) is bound:
+                bound.reads = reads
+                if reads is None:
+                    del self._bound[bound.text]
+        return reads
+
+    def committed(self, snapshot: Snapshot) -> None:
+        """To be called after a commit, before files that it has replaced are removed: keep nothing of an earlier
+        snapshot but what this one has as well."""
+        if self._of is not None or self._bound:
+            with self._lock:
+                self._turned_to(snapshot)
+
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
-        if self._of is not None:  # else there is nothing
+        if self._of is not None or self._bound:
             with self._lock:
                 self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
-        every = self._kept, self._bytes, self._refused, self._counts, self._bound, self._again
-        for known in every:
+        self._bound = self._followers(snapshot)
+        for known in (self._kept, self._bytes, self._refused, self._counts):
             if known:
                 known.clear()
         self._held, self._of = 0, snapshot
+
+    def _followers(self, snapshot: Snapshot | None) -> dict[str, BoundStatement | None]:
+        """The bound statements that do not depend on what was committed before a snapshot, the latest ones. They hold
+        no snapshot until they run again."""
+        found: dict[str, BoundStatement | None] = {}
+        left = MOST_FOLLOWING
+        for text, one in reversed(self._bound.items()):
+            if one is not None and one.leaves(snapshot) and len(found) < MOST:
+                left -= one.bytes
+                if left >= 0:
+                    found[text] = one
+                    continue
+            self._runs.pop(text, None)
+        return dict(reversed(found.items()))
 
     def __len__(self) -> int:
         return len(self._kept)

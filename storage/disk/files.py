@@ -24,7 +24,7 @@ from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError
 from ..columns.model import U8
 from . import pins
 from .checksum import Buffer, bytes_of
-from .growing_file import HEAD_BYTES, Bound, Growing, read_on
+from .growing_file import HEAD_BYTES, Bound, Growing, nothing_new, read_on
 from .identity import Identity, identity, identity_in, links
 from .lost_pages import mapped
 from .mapped_file import MappedFile
@@ -100,6 +100,10 @@ class Files(Protocol):
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
             None for a file that is not extended.
         """
+
+    def unchanged(self, growing: Growing, end: int | None) -> bool:
+        """Whether `read_again` would find nothing new, which last gave this; False where it has to look closer. It
+        changes nothing, and may be stopped by Ctrl-C anywhere."""
 
     def forget(self, name: str) -> None:
         """Let the next `read_again` read it all."""
@@ -276,6 +280,21 @@ class PosixFiles:
             raise too_long(self.where, name, length, growing.most)
         read_on(fd, growing.content, 0, sys.maxsize, growing.most)
         return growing
+
+    def unchanged(self, growing: Growing, end: int | None) -> bool:
+        """As `Files.unchanged`."""
+        if self._again is None or self._again[4] is not growing:
+            return False
+        _, encoded, fd, own, _ = self._again
+        try:
+            now, length = identity(encoded)
+            return (
+                now == own
+                and length == len(growing.content)
+                and (end is None or nothing_new(fd, growing, end))
+            )
+        except OSError:
+            return False
 
     def forget(self, name: str) -> None:
         """Close the descriptor that `read_again` keeps of this file."""

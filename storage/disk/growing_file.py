@@ -45,6 +45,12 @@ def read_on(fd: int, content: bytearray, at: int, length: int, most: int) -> boo
     return new
 
 
+def nothing_new(fd: int, growing: Growing, at: int) -> bool:
+    """Whether a read finds at a place, and behind it, the zeros that are known; nothing is changed."""
+    piece = os.pread(fd, _PIECE, at)
+    return piece.endswith(_UNUSED) and growing.content[at : at + len(piece)] == piece
+
+
 def _read_once(fd: int, content: bytearray, at: int, length: int, most: int) -> bool:
     new = False
     while piece := os.pread(fd, min(_PIECE, most - at), at):

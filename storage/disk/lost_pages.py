@@ -18,6 +18,7 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from gdb.base.once import PerProcess
 
 from ..columns.model import U8
 
+T = TypeVar("T")
 _ADDRESS = 16  # of si_addr in siginfo_t, on every 64-bit Linux
 _ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 _FIXED = 0x10
@@ -125,6 +127,25 @@ def lost(data: U8) -> int | None:
 def happened() -> bool:
     """Whether pages of any map were lost."""
     return bool(_maps.get().lost)
+
+
+def watched_at_once(
+    read: Callable[[], T], look: Callable[[], None], after: Callable[[], None]
+) -> T | None:
+    """What a few reads of maps give, as in a block of `watched`; Ctrl-C may strike in it. None where nothing was
+    watched in this process before. look, after : see there."""
+    maps = _maps.made
+    if maps is None:
+        return None
+    watching = maps.watching
+    try:  # a signal is seen behind a call: from here on there is an entry when one raises
+        watching.append(None)
+        return read()
+    finally:
+        watching.pop()
+        if maps.lost:
+            look()
+        after()
 
 
 class watched:  # used in `with`, as a function would be

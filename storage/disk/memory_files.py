@@ -85,6 +85,10 @@ class MemoryFiles:
             del self._contents[name]
         return self._growing[name]
 
+    def unchanged(self, growing: Growing, end: int | None) -> bool:
+        """As `Files.unchanged`."""
+        return growing in self._growing.values()
+
     def forget(self, name: str) -> None:
         """Does nothing: nothing is read twice."""
 

@@ -73,8 +73,12 @@ class Segments:
             return
         files = list(self._opened.values())
         self._due = now + LOOKS_APART * max(1.0, len(files) / MOST_LOOKS)
-        for file in files:
-            file.look_at_bytes()
+        try:
+            for file in files:
+                file.look_at_bytes()
+        except BaseException:  # also a Ctrl-C, in a look-up
+            self._due = 0.0
+            raise
 
     def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
         """Whether these numbers are the same files in an earlier manifest."""

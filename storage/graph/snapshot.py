@@ -6,8 +6,8 @@ computed (unions, edge ids) is computed once. Any number of threads may read it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class StoreStats:
     packed: bool = False
 
 
+T = TypeVar("T")
 NO_MORE = More(0, 0)
 _NO_PLACES, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
@@ -171,6 +172,12 @@ class Snapshot:
         """
         self._segments.look()
         return lost_pages.watched(self.look_at_all, self._segments.look_at_bytes)
+
+    def read_at_once(self, read: Callable[[], T]) -> T | None:
+        """As a block of `reading` around a few reads, in which Ctrl-C may strike; None before the first such block in a
+        process."""
+        self._segments.look()
+        return lost_pages.watched_at_once(read, self.look_at_all, self._segments.look_at_bytes)
 
     def look_at_all(self) -> None:
         """As `look`, at all files that are mapped, also at pages that could not be read."""

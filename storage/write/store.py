@@ -137,6 +137,20 @@ class Store:
                     time.sleep(pause)
             return self._newest()
 
+    def is_newest(self, snapshot: Snapshot) -> bool:
+        """Whether `snapshot` would give this one; False also where it has to look closer, or the store is closed. It
+        changes nothing, takes no lock, and may be stopped by Ctrl-C anywhere."""
+        file, journal = self._file, self._journal
+        end = None if journal is None or self._own else journal.end
+        return (
+            snapshot is self._snapshot
+            and file is not None
+            and file.turn == self._looked
+            and self.files.unchanged(file, end)
+            and snapshot is self._snapshot
+            and not self._closed
+        )
+
     def _newest(self) -> Snapshot:
         try:
             # no other store writes behind a manifest of this one's own: inode and length show all

@@ -23,10 +23,11 @@ from gdb.planner.phases import build
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import resolve
 from gdb.planner.sampled_embeddings import Statistics
-from gdb.planner.shape import Shape, components, members
+from gdb.planner.shape import components, members
 from gdb.query_graph import REPEATABLE_ELEMENTS, MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
+from tests.oracles.shape import Shape
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 

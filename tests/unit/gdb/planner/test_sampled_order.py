@@ -24,6 +24,7 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.arrangements import hanging_last
 from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions
+from gdb.planner.pricing import Prices, Samples
 from gdb.planner.resolved_graph import Resolved, resolve
 from gdb.planner.sampled_embeddings import Statistics
 from gdb.query_graph import (
@@ -54,8 +55,6 @@ def always(members: int = 2) -> Iterator[None]:
         "MEMBERS": members,
         "MOST_MEMBERS": members,
         "WORTH_A_SEARCH": -1.0,
-        "SEARCHED": 1e9,
-        "SEARCH_SHARE": 1e12,
         "A_TRY": 1e-9,
         "CHEAPER": 1e9,
     }
@@ -156,6 +155,25 @@ def test_a_searched_order_counts_the_same(seed: int) -> None:
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize("n", [17, 63])
+def test_an_order_of_many_vertices_counts_the_same(n: int) -> None:
+    """A path of n vertices with triangles at both ends, in a longer one."""
+    pairs = [*((k, k + 1) for k in range(n - 1)), (0, 2), (n - 3, n - 1)]
+    more = [(k, k + 1) for k in range(n - 1, n + 4)] + [(3, 5), (n, n + 2)]
+    graph = SmallGraph([()] * (n + 5), [("R", u, v) for u, v in pairs + more], frozenset("R"))
+    edges = tuple(QueryEdge(u, v, ("R",)) for u, v in pairs)
+    query = QueryGraph((QueryVertex(),) * n, edges, DIFFERENT_NODES)
+    backend, counts = BACKENDS[0], set()
+    for off in (frozenset[str](), OFF):
+        with always(members=32):
+            plan = planner.plan(query, graph, counting=True, switched_off=off)
+        assert off or plan.notes.steps is not None
+        stage = prepare(plan, graph, windows=backend.windows)
+        counts.add(plan.multiplicity * backend.count(stage, Watch(None, None, None), Budget()))
+    assert len(counts) == 1
+    assert counts != {0}
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_root_comes_first_and_counts_the_same(seed: int) -> None:
     random = np.random.default_rng(200 + seed)
@@ -218,11 +236,8 @@ def test_sets_of_a_sample_that_are_too_many_to_be_kept_are_made_again() -> None:
     assert found == pytest.approx(
         (n, n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3))
     )
-    begun, grown = statistics.begin(members), []
-    for v in range(4):
-        begun = statistics.grown(begun, v, members)
-        grown.append(begun.expected)
-    assert tuple(grown) == pytest.approx(found)
+    kept = Prices(Samples(statistics, members), ()).embeddings((0, 1, 2, 3))
+    assert kept == pytest.approx(found)
 
 
 @settings(max_examples=share(150), deadline=None)
@@ -312,12 +327,8 @@ def test_small_samples_are_right_in_the_mean(weighted: bool) -> None:
         for y, d in near
         if y == c
     )
-    found = []
-    for _ in range(400):
-        population = statistics.begin(20)
-        for v in range(4):
-            population = statistics.grown(population, v, 20)
-        found.append(population.expected)
+    random = np.random.default_rng(1)
+    found = [statistics.along((0, 1, 2, 3), 20, random.random(4))[0][-1] for _ in range(400)]
     error = np.std(found) / np.sqrt(len(found))
     assert error < 0.02 * truth
     assert abs(np.mean(found) - truth) < 4 * error

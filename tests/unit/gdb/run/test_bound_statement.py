@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
+import signal
+import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +16,9 @@ import pytest
 import gdb
 from gdb.api.database import Database
 from gdb.errors import Cancelled, ClosedError, LimitExceeded, TypeProblem
+from gdb.run.bound_reads import Reads
 from gdb.run.bound_statement import FEW, BoundStatement
+from gdb.storage.disk import lost_pages
 
 TEXTS = {
     "key": "MATCH (n:P {id: $i}) RETURN n.name, n.x, n.f, n.b, n.id",
@@ -141,6 +146,54 @@ def test_commits_are_seen(db: Database, text: str) -> None:
     compare(db, text, [parameters] * 5)
 
 
+def test_reads_between_writes_follow(db: Database) -> None:
+    """Each text runs once between two commits: it stays bound as long as the edges are the same."""
+    draw = random.Random(11)
+    texts = [*TEXTS.values(), BY_NAME, BY_NUMBER]
+    writes = [
+        "MATCH (n:P {id: $k}) SET n.name = 'n' + $k, n.x = $k % 5",
+        "MATCH (n:P {id: $k}) REMOVE n.name SET n.f = null",
+        "CREATE (:P {id: 100 + $k, name: 'n3', x: $k})",
+        "CREATE (:Q {name: 'q' + $k})",
+        "MATCH (n:P) WHERE n.id > 99 DELETE n",
+        "MATCH (n:P {id: $k}) SET n:Old",
+        "MATCH (a:P {id: $k}), (b:P {id: 7}) CREATE (a)-[:K {w: $k}]->(b)",
+        "MATCH (n:P {id: $k}) SET n.x = 'text'",
+        "MATCH (n:P {id: $k}) DETACH DELETE n",
+    ]
+    runs = 0
+    for step in range(40):
+        k = draw.randrange(60)
+        db.execute(writes[draw.randrange(min(1 + step // 5, len(writes)))], {"k": k})
+        for text in texts:
+            values = {"$i": k, "$j": (k * 7) % 60, "$name": f"n{k}", "$x": k % 9}
+            runs += compare(db, text, [{p[1:]: v for p, v in values.items() if p in text}])
+    assert runs > 60
+
+
+def test_a_property_that_is_the_id_no_more(db: Database) -> None:
+    """Look-ups by `id` are look-ups of the user's id, until a node has another value."""
+    text = "MATCH (n:P {id: $i}) RETURN n.name"
+    for i in range(5):
+        db.execute(text, {"i": i})
+    known = bound(db, text)
+    db.execute("MATCH (n:P {id: 3}) SET n.x = 4")
+    assert compare(db, text, [{"i": 3}]) == 1
+    db.execute("CREATE (:P {id: 7000, name: 'new'})")
+    assert db.execute(text, {"i": 7000}).fetchall() == [("new",)]
+    assert bound(db, text) is not known
+
+
+def test_nothing_holds_a_snapshot_that_was(db: Database) -> None:
+    for text in (TEXTS["key"], TEXTS["two hops"], BY_NAME):
+        for i in range(5):
+            db.execute(text, {"name": f"n{i}"} if text == BY_NAME else {"i": i})
+    before = weakref.ref(db._snapshot())
+    db.execute("MATCH (n:P {id: 3}) SET n.x = 4")
+    assert before() is None
+    assert all(bound(db, text) for text in (TEXTS["key"], TEXTS["two hops"], BY_NAME))
+
+
 def test_commits_of_another_database_are_seen(tmp_path: Path) -> None:
     with gdb.connect(tmp_path / "s") as first:
         first.execute("CREATE (:P {name: 'a', x: 1})")
@@ -210,9 +263,9 @@ def test_interrupt_and_close(db: Database, monkeypatch: pytest.MonkeyPatch) -> N
     assert known is not None
     staged = BoundStatement._staged
 
-    def interrupted(self: BoundStatement, values: dict[str, object]) -> object:
+    def interrupted(self: BoundStatement, reads: Reads, values: dict[str, object]) -> object:
         db.interrupt()
-        return staged(self, values)  # type: ignore[arg-type]
+        return staged(self, reads, values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(BoundStatement, "_staged", interrupted)
     with pytest.raises(Cancelled):
@@ -222,6 +275,44 @@ def test_interrupt_and_close(db: Database, monkeypatch: pytest.MonkeyPatch) -> N
     db.close()
     with pytest.raises(ClosedError):
         db.execute(text, {"i": 9})
+
+
+@pytest.mark.parametrize("text", [TEXTS["key"], BY_NAME])
+def test_ctrl_c_anywhere_in_a_look_up_leaves_nothing_behind(db: Database, text: str) -> None:
+    """CPython looks for signals where a function begins and where a call of C ends: each of these raises in turn."""
+    parameters: dict[str, object] = {"name": "n3"} if text == BY_NAME else {"i": 3}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for _ in range(5):
+            expected = db.execute(text, parameters).fetchall()
+        raised = list[type[BaseException]]()
+        for place in range(1000):
+            left = place
+
+            def strike(_: object, event: str, __: object) -> None:
+                nonlocal left
+                left -= event in ("call", "c_return")
+                if left < 0:
+                    raise KeyboardInterrupt
+
+            sys.setprofile(strike)
+            try:
+                found = db.execute(text, parameters)
+            except (KeyboardInterrupt, Cancelled) as error:
+                raised.append(type(error))
+            finally:
+                sys.setprofile(None)
+            assert not db._work._running
+            assert db._store._lock.acquire(blocking=False)
+            db._store._lock.release()
+            assert not lost_pages._maps.get().watching
+            if left >= 0:
+                break
+        assert found.fetchall() == expected
+        assert raised.count(Cancelled) > 20
+        assert db.execute(text, parameters).fetchall() == expected
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_threads_share_a_bound_statement(db: Database) -> None:

@@ -78,5 +78,4 @@ def test_a_property(snapshot: Snapshot) -> None:
             )
             assert look_up is not None
             assert column is not None
-            assert look_up.values(vids) == column.to_list()
-            assert [look_up.values([vid])[0] for vid in vids] == column.to_list()
+            assert [look_up.value(vid) for vid in vids] == column.to_list()
