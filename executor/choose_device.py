@@ -92,6 +92,14 @@ _SHORT = Choice("cpu", "a run there is over before a GPU begins")
 _SOME_ROWS = Choice("cpu", "a LIMIT is soon reached")
 
 
+def begin(device: str) -> None:
+    """Begin the first GPU that a query names, in a thread, while the query is read and planned."""
+    if device not in (AUTO, CPU):
+        from .gpu.device import begin
+
+        begin(ordinals(checked_device(device))[0])
+
+
 def choose(
     plan: Plan,
     device: str,

@@ -12,7 +12,6 @@ differ, 2 if there is nothing to measure on, or only one GPU.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
 from benchmarks.scale import out_of_core
 from gdb import planner
+from gdb.base.machine.cores import cores
 from gdb.executor import run
 from gdb.executor.gpu import special
 from gdb.executor.options import Options, Profile
@@ -83,10 +83,8 @@ def counts(arguments: argparse.Namespace, folder: Path) -> Iterator[Count]:
                 query = subject.pattern.cypher("isomorphisms")
                 once = partial(of_store, db, query, limit)
                 yield Count(GRAPH, subject.pattern.name, subject.count, once)
-    import cupy
-
     for name in arguments.rmat:
-        graph = rmat.graph(name, os.cpu_count() or 1, cupy)
+        graph = rmat.graph(name, cores())
         for shape in arguments.shape or SHAPES[name]:
             plan = planner.plan(out_of_core.query(PAIRS[shape]), graph, counting=True)
             yield Count(name, shape, None, partial(of_arrays, plan, graph, limit))

@@ -1,34 +1,43 @@
 """Patterns on graphs that do not fit: seconds with a whole, a fourth, ... of the graph in memory.
 
     python -m benchmarks.scale.out_of_core [--graph rmat10m ...] [--device cuda|cpu] [--budgets 1 4 16 64]
-        [--pattern triangle ...] [--runs 3] [--timeout 60] [--group] [--disk [--host 4] [--gpu-part 16]]
-        [--save]
+        [--pattern triangle ...] [--runs 3] [--timeout 60] [--limit 400] [--group]
+        [--disk [--host 4] [--gpu-part 16] | --first-answer | --labelled [--walks 4] [--part 16]] [--save]
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); on
 real graphs, all patterns with known counts run. Seconds are those of warm runs, planned before, the median;
 the graph and its page-locked copy are there. Beside them are the milliseconds that PBE was measured at with the graph
-in host memory. With --disk the first answer over a store whose files are not in the page cache is measured instead,
-on either device (`out_of_core_disk.py`). The exit code is 1 if a count differs from the one in memory, 2 if there is
-nothing to measure on.
+in host memory. A query takes at most --timeout; after --limit seconds in all no further cell is begun.
+
+--disk measures the first answer over a store whose files are not in the page cache instead, on either device
+(`out_of_core_disk.py`); --first-answer that of a new process, from its start (`out_of_core_first.py`); --labelled a
+graph of many labels (`out_of_core_labelled.py`). The exit code is 1 if a count differs from the one in memory, 2 if
+there is nothing to measure on.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from benchmarks.inputs import graphs, rmat
 from benchmarks.report import page
 from benchmarks.report.section import Report
-from benchmarks.report.table import Cell, Column, Table
-from benchmarks.scale import out_of_core_cpu, out_of_core_disk
+from benchmarks.report.table import Cell, Column, Over, Table
+from benchmarks.scale import (
+    out_of_core_cpu,
+    out_of_core_disk,
+    out_of_core_first,
+    out_of_core_labelled,
+)
 from gdb import planner
-from gdb.errors import OutOfBudget
+from gdb.base.machine.cores import cores
+from gdb.errors import OutOfBudget, QueryTimeout
 from gdb.executor import run
 from gdb.executor.gpu import device, memory, pinned, residency, special
 from gdb.executor.nest.prepare import stage
@@ -52,13 +61,22 @@ PUBLISHED = {
 COMPILING = 120.0  # seconds to wait for kernels of their own
 _ABOUT = (
     "budget: the part of the graph that device memory may hold; the rest is in page-locked memory of the host. Warm "
-    "runs, medians. PBE: as published, with the graph in host memory."
+    "runs, medians. through the link: what a run copies, and what it is expected to read in place. PBE: as published, "
+    "with the graph in host memory."
 )
+
+_HEADER = (
+    *("graph", "pattern", "budget", Column("time", "ms"), Column("ratio", decimals=2)),
+    *(Column("resident", "MB", 1), Column("in host memory", "MB", 1)),
+    *(Column("through the link", "MB", 0), Column("PBE", "ms"), "equal"),
+)
+Found = tuple[Report, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A pattern at a budget. seconds : None where it was refused."""
+    """A pattern at a budget. seconds : None where it was refused, or took too long, which `late` says. linked : bytes
+    that go through the link in a run: copied, and read in place as far as is expected."""
 
     graph: str
     pattern: str
@@ -67,6 +85,8 @@ class Measured:
     count: int | None
     resident: int
     streamed: int
+    linked: int = 0
+    late: bool = False
 
 
 def query(pairs: tuple[tuple[int, int], ...]) -> QueryGraph:
@@ -76,17 +96,22 @@ def query(pairs: tuple[tuple[int, int], ...]) -> QueryGraph:
     return QueryGraph(vertices, edges, DIFFERENT_NODES)
 
 
-def timed(plan: Plan, graph: rmat.ArrayGraph, options: Options, runs: int) -> tuple[float, int]:
-    """Seconds of a warm run, the median, and the count."""
+def timed(
+    plan: Plan, graph: rmat.ArrayGraph, options: Options, runs: int
+) -> tuple[float, int, int]:
+    """Seconds of a warm run, the median, the bytes that one copies to the device, and the count. A pattern that takes
+    long runs fewer times."""
+    begin, limit = time.perf_counter(), options.timeout or sys.maxsize
     run.count(plan, graph, options)
-    special.settle(COMPILING)
+    special.settle(min(COMPILING, limit))
     run.count(plan, graph, options)
-    seconds, found = [], 0
-    for _ in range(runs):
-        begin = time.perf_counter()
+    seconds, found, before = list[float](), 0, 0
+    while len(seconds) < runs and (not seconds or time.perf_counter() - begin < limit):
+        before, start = options.profile.moved_bytes if options.profile else 0, time.perf_counter()
         found = run.count(plan, graph, options)
-        seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds), found
+        seconds.append(time.perf_counter() - start)
+    moved = options.profile.moved_bytes - before if options.profile else 0
+    return statistics.median(seconds), moved, found
 
 
 def measured(
@@ -96,34 +121,62 @@ def measured(
     plan = planner.plan(query(PATTERNS[pattern]), graph, counting=True)
     prepared = stage(plan, graph)
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
-    options = Options(arguments.device, profile=Profile())
+    options = Options(arguments.device, profile=Profile(), timeout=arguments.timeout)
     residency.MOST = sys.maxsize if part == 1 else size // part
     split = residency.split_views(prepared, sys.maxsize)
     try:
-        seconds, count = timed(plan, graph, options, arguments.runs)
-    except OutOfBudget as error:
+        seconds, moved, count = timed(plan, graph, options, arguments.runs)
+    except (OutOfBudget, QueryTimeout) as error:
         print(name, pattern, part, error, file=sys.stderr)
-        return Measured(name, pattern, part, None, None, split.resident, split.streamed)
+        late = isinstance(error, QueryTimeout)
+        return Measured(name, pattern, part, None, None, split.resident, split.streamed, late=late)
     finally:
         residency.MOST = sys.maxsize
         memory.KEPT.forget()
-    return Measured(name, pattern, part, seconds, count, split.resident, split.streamed)
+    linked = moved + (residency.read_in_place(prepared, split)[1] if split.cold else 0)
+    return Measured(name, pattern, part, seconds, count, split.resident, split.streamed, linked)
 
 
-def line(one: Measured, whole: Measured) -> tuple[Cell, ...]:
-    """A row of the table."""
+def line(one: Measured, whole: Measured, limit: float) -> tuple[Cell, ...]:
+    """A row of the table. limit : seconds after which a query was stopped."""
     published = PUBLISHED.get(one.graph, {}).get(one.pattern)
     ratio = one.seconds / whole.seconds if one.seconds and whole.seconds else None
+    stopped = Over(limit * 1e3) if one.late else "refused"
     return (
         one.graph,
         one.pattern,
         f"1/{one.part}" if one.part > 1 else "1",
-        "refused" if one.seconds is None else one.seconds * 1e3,
+        stopped if one.seconds is None else one.seconds * 1e3,
         ratio,
-        *(one.resident / 1e6, one.streamed / 1e6),
+        *(one.resident / 1e6, one.streamed / 1e6, one.linked / 1e6 if one.seconds else None),
         published,
-        "yes" if one.count == whole.count else "NO" if one.count is not None else None,
+        None if None in (one.count, whole.count) else "yes" if one.count == whole.count else "NO",
     )
+
+
+def report(arguments: argparse.Namespace) -> Iterator[Found]:
+    """Generate, count on a GPU; after each cell what there is, and whether every count is the one in memory."""
+    special.WORTH = -1.0  # each has its own kernel, however short it runs
+    rows, right, end = list[tuple[Cell, ...]](), True, time.perf_counter() + arguments.limit
+    for name in arguments.graph:
+        begin = time.perf_counter()
+        graph = rmat.graph(name, cores())
+        print(name, f"made in {time.perf_counter() - begin:.1f} s", flush=True)
+        for pattern in arguments.pattern:
+            whole: Measured | None = None
+            for part in sorted(arguments.budgets):
+                if time.perf_counter() > end:
+                    break
+                one = measured(name, pattern, part, graph, arguments)
+                whole = whole or one
+                rows.append(line(one, whole, arguments.timeout))
+                right = right and "NO" not in rows[-1]
+                print(*rows[-1], sep="\t", flush=True)
+                yield Report.of(_ABOUT, [Table.of(_HEADER, rows)]), right
+                if one.late:
+                    break  # with less of it in memory it takes longer
+        memory.RESIDENTS.forget(0)
+        pinned.CACHE.forget()
 
 
 def main(words: list[str] | None = None) -> int:
@@ -134,10 +187,15 @@ def main(words: list[str] | None = None) -> int:
     add("--device", default="cuda", help="cuda, cuda:N or cpu (default: cuda)")
     add("--budgets", nargs="+", type=int, default=[1, 4, 16, 64], help="(default: 1 4 16 64)")
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
-    add("--timeout", type=float, default=60, help="seconds for a query on the CPU (default: 60)")
+    add("--timeout", type=float, default=60, help="seconds for a query (default: 60)")
+    add("--limit", type=float, default=3600, help="seconds for all cells (default: 3600)")
     add("--runs", type=int, default=3, help="(default: 3)")
     add("--group", action="store_true", help="on the CPU, in a memory group: the page cache counts")
     add("--disk", action="store_true", help="first answers from the disk instead")
+    add("--first-answer", action="store_true", help="from the start of a process instead")
+    add("--labelled", action="store_true", help="a graph of many labels instead")
+    add("--walks", type=int, default=4, help="its query graphs of 12 vertices (default: 4)")
+    add("--part", type=int, default=16, help="of what these read may be in memory (default: 16)")
     add("--host", type=int, default=4, help="with --disk memory= is this part of the store")
     add("--gpu-part", type=int, default=16, help="and this part of the view may be on the GPU")
     arguments = parser.parse_args(words)
@@ -146,44 +204,32 @@ def main(words: list[str] | None = None) -> int:
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
-    if arguments.disk or arguments.device == "cpu":
-        part = out_of_core_disk if arguments.disk else out_of_core_cpu
-        found, right = part.report(arguments, shapes)
-        print(f"\n{found.markdown()}")
-        if arguments.save and right:
-            where = "CPU" if arguments.device == "cpu" else "GPU"
-            title = f"Out of core: {where}" + (", from the disk" if arguments.disk else "")
-            title += ", in a memory group" if arguments.group else ""
-            page.save(__file__, title, found, "numpy", "duckdb")
-        return int(not right)
-    special.WORTH = -1.0  # each has its own kernel, however short it runs
-    import cupy
+    title, found = _part(arguments, shapes)
+    where = "CPU" if arguments.device == "cpu" else "GPU"
+    versions = ("duckdb",) if where == "CPU" else ("duckdb", "cupy-cuda12x", "cupy-cuda13x")
+    table, right = Report.of("", []), True
+    for table, right in found:
+        if arguments.save and right:  # what was measured is kept if the rest fails or is stopped
+            page.save(__file__, f"Out of core: {where}{title}", table, "numpy", *versions)
+    print(f"\n{table.markdown()}")
+    return int(not right)
 
-    rows, wrong = list[tuple[Cell, ...]](), False
-    for name in arguments.graph:
-        begin = time.perf_counter()
-        graph = rmat.graph(name, os.cpu_count() or 1, cupy)
-        print(name, f"made in {time.perf_counter() - begin:.1f} s", flush=True)
-        for pattern in arguments.pattern:
-            whole: Measured | None = None
-            for part in sorted(arguments.budgets):
-                one = measured(name, pattern, part, graph, arguments)
-                whole = whole or one
-                rows.append(line(one, whole))
-                wrong = wrong or "NO" in rows[-1]
-                print(*rows[-1], sep="\t", flush=True)
-        memory.RESIDENTS.forget(0)
-        pinned.CACHE.forget()
-    header = (
-        *("graph", "pattern", "budget", Column("time", "ms"), Column("ratio", decimals=2)),
-        *(Column("resident", "MB", 1), Column("in host memory", "MB", 1)),
-        *(Column("PBE", "ms"), "equal"),
-    )
-    report = Report.of(_ABOUT, [Table.of(header, rows)])
-    print(f"\n{report.markdown()}")
-    if arguments.save and not wrong:
-        page.save(__file__, "Out of core: GPU", report, "numpy", "cupy-cuda12x", "cupy-cuda13x")
-    return int(wrong)
+
+def _part(
+    arguments: argparse.Namespace, shapes: dict[str, tuple[tuple[int, int], ...]]
+) -> tuple[str, Iterable[Found]]:
+    """The part of the measurements that is wanted: the end of its title, and what it finds, more and more of it."""
+    if arguments.labelled:
+        return ", many labels", out_of_core_labelled.report(arguments)
+    if arguments.first_answer:
+        return ", first answer", [out_of_core_first.report(arguments)]
+    if arguments.disk:
+        return ", from the disk", [out_of_core_disk.report(arguments, shapes)]
+    if arguments.device == "cpu":
+        group = ", in a memory group" if arguments.group else ""
+        return group, [out_of_core_cpu.report(arguments, shapes)]
+    names = "" if arguments.graph == ["rmat10m"] else f", {', '.join(arguments.graph)}"
+    return names, report(arguments)
 
 
 if __name__ == "__main__":

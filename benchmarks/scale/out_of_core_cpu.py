@@ -24,8 +24,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 import gdb
 from benchmarks.inputs import graphs, patterns, rmat
 from benchmarks.report.section import Report
@@ -33,6 +31,7 @@ from benchmarks.report.table import Cell as TableCell
 from benchmarks.report.table import Column, Table
 from benchmarks.scale import memory_group, page_cache
 from gdb.base import budget
+from gdb.base.machine.cores import cores
 
 SPARED = 100_000_000
 """Bytes that a process may have of its own beside its budget."""
@@ -127,9 +126,11 @@ def stored(name: str, folder: Path) -> tuple[Path, int]:
             import pyarrow as pa
 
             scale, count = rmat.SIZES[name]
-            keys = rmat.relationships(scale, count, 1, np)
+            keys = rmat.relationships(scale, count, cores())
             ends = {":START_ID": keys >> scale, ":END_ID": keys & ((1 << scale) - 1)}
-            db.load(edges={"E": pa.table(ends)}, label="N", directed=False, memory="2GB")
+            begin = time.perf_counter()
+            db.load(edges={"E": pa.table(ends)}, label="N", directed=False)
+            print(name, f"imported in {time.perf_counter() - begin:.1f} s", flush=True)
         stats = db.stats()
     return store, 8 * stats.edges + 8 * stats.vertices
 

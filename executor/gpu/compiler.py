@@ -123,14 +123,24 @@ def _environment(attempt: int) -> dict[str, str]:
     return {**os.environ, "GLIBC_TUNABLES": f"{tuned}:{_MALLOC}" if tuned else _MALLOC}
 
 
+def _entry(source: str, architecture: str) -> cache.Entry:
+    return cache.entry(render.ENTRY, f"{architecture}\n{source}".encode())
+
+
 def machine_code(source: str, architecture: str) -> bytes:
     """The machine code of a source, from the cache or compiled now. Raises as `compile_source`."""
-    entry = cache.entry(render.ENTRY, f"{architecture}\n{source}".encode())
+    entry = _entry(source, architecture)
     code = cache.read(entry)
     if code is None:
         code, _ = compile_source(source, architecture)
         cache.write(entry, code)
     return code
+
+
+def is_kept(source: str, ordinal: int) -> bool:
+    """Whether the machine code of a source for a device is in the cache."""
+    architecture = device.architecture(ordinal)
+    return cache.read(_entry(source, architecture)) is not None
 
 
 class Module(Protocol):

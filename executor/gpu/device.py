@@ -8,10 +8,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
-from gdb.base import forks, waiting
+from gdb.base import forks, threads, waiting
 from gdb.errors import DeviceError
 
 MOST_POOLED = 256 << 20  # bytes that CuPy's pool may hold unused while no query runs
@@ -64,6 +64,24 @@ def absence() -> str | None:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return f"no CUDA device answers: {error}"
     return None if found else "there is no CUDA device"
+
+
+def begin(ordinal: int) -> None:
+    """Begin CUDA on a device, in a thread, unless this process has: that takes most of a second, in which a first
+    query is read and planned, and its graph is read. What goes wrong is left to `require`."""
+    if "cupy" in sys.modules or _driver.lost or find_spec("cupy") is None:
+        return
+    thread = threading.Thread(target=_begin, args=(ordinal,), name="gdb-cuda", daemon=True)
+    threads.start(thread)
+
+
+def _begin(ordinal: int) -> None:
+    with suppress(Exception):
+        if absence() is None:
+            import cupy
+
+            with cupy.cuda.Device(ordinal):
+                cupy.cuda.runtime.free(0)
 
 
 def _no_driver() -> str | None:

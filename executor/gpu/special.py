@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more,
 SOON = 4  # and each loop more than these about half as long again: 15 s with 10; with 24 NVRTC has ended by a signal
+LARGE = (
+    64 << 20
+)  # bytes that were placed for a stage, above which it is looked whether its kernel is kept
+LOADING = 0.05  # seconds that a stage waits for its kernel before it begins with the generic one
 MOST_NODES = 4
 """Nodes of trees in a nest that branches and gets a kernel of its own: with three trees of two that takes 54 s."""
 _CONSTANTS = (
@@ -128,19 +132,25 @@ def source_of(stage: Stage) -> str:
 
 
 def is_worth(stage: Stage) -> bool:
-    """Whether a stage has kept the GPU busy for long enough to get a kernel of its own, and that is soon compiled."""
+    """Whether a stage has kept the GPU busy for long enough to get a kernel of its own, and that is soon compiled; or
+    an earlier process has compiled it, and the stage is over a graph that is large and new here."""
     if stage.tables.branches:
         roles = stage.tables.nodes[:, NodeField.ROLE]
         if np.count_nonzero(roles != Role.LONE) > MOST_NODES:
             return False
     spent = stage.prepared.spent.get(stage.ordinal, 0.0)
+    if spent == 0 and stage.moved_bytes > LARGE:
+        return compiler.is_kept(source_of(stage), stage.ordinal)
     return spent > WORTH * (1 << max(stage.tables.loops - SOON, 0))
 
 
 def kernel_of(stage: Stage) -> Kernel:
-    """The special kernel of a stage, compiled on first use."""
+    """The special kernel of a stage, compiled on first use; a kept one is loaded before the stage begins."""
     key, made = (stage.ordinal, source_of(stage)), _made.get()
     with made.lock:
         if key not in made.known:
             made.known[key] = Kernel(key[1], stage.ordinal)
-        return made.known[key]
+        found = made.known[key]
+    if not stage.prepared.spent.get(stage.ordinal):
+        waiting.happens(found.done, time.monotonic() + LOADING)
+    return found

@@ -18,11 +18,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdb.base import forks, threads, usage
+from gdb.base.machine.cores import cores
 
 if TYPE_CHECKING:
     import subprocess
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 STEP = 0.05
 """Seconds of one wait at most; half of what a person takes to be at once."""
@@ -31,6 +33,7 @@ LEAST = 1 << 20
 _CALLS = 8  # at once: a signal handler may commit while the main thread waits for a commit
 _SLOW = 0.01  # seconds of a call that was to be quick
 _WARY = 100
+AHEAD = 4  # items in work for each core
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -174,6 +177,29 @@ class Pool(threads.Threads):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None:
         self.shutdown(cancel_futures=kind is not None)
         return None
+
+
+def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """The results of some work on all cores, in the order of the items; few are there at a time. One item is done in
+    this thread.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout : the query of this thread is to go no further; what has not begun never begins.
+    """
+    following = iter(items)
+    some = [item for _, item in zip(range(2), following, strict=False)]
+    if len(some) < 2:
+        yield from map(work, some)
+        return
+    with Pool(cores()) as pool:
+        ahead = [pool.submit(work, item) for item in some]
+        for item in following:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) >= AHEAD * cores():
+                yield result(ahead.pop(0), usage.pulse)
+        while ahead:
+            yield result(ahead.pop(0), usage.pulse)
 
 
 def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:

@@ -16,7 +16,7 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import DeviceError, InternalError, NotSupported, PlacedError, QueryError
 from gdb.executor import run as executor
-from gdb.executor.choose_device import choose
+from gdb.executor.choose_device import begin, choose
 from gdb.executor.device_names import AUTO, CPU
 from gdb.executor.relational import relational_tail
 from gdb.imports import deferred
@@ -124,6 +124,7 @@ def _result(run: QueryRun, statement: Statement) -> Result:
 
 def _first(run: QueryRun, key: Hashable) -> Result:
     """The answer to a text without a kept statement."""
+    begin(run.request.device)
     query = run.clock.step("parse", lambda: _parsed(run))
     if query.copying is not None:
         if run.copy is None:

@@ -150,8 +150,13 @@ def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item
     ------
     Cancelled, QueryTimeout : the query of this thread is to go no further.
     """
-    for begin, end in usage.paced(len(array), COPIED):
-        out[begin:end] = array[begin:end]
+
+    def part(ends: tuple[int, int]) -> None:
+        out[slice(*ends)] = array[slice(*ends)]
+
+    on = map if usage.room() else waiting.in_order
+    for _ in on(part, usage.paced(len(array), COPIED)):
+        pass
     return out
 
 

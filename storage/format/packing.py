@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
-from gdb.base.machine.cores import cores
 
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed
@@ -25,7 +24,6 @@ U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")
 R = TypeVar("R")
 
-_AHEAD = 4  # parts in work for each core
 _MOST_SPAN = 1 << 32
 _NUMBERS_HEAD, _ROWS_HEAD = 1, 4  # words before the places of the parts
 _CHOSEN = 48  # bits of a place of rows that hold the position; those above are the part's offsets
@@ -71,24 +69,12 @@ def packed_section(section: Section) -> Section:
     return Section(section.kind, data, code=Code.NUMBERS, item=item)
 
 
-def _in_order(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results of some work on all cores, in the order of the items; few are there at a time."""
-    with waiting.Pool(cores()) as pool:
-        ahead = []
-        for item in items:
-            ahead.append(pool.submit(work, item))
-            if len(ahead) >= _AHEAD * cores():
-                yield waiting.result(ahead.pop(0))
-        for one in ahead:
-            yield waiting.result(one)
-
-
 # ---- numbers ---------------------------------------------------------------------------------------
 
 
 def packed_numbers(blocks: Iterable[Data]) -> Iterator[U64]:
     """The parts of an array that comes in blocks, each as words."""
-    return _in_order(_pack_part, _parts(blocks))
+    return waiting.in_order(_pack_part, _parts(blocks))
 
 
 def numbers_head(count: int, lengths: list[int]) -> U64:
@@ -165,7 +151,7 @@ def packed_rows(offsets: I64, neighbours: U32) -> U64 | None:
     def pack(row: int) -> tuple[int, U64]:
         return _pack_rows(offsets[row : row + gaps.PART + 1], neighbours, least, span, step)
 
-    found = list(_in_order(pack, range(0, rows, gaps.PART)))
+    found = list(waiting.in_order(pack, range(0, rows, gaps.PART)))
     lengths = [len(words) for _, words in found]
     starts = np.cumsum([_ROWS_HEAD + len(found), *lengths])[:-1]
     places = [int(at) | chosen << _CHOSEN for at, (chosen, _) in zip(starts, found, strict=True)]
@@ -256,6 +242,6 @@ def _all(run: Callable[[int], bool], parts: int) -> None:
     if parts == 1:
         good = run(0)
     else:
-        good = all(_in_order(run, range(parts)))
+        good = all(waiting.in_order(run, range(parts)))
     if not good:
         raise Unreadable

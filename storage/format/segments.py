@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
@@ -97,6 +97,17 @@ class Segments:
             if number not in self._opened:
                 self._opened[number] = self._open(number)
             return self._opened[number]
+
+    def several(self, numbers: Sequence[int]) -> list[SegmentFile]:
+        """The files of some numbers, verified on all cores, unless a budget bounds what is read at once."""
+        with self._lock:
+            absent = sorted(set(numbers) - self._opened.keys())
+            opened = (
+                map(self._open, absent) if usage.room() else waiting.in_order(self._open, absent)
+            )
+            for number, file in zip(absent, opened, strict=True):
+                self._opened[number] = file
+            return [self._opened[number] for number in numbers]
 
     def _open(self, number: int) -> SegmentFile:
         if number == len(self.records) and self.inline is not None:

@@ -79,9 +79,12 @@ class Adjacency:
         if not self.first.shape[0]:
             return np.full(vids.shape, -1, np.int64)
         if self.first.shape[0] == 1:
-            steps = vids.astype(np.int64) - int(self.first[0])
-            known = (steps >= 0) & (steps < int(self.length[0]))
-            return np.where(known, steps + int(self.row[0]), -1)
+            low, row = int(self.first[0]), int(self.row[0])
+            rows = vids.astype(np.int64)
+            rows += row - low
+            if len(vids) and not (row <= rows.min() and rows.max() < row + int(self.length[0])):
+                rows[(rows < row) | (rows >= row + int(self.length[0]))] = -1
+            return rows
         at = self.first.searchsorted(vids, "right").astype(np.int64) - 1
         inside = np.maximum(at, 0)
         step = vids.astype(np.int64) - self.first[inside]

@@ -6,14 +6,12 @@ memory can be made in a temporary file (`gdb.storage.disk.arrays.placed`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.base.machine.compile import compiled, together
-from gdb.base.machine.cores import cores
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 
 from ..columns.model import I64, U32
@@ -197,11 +195,13 @@ def renumber_rows(view: Adjacency, vid: U32, rank: U32, longest: int) -> tuple[U
     near = placed(len(view.neighbours), np.uint32, GRAPH, room, most=GRAPH_SHARE)
     old = at_of(rows), at_of(view.offsets), at_of(view.neighbours), at_of(rank)
 
-    def part(begin: int, end: int) -> None:
+    def part(rows: tuple[int, int]) -> None:
+        begin, end = rows
         spare = np.empty(longest, np.uint32)
         _renumber(begin, end, *old, at_of(offsets), at_of(near), at_of(spare))
 
-    _on_all_cores(_cuts(offsets), part)
+    for _ in waiting.in_order(part, pairwise(_cuts(offsets))):
+        pass
     return vids, offsets, near
 
 
@@ -210,14 +210,3 @@ def _cuts(offsets: I64) -> list[int]:
     total = int(offsets[-1])
     inner = np.searchsorted(offsets, np.arange(_PART, total, _PART))
     return [int(row) for row in np.unique([0, *inner.tolist(), len(offsets) - 1])]
-
-
-def _on_all_cores(cuts: list[int], work: Callable[[int, int], None]) -> None:
-    parts = list(pairwise(cuts))
-    if len(parts) < 2:
-        for part in parts:
-            work(*part)
-        return
-    with waiting.Pool(min(cores(), len(parts))) as pool:
-        for _ in pool.map(lambda part: work(*part), parts):
-            pass

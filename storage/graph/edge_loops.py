@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.machine.bits import ones
 from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 from gdb.records import dataclass
@@ -20,6 +21,7 @@ U64 = npt.NDArray[np.uint64]
 _LOW = 0xFFFFFFFF
 _MULTIPLIER = -7046029254386353131  # 2**64 / the golden ratio, odd
 _FEW = 1 << 16
+_OVERLAPS = 1 << 40  # more than a set has bits
 NONE = np.uint32(_LOW)  # in a table of rows: there is none
 
 
@@ -157,6 +159,29 @@ def _classes_loop(
     return found
 
 
+def _chain_loop(bits: int, words: int, count: int, before: int, left: int, out: int) -> None:
+    """left : the numbers of those that are in no place yet, i64[count], used up."""
+    for place in range(count):
+        best = 0
+        most = -1
+        for k in range(count - place):
+            own = bits + 8 * words * load_i64(left, k)
+            size = 0
+            overlap = 0
+            for word in range(words):
+                size += ones(load_i64(own, word))
+                overlap += ones(load_i64(own, word) & load_i64(before, word))
+            score = _OVERLAPS + overlap * _FEW - (size - overlap) if overlap > 0 else size
+            if score > most:
+                most = score
+                best = k
+        number = load_i64(left, best)
+        store_i64(out, place, number)
+        before = bits + 8 * words * number
+        for k in range(best, count - place - 1):
+            store_i64(left, k, load_i64(left, k + 1))
+
+
 @compiled
 def _row_of(keys: int, at: int, count: int) -> int:
     """The row of keys[at], or one above all rows where there is no such key."""
@@ -278,20 +303,32 @@ def _ascend_loop(offsets: int, rows: int, near: int, step: int) -> int:
     return rows
 
 
-_find, _pack, _count, _split, _share, _classes, _renumber, _splice, _offsets, _lengths, _ascend = (
-    together(
-        _find_loop,
-        _pack_loop,
-        _count_loop,
-        _split_loop,
-        _share_loop,
-        _classes_loop,
-        _renumber_loop,
-        _splice_loop,
-        _offsets_loop,
-        _lengths_loop,
-        _ascend_loop,
-    )
+(
+    _find,
+    _pack,
+    _count,
+    _split,
+    _share,
+    _classes,
+    _chain,
+    _renumber,
+    _splice,
+    _offsets,
+    _lengths,
+    _ascend,
+) = together(
+    _find_loop,
+    _pack_loop,
+    _count_loop,
+    _split_loop,
+    _share_loop,
+    _classes_loop,
+    _chain_loop,
+    _renumber_loop,
+    _splice_loop,
+    _offsets_loop,
+    _lengths_loop,
+    _ascend_loop,
 )
 
 
@@ -382,6 +419,18 @@ def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
         if found >= 0:
             return classes, members[:found].copy()
         size <<= 4
+
+
+def chained_by_overlap(bits: U64, before: U64) -> I64:
+    """Sets of bits, u64[k, words], none empty, in the order of a chain, i64[k]: from each to the one with the largest
+    overlap (geneva-tpds, algorithm 2, lines 7-20). The first overlaps most with `before`, u64[words], or else is the
+    largest. Of equal overlaps the smallest set is next: it opens the fewest new intervals. O(k * k * words)."""
+    bits, before = np.ascontiguousarray(bits), np.ascontiguousarray(before)
+    count, words = bits.shape
+    left, out = np.arange(count), np.empty(count, np.int64)
+    at = before.ctypes.data, left.ctypes.data, out.ctypes.data
+    _chain(bits.ctypes.data, words, count, *at)
+    return out
 
 
 def renumber_keys(keys: U64, vids: U32, *, swap: bool) -> U64:

@@ -463,7 +463,7 @@ def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_c
     where = segments.files.where
     for part in record.parts:
         if part.direction is direction:
-            opened = [segments[s.file] for s in part.segments]
+            opened = segments.several([s.file for s in part.segments])
             return pcsr.read(part, opened, where, vertex_count)
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 

@@ -104,8 +104,10 @@ def order_of(rows: U32, neighbours: U32) -> I64:
 def _places(packed: U64, width: int) -> I64:
     """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
     this width, and are used up."""
+    from .sorting import ascending  # here: most queries sort nothing
+
     packed |= np.arange(packed.shape[0], dtype=np.uint64)
-    packed.sort()
+    packed = ascending(packed)
     packed &= np.uint64((1 << width) - 1)
     return packed.view(np.int64)
 
@@ -431,8 +433,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         raise damaged(where, name, how, INTERVALS.name)
     if not all(file.own for file in files):
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
-        for some in section_checks.pieces(part):
-            compare(where, name, section_checks.ROWS, (some, vertex_count))
+        section_checks.compare_rows(where, name, part, vertex_count)
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part

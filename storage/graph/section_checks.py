@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gdb.base import usage
+from gdb.base import usage, waiting
 from gdb.records import replace
 
 from ..columns import temporal
@@ -21,6 +21,7 @@ from ..columns.model import I64, ITEM_OF, U32, Column, Kind
 from ..disk.arrays import read_ahead
 from ..format.invariants import Compared, expect
 from ..format.section_owners import count_of
+from ..format.segment import compare
 
 if TYPE_CHECKING:
     from ..format.manifest import ColumnRecord, Manifest
@@ -45,7 +46,7 @@ MANY_ROWS = 1 << 16
 """Rows of a part, above which machine code is worth its loading."""
 
 PartIn: TypeAlias = "tuple[Part, int]"
-"""A part, or some rows of one (`pieces`), and the number of vertices that there are."""
+"""A part, or some rows of one (`_pieces`), and the number of vertices that there are."""
 IndexIn: TypeAlias = "tuple[IdIndex, int]"
 DeltaIn: TypeAlias = "tuple[Delta, Manifest]"
 
@@ -96,7 +97,7 @@ def _rows_sorted(subject: PartIn) -> None:
         expect(not falls.any(), "has rows that are not sorted")
 
 
-def pieces(part: Part) -> Iterator[Part]:
+def _pieces(part: Part) -> Iterator[Part]:
     """Some rows of a part after the other, of about `_PACED` neighbours: its offsets of these alone. What follows is
     read from the disk meanwhile."""
     cuts, offsets = _rows_between(part.offsets), part.offsets
@@ -249,6 +250,16 @@ INDEX: tuple[Compared[IndexIn], ...] = (
     Compared("index vids", "Every vid of an index of ids is below vertex_count.", _index_vids),
     Compared("index order", "The keys of an index of ids ascend.", _index_order),
 )
+
+
+def compare_rows(where: str, name: str, part: Part, vertex_count: int) -> None:
+    """Raise CorruptStore unless `ROWS` hold of a part; on all cores, unless a budget bounds what is read at once."""
+
+    def check(some: Part) -> None:
+        compare(where, name, ROWS, (some, vertex_count))
+
+    for _ in (map if usage.room() else waiting.in_order)(check, _pieces(part)):
+        pass
 
 
 def _times(column: Column) -> None:

@@ -93,7 +93,7 @@ class Sheet:
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
         if self.frame is not None:
-            found = frame_layout(self.frame, self.naming.columns)
+            found = frame_layout(self.frame, self.naming.columns, self.engine)
         else:
             found = layout(self.path, self.naming)
         if edges and len(found.fields) < 2:

@@ -59,14 +59,14 @@ class Frame:
         return self._stream.__arrow_c_stream__()
 
 
-def frame_layout(frame: Frame, columns: Sequence[str] | None) -> Layout:
+def frame_layout(frame: Frame, columns: Sequence[str] | None, engine: Engine) -> Layout:
     """The layout of a table in memory; `columns` are its header fields instead of its names.
 
     Raises
     ------
     ImportFailed : it holds what cannot be stored.
     """
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(engine.cursor()) as connection:
         schema = _schema(frame, connection)
     return typed_layout(schema, columns, frame.name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from gdb.records import dataclass, replace
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
 from ..copies import export_contents
+from ..disk.duckdb_engine import Engine
 from ..disk.import_root import rooted
 from . import csv_graph, exported, kuzu_export
 from .csv_graph import Naming
@@ -211,7 +213,8 @@ class Gathering:
         if is_stream(source):
             name = _kind_of(source)
             frame = Frame(source, name)
-            layout = frame_layout(frame, self.naming.columns)
+            with closing(Engine()) as engine:
+                layout = frame_layout(frame, self.naming.columns, engine)
             return [Input(self._side(layout), Path(name), self.naming, frame)]
         if isinstance(source, PartedFile):
             return self._group(source)

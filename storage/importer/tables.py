@@ -261,8 +261,11 @@ class Table(Closing):
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
-        missing = equal(self._text_or_empty(i), value_of(""))
-        self.reject(i, missing, f"{what} is empty", "Every line needs one.")
+        self.reject(i, self.missing(i), f"{what} is empty", "Every line needs one.")
+
+    def missing(self, i: int) -> exp.Expr:
+        """Whether a row has no value in a column, in SQL."""
+        return equal(self._text_or_empty(i), value_of(""))
 
     # ---- columns -----------------------------------------------------------------------------------
 

@@ -283,6 +283,10 @@ class TypedTable(Table, ABC):
         """Column i cast to VARCHAR, in SQL."""
         return cast(f"c{i}", "VARCHAR")
 
+    def missing(self, i: int) -> exp.Expr:
+        """Whether a row has no value in column i, in SQL: only of a text the empty one is none."""
+        return super().missing(i) if self.types[i].kind in TEXT_KINDS else is_null(f"c{i}")
+
     def length(self, i: int) -> exp.Expr | None:
         """Bytes of a value of column i, in SQL: UTF-8 of a text, about 8 an item of a list; None for fixed widths."""
         kind = self.types[i].kind

@@ -28,6 +28,7 @@ from ..disk.arrays import LEAST_FILED, Shelf, joined, unset
 from ..disk.scratch import Scratch
 from ..graph import pcsr
 from ..graph.pcsr import U64
+from ..graph.sorting import ascending
 
 Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
@@ -372,8 +373,7 @@ def _sorted(run: Run) -> RunPiece:
             columns.append(dict(piece.columns))
     keys = keys[:at]
     if not columns:
-        keys.sort()
-        return RunPiece(keys)
+        return RunPiece(ascending(keys))
     order = _order(keys)
     taken = dict[str, Column]()
     for key in list(columns[0]):  # one after the other, so that only one of them is there twice

@@ -156,6 +156,8 @@ def chain_subpartitions(bits: U64, sizes: I64, before: U64) -> I64:
 
     Quadratic in k up to `MOST_CHAINED` (divided by words); smaller subpartitions beyond follow sorted by share set.
     """
+    from ..graph.edge_loops import chained_by_overlap  # brings the compiler
+
     ranked = np.lexsort((*bits.T, -sizes))
     most = MOST_CHAINED // bits.shape[1]
     chained, rest = ranked[:most], ranked[most:]
@@ -167,28 +169,8 @@ def chain_subpartitions(bits: U64, sizes: I64, before: U64) -> I64:
         sub = np.flatnonzero(left & (members[:, int(np.argmax(elps))] != 0))
         left[sub] = False
         elps -= sizes[chained[sub]] @ members[sub].astype(np.int64)
-        chain = _chain(bits[chained[sub]], before)
+        chain = chained_by_overlap(bits[chained[sub]], before)
         order.extend(sub[chain].tolist())
         before = bits[chained[order[-1]]]
     spilled = rest[np.lexsort(tuple(bits[rest].T))]
     return np.concatenate([chained[order], spilled])
-
-
-def _chain(bits: U64, before: U64) -> list[int]:
-    """Lines 7-20: from each subpartition to the one whose share set overlaps most.
-
-    The first is the one shared by most ELPs, unless vertices before it overlap with one of them.
-    Among equal overlaps the smallest share set is next: it opens the fewest new intervals.
-    """
-    size = np.bitwise_count(bits).sum(axis=1).astype(np.int64)
-    left = np.arange(bits.shape[0])
-    order: list[int] = []
-    while left.shape[0]:
-        overlap = np.bitwise_count(bits[left] & before).sum(axis=1).astype(np.int64)
-        opened = size[left] - overlap
-        at = int(np.argmax(overlap * 65536 - opened if overlap.any() else size[left]))
-        number = int(left[at])
-        order.append(number)
-        before = bits[number]
-        left = np.delete(left, at)
-    return order
