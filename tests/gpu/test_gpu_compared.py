@@ -145,7 +145,7 @@ def test_one_kernel_serves_all_bounds(
                 rows = rows_on_gpu(stage, watch(), Budget(), 100)
                 assert bag(rows) == bag(rows_on_cpu(stage, watch(), Budget(), 1, 1 << 16))
                 answers.add(len(rows))
-            assert special.settle(60)
+            assert special.settle(180)
         known = memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel)
         assert known is not None
         kernels = kernels or len(special._made.get().known)

@@ -296,7 +296,7 @@ def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
             else:
                 some, everything = rows_both(prepared, 33)
                 assert bag(some) == bag(everything)
-            assert special.settle(60)
+            assert special.settle(180)
     assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
@@ -333,7 +333,7 @@ def test_local_graphs(
         for _ in range(2):
             found, expected = count_both(prepared)
             assert found == expected > 0
-            assert special.settle(60)
+            assert special.settle(180)
     assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
@@ -369,7 +369,7 @@ def test_neighbourhoods_in_bits(
             for steps in (launch.STEPS, launch.STEPS, 1000):
                 patch.setattr(launch, "STEPS", steps)
                 assert launch.counts([prepared], Watch(None, None, None), Budget())[0] == expected
-                assert special.settle(60)
+                assert special.settle(180)
             made = memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel)
             assert isinstance(made, stage.Stage)
             assert made.bits is not None

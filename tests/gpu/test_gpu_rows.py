@@ -152,7 +152,7 @@ def test_distinct_values(shape: str) -> None:
             patch.setattr(special, "WORTH", -1.0)
             patch.setattr(launch, "STEPS", 3)
             launch.distinct(prepared, watch(), Budget(), vertex)
-            assert special.settle(60)
+            assert special.settle(180)
             assert launch.distinct(prepared, watch(), Budget(), vertex).tolist() == want
 
 

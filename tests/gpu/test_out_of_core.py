@@ -84,7 +84,7 @@ def test_special_kernels_read_every_memory(shape: str, counting: bool, part: int
                 assert bag(some) == bag(
                     rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
                 )
-            assert special.settle(60)
+            assert special.settle(180)
 
 
 @pytest.mark.parametrize("shape", ["diamond", "tailed", "path"])
@@ -149,7 +149,7 @@ def test_special_kernels_in_passes(shape: str, monkeypatch: pytest.MonkeyPatch) 
     for _ in range(2):
         found, expected = count_both(prepared)
         assert found == expected > 0
-        assert special.settle(60)
+        assert special.settle(180)
 
 
 def test_tallies_and_distinct_values(part: int) -> None:

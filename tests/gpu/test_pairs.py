@@ -95,7 +95,7 @@ def test_stops_and_goes_on(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(launch, "STEPS", steps)
         found, expected = rows_both(prepared, 333)
         assert bag(found) == bag(expected)
-        assert special.settle(60)
+        assert special.settle(180)
     assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
