@@ -139,8 +139,12 @@ def is_worth(stage: Stage) -> bool:
         if np.count_nonzero(roles != Role.LONE) > MOST_NODES:
             return False
     spent = stage.prepared.spent.get(stage.ordinal, 0.0)
-    if spent == 0 and stage.moved_bytes > LARGE:
-        return compiler.is_kept(source_of(stage), stage.ordinal)
+    if (
+        spent == 0
+        and stage.moved_bytes > LARGE
+        and compiler.is_kept(source_of(stage), stage.ordinal)
+    ):
+        return True
     return spent > WORTH * (1 << max(stage.tables.loops - SOON, 0))
 
 
