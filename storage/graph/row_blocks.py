@@ -40,7 +40,7 @@ class Side(IntEnum):
         return (Side.BOTH, Side.ABOVE, Side.BELOW)[self]
 
 
-def _split_loop(
+def _blocks_loop(
     first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
 ) -> int:
     """For each row of a view, out[row] is the position of its first neighbour that is not below its vid."""
@@ -88,7 +88,7 @@ def _copy_loop(
     return longest
 
 
-_split, _copy = together(_split_loop, _copy_loop)
+_split, _copy = together(_blocks_loop, _copy_loop)
 
 
 def split_positions(view: Adjacency) -> I64:

@@ -76,9 +76,7 @@ class _Object:
         """The machine code of one of them."""
         if not self._addresses:
             with usage.compiling(), _compiling:  # a second thread waits for the first
-                self._addresses = self._addresses or waiting.aside(
-                    waiting.LEAST, lambda: _machine_code(self._functions)
-                )
+                self._addresses = self._addresses or _machine_code(self._functions)
         return _callable(self._functions[number], self._addresses[number])
 
 
@@ -100,15 +98,21 @@ def _machine_code(functions: tuple[Callable[..., object], ...]) -> tuple[int, ..
     """Where the machine code of the functions lies, from the cache or compiled now."""
     entry = _entry(functions, *_host(), _seen)
     code = cache.read(entry) if entry is not None else None
-    if code is None:
-        # here: kept machine code needs no translation
-        from gdb.base.machine.translate import translate
-
-        entry = _entry(functions, *_host())  # of the text that is compiled
-        code = _optimised(translate(*functions), _target_machine())
-        if entry is not None:
-            cache.write(entry, code)
+    if code is None:  # to load what is kept takes less than a thread does
+        code = waiting.aside(waiting.LEAST, lambda: _compiled(functions))
     return _loaded(code, [function.__name__ for function in functions])
+
+
+def _compiled(functions: tuple[Callable[..., object], ...]) -> bytes:
+    """The object file of the functions, kept for the next process."""
+    # here: kept machine code needs no translation
+    from gdb.base.machine.translate import translate
+
+    entry = _entry(functions, *_host())  # of the text that is compiled
+    code = _optimised(translate(*functions), _target_machine())
+    if entry is not None:
+        cache.write(entry, code)
+    return code
 
 
 def _callable(function: Callable[..., object], address: int) -> Callable[..., object]:
