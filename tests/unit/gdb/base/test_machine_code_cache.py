@@ -241,5 +241,5 @@ def test_no_two_objects_have_a_function_of_one_name() -> None:
                 of = call.func.id if isinstance(call.func, ast.Name) else ""
                 if of == "together" or (of == "compiled" and entry):
                     names.update(one.id for one in call.args if isinstance(one, ast.Name))
-    assert names["_blocks_loop"] == 1  # it sees them
+    assert names["_run"] == 1  # it sees them
     assert [name for name, times in names.items() if times > 1] == []
