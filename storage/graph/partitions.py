@@ -27,7 +27,7 @@ from ..format.invariants import DIRECTIONS, EDGE_COUNTS
 from ..format.manifest import Manifest, TypeRecord
 from ..format.segment import damaged
 from ..format.segments import Segments
-from . import pcsr, property_columns
+from . import part_reading, pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
 from .pcsr import Part
@@ -460,11 +460,10 @@ class Partitions:
 
 
 def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:
-    where = segments.files.where
     for part in record.parts:
         if part.direction is direction:
-            opened = segments.several([s.file for s in part.segments])
-            return pcsr.read(part, opened, where, vertex_count)
+            return part_reading.read(part, segments, vertex_count)
+    where = segments.files.where
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 
 
