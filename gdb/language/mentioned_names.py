@@ -26,21 +26,32 @@ def of_query(query: Query) -> frozenset[str]:
     return frozenset(_of_query(query))
 
 
+def inside(expression: Expression) -> frozenset[str]:
+    """The names in the patterns and subqueries of an expression: those that are not bound outside are new there."""
+    return frozenset(
+        name for part in walk(expression) if isinstance(part, _ASKING) for name in _of_asking(part)
+    )
+
+
 def asks(expression: Expression) -> bool:
     """Whether an expression contains a pattern or a subquery."""
-    kinds = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
-    return any(isinstance(part, kinds) for part in walk(expression))
+    return any(isinstance(part, _ASKING) for part in walk(expression))
+
+
+_Asking = syntax.PatternTest | syntax.PatternComprehension | syntax.Subquery
+_ASKING = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
 
 
 def _of_expression(expression: Expression) -> Iterator[str]:
     for part in walk(expression):
-        match part:
-            case syntax.Variable(name=name):
-                yield name
-            case syntax.PatternTest(pattern=pattern) | syntax.PatternComprehension(pattern=pattern):
-                yield from _of_pattern(pattern)
-            case syntax.Subquery(query=query):
-                yield from _of_query(query)
+        if isinstance(part, syntax.Variable):
+            yield part.name
+        elif isinstance(part, _ASKING):
+            yield from _of_asking(part)
+
+
+def _of_asking(part: _Asking) -> Iterator[str]:
+    return _of_query(part.query) if isinstance(part, syntax.Subquery) else _of_pattern(part.pattern)
 
 
 def _of_pattern(pattern: PathPattern) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gdb.language import clauses
 from gdb.language.clauses import Clause, Query
-from gdb.language.mentioned_names import of_pattern, of_query
+from gdb.language.mentioned_names import inside, of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
 from gdb.query_graph import MatchMode
 from gdb.records import replace
@@ -52,7 +52,14 @@ def _goes_on(first: clauses.Match, second: clauses.Match, mode: MatchMode) -> bo
     same = (second.mode or mode) == (first.mode or mode)
     shares = all(names & of_pattern(path) for path in second.patterns)
     plain = _plain(first, mode) and _plain(second, mode)
-    return same and shares and plain and not names & _relationships(second)
+    apart = names & _relationships(second) or _taken_over(first, _names(second) - names)
+    return same and shares and plain and not apart
+
+
+def _taken_over(first: clauses.Match, new: frozenset[str]) -> bool:
+    """Whether a pattern or subquery in the first condition has a name of its own that would mean what the second MATCH
+    binds: `MATCH (a) WHERE EXISTS { (a)-->(b) } MATCH (a)<--(b)`."""
+    return first.where is not None and bool(new & inside(first.where))
 
 
 def _plain(clause: clauses.Match, default: MatchMode) -> bool:

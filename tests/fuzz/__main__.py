@@ -1,4 +1,4 @@
-"""The long runs: python -m tests.fuzz [suite ...] [--cases N] [--way WAY] (`make unique`)."""
+"""The long runs: python -m tests.fuzz [suite ...] [--cases N] [--way WAY] [--device D] (`make unique`)."""
 
 from tests.fuzz import clauses, paths, unique, writes
 from tests.fuzz.cases import main

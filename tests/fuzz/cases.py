@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import gdb
+from tests.support.on_device import DEVICES, Device, on
 from tests.support.ways import WAYS, forced
+
+DEVICE: Device = "cpu"  # where queries are run; `--device` says
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ def run(suite: Suite, seeds: Iterable[int], most: int) -> tuple[int, list[Failur
 def ask(db: gdb.Database, text: str) -> list[tuple[object, ...]]:
     """The rows of a query with tuples for lists; of one that fails, its error."""
     try:
-        rows = db.execute(text, device="cpu").fetchall()
+        with on(DEVICE) as device:
+            rows = db.execute(text, device=device).fetchall()
     except Exception as error:  # of gdb or of Python: both are to be seen
         return [("error", repr(error))]
     return [tuple(map(_plain, row)) for row in rows]
@@ -61,6 +65,7 @@ def _plain(value: object) -> object:
 
 def main(suites: dict[str, tuple[Suite, int]]) -> None:
     """Run suites, each for its number of cases, from the command line."""
+    global DEVICE
     parser = argparse.ArgumentParser()
     parser.add_argument(
         "suites", nargs="*", help=f"of {', '.join(suites)}; all where none is named"
@@ -68,8 +73,10 @@ def main(suites: dict[str, tuple[Suite, int]]) -> None:
     parser.add_argument("--cases", type=int, help="of each suite")
     parser.add_argument("--seed", type=int, default=0, help="to begin with")
     parser.add_argument("--way", choices=WAYS, default="chosen", help="that all queries go")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where (writes: the CPU)")
     parser.add_argument("--show", type=int, default=5, help="how many failures to print")
     given = parser.parse_args()
+    DEVICE = given.device
     failed = 0
     for name in given.suites or suites:
         suite, usual = suites[name]

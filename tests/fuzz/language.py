@@ -5,9 +5,9 @@
 
 An InternalError, any other exception, a query that runs longer than its timeout, and a query that is not read back from
 its printed text are failures; each is shown with its number, and the exit code is 1. `--seed S --first N --number 1`
-runs it again. So is a reading query whose rows differ by the way that it goes, or when it is bound, the third time;
-where chance or a free choice is in it, none are compared. One way may have an error that another has not, whose rows do
-not get as far.
+runs it again. So is a reading query whose rows differ by the way that it goes, or when it is bound, the third time, or
+on a `--device` that is named; where chance or a free choice is in it, none are compared. One way may have an error that
+another has not, whose rows do not get as far.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from gdb.language.printer import printed
 from tests.fuzz.breaking import broken
 from tests.fuzz.people import GRAPH, PAIR, PARAMETERS
 from tests.fuzz.queries import Maker
-from tests.support.ways import WAYS, forced
+from tests.support.on_device import DEVICES, Device, on
+from tests.support.ways import WAYS, Way, forced
 
 TIMEOUT = 5.0  # seconds that a query may run
 SLACK = 5.0  # more that it may take to stop, on a machine that does other things as well
@@ -68,6 +69,7 @@ class Run:
     """Runs queries `first`, `first + 1`, ... of a seed. A query depends on its number alone, not on those before."""
 
     seed: int
+    devices: tuple[Device, ...] = ()  # beside the CPU
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     _db: gdb.Database | None = None
@@ -101,6 +103,9 @@ class Run:
         except GdbError as error:
             self.counts[f"{kind}: {type(error).__name__}"] += 1
             why = why or misplaced(error, text)
+            if isinstance(error, QueryTimeout):  # the graph may have grown
+                whole = False
+                self.close()
         except Exception:
             why = traceback.format_exc()
             self.close()
@@ -116,18 +121,16 @@ class Run:
     def _ways(self, text: str) -> str:
         """Which rows a query has one way and not another; empty where all have the same."""
         found: dict[str, Counter[str]] = {}
-        for way in (
-            *WAYS,
-            WAYS[0],
-            WAYS[0],
-        ):  # it has run once: then a statement is kept, and bound
+        # it has run once: then a statement is kept, and bound
+        ways: list[tuple[Way, Device]] = [(way, "cpu") for way in (*WAYS, WAYS[0], WAYS[0])]
+        ways += [(way, device) for device in self.devices for way in (WAYS[0], "operators")]
+        for number, (way, place) in enumerate(ways, 2):
             try:
-                with forced(way):
-                    rows = self._graph().execute(text, PARAMETERS, device="cpu", timeout=TIMEOUT)
-                    name = f"{way}, run {len(found) + 2}"
-                    found[name] = Counter(map(repr, rows.fetchall()))
+                with forced(way), on(place) as device:
+                    rows = self._graph().execute(text, PARAMETERS, device=device, timeout=TIMEOUT)
+                    found[f"{way} on {place}, run {number}"] = Counter(map(repr, rows.fetchall()))
             except InternalError as error:
-                return f"{way}: {error}"
+                return f"{way} on {place}: {error}"
             except GdbError:
                 continue
         self.counts["compared"] += len(found) > 1
@@ -198,8 +201,9 @@ def main(line: list[str] | None = None) -> int:
     parser.add_argument("--number", type=int, default=1000, help="(default: 1000)")
     parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
     parser.add_argument("--first", type=int, default=0, help="number of the first (default: 0)")
+    parser.add_argument("--device", choices=DEVICES[1:], nargs="*", default=(), help="and the CPU")
     arguments = parser.parse_args(line)
-    run, begun = Run(arguments.seed), time.monotonic()
+    run, begun = Run(arguments.seed, tuple(arguments.device)), time.monotonic()
     last = arguments.first + arguments.number
     shown = 0
     with warnings.catch_warnings():

@@ -142,7 +142,11 @@ def _long_as(path: object) -> int:
 
 
 def _with_conditions(draw: random.Random, chains: list[Chain]) -> Pattern:
-    short = [replace(c, links=tuple(one for one in c.links if not one.length)) for c in chains]
+    # of a chosen path the ends alone: WHERE is asked of the path that was chosen, and which one is, is free
+    chosen = [replace(c, links=()) for c in chains if c.before in SELECTORS]
+    free = [c for c in chains if c.before not in SELECTORS]
+    short = [replace(c, links=tuple(one for one in c.links if not one.length)) for c in free]
+    short += chosen
     nodes = Pattern(tuple(short))
     return Pattern(tuple(chains), random_conditions(draw, nodes))
 

@@ -134,3 +134,16 @@ def test_acyclic_is_said_of_one_relationship_as_well(star: Database, way: Way) -
         with forced(way):
             text = f"MATCH ACYCLIC (a)-[r:R{length}]->(b) WITH a, b, 1 AS x RETURN count(*)"
             assert star.execute(text, device="cpu").scalar() == number
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("between", ["", "WITH * ", "WITH a "])
+@pytest.mark.parametrize(
+    "condition", ["EXISTS { (a)-->(b {x: 1}) }", "COUNT { (a)-->(b {x: 1}) } = 1"]
+)
+def test_a_name_of_a_subquery_is_not_what_a_later_match_binds(
+    star: Database, condition: str, between: str, way: Way
+) -> None:
+    with forced(way):
+        found = rows(star, f"MATCH (a) WHERE {condition} {between}MATCH (a)-->(b) RETURN b.x")
+    assert found == [(0,), (1,), (2,)]
