@@ -378,7 +378,8 @@ class Stage:
         def sizes(some: U32) -> I64:
             rows = view.rows_of(some)  # all have one: `roots_of` sees to it
             split = split_of(rows)
-            return split - view.offsets[rows] if below else view.offsets[rows + 1] - split
+            size: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
+            return size
 
         return of_roots(self.prepared.roots, sizes)
 

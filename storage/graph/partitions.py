@@ -27,7 +27,7 @@ from ..format.invariants import DIRECTIONS, EDGE_COUNTS
 from ..format.manifest import Manifest, TypeRecord
 from ..format.segment import damaged
 from ..format.segments import Segments
-from . import part_reading, pcsr, property_columns
+from . import pcsr, property_columns
 from .adjacency import Adjacency, Shape
 from .delta import TypeDelta, patched
 from .pcsr import Part
@@ -460,6 +460,8 @@ class Partitions:
 
 
 def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:
+    from . import part_reading  # here: many processes read no edges
+
     for part in record.parts:
         if part.direction is direction:
             return part_reading.read(part, segments, vertex_count)
