@@ -47,13 +47,13 @@ def _watch(watch: Stopwatch, gpu: bool) -> None:
     """Time steps of a query. Imports what has them."""
     from gdb import planner
     from gdb.executor.nest import prepare
-    from gdb.storage.format import segments
-    from gdb.storage.graph import partitions, pcsr, section_checks
+    from gdb.storage.format import segment_checksum
+    from gdb.storage.graph import part_reading, partitions, section_checks
 
     steps: list[tuple[str, ModuleType | type, str]] = [
-        ("compare checksums", segments.Segments, "several"),
+        ("compare checksums", segment_checksum, "verify"),
         ("check rows", section_checks, "compare_rows"),
-        ("put segments together", pcsr, "read"),
+        ("read parts", part_reading, "read"),
         ("read the graph", partitions.Partitions, "adjacency"),
         ("prepare", prepare, "stage"),
         ("plan", planner, "plan"),

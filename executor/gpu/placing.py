@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gdb.records import dataclass
@@ -90,17 +92,19 @@ class Placed:
             row[ValueField.LEAST :] = bounds
         return table
 
-    def split_of(self, k: int, rows: I64) -> I64:
-        """ViewField.SPLIT of some rows of view k, as positions of the stage's own view, i64[n]."""
+    def splits_of(self, k: int) -> Callable[[I64], I64]:
+        """A function that gives ViewField.SPLIT of some rows of view k, as positions of the stage's own view, i64[n];
+        several threads may call it at once."""
         view = self.prepared.views[k]
         if self.split.lower:
-            side: I64 = view.offsets[rows] + np.diff(self.split.views[k].offsets)[rows]
-            return side
+            own, lower = view.offsets, self.split.views[k].offsets
+            return lambda rows: own[rows] + lower[rows + 1] - lower[rows]
         found = self._splits[id(view)]
         if isinstance(found, LockedCopy):
-            return found.block.array((view.rows,), np.int64)[rows]
-        whole: I64 = memory.download(found).view(np.int64)
-        return whole[rows]
+            whole: I64 = found.block.array((view.rows,), np.int64)
+        else:
+            whole = memory.download(found).view(np.int64)
+        return lambda rows: whole[rows]
 
     # ---- passes ------------------------------------------------------------------------------------
 

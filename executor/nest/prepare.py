@@ -235,8 +235,9 @@ def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     candidates, reads = plan.candidates[first], _from_shortest(plan, views)
     if candidates.allowed is not None or not reads:
         return roots_among(plan, views, candidates.vids())
-    roots, degrees = views[reads[0]].within(candidates.ranges)
-    return _present(views, reads[1:], roots, degrees + 1)
+    roots, weights = views[reads[0]].within(candidates.ranges)
+    weights += 1  # they are new
+    return _present(views, reads[1:], roots, weights)
 
 
 def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:

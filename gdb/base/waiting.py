@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdb.base import forks, threads, usage
@@ -179,9 +180,18 @@ class Pool(threads.Threads):
         return None
 
 
+class _Helping(threading.local):
+    """Whether this thread does a part of some work that has all cores."""
+
+    now = False
+
+
+_helping = _Helping()
+
+
 def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """The results of some work on all cores, in the order of the items; few are there at a time. One item is done in
-    this thread.
+    this thread, and so are all where it does a part of such work itself.
 
     Raises
     ------
@@ -189,10 +199,10 @@ def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """
     following = iter(items)
     some = [item for _, item in zip(range(2), following, strict=False)]
-    if len(some) < 2:
-        yield from map(work, some)
+    if len(some) < 2 or _helping.now:
+        yield from map(work, chain(some, following))
         return
-    with Pool(cores()) as pool:
+    with Pool(cores(), initializer=setattr, initargs=(_helping, "now", True)) as pool:
         ahead = [pool.submit(work, item) for item in some]
         for item in following:
             ahead.append(pool.submit(work, item))

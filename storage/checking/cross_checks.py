@@ -131,7 +131,7 @@ class StoredPart:
 def stored_part(
     partitions: Partitions, name: str, record: PartRecord, segments: Segments
 ) -> StoredPart:
-    """A part of a type, read; raises CorruptStore as `gdb.storage.graph.pcsr.read`."""
+    """A part of a type, read; raises CorruptStore as `gdb.storage.graph.part_reading.read`."""
     part = partitions.stored(name, record.direction)
     files = [segments[segment.file] for segment in record.segments]
     return StoredPart(record, part, files, keys_of_part(part))

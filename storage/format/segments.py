@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..disk.pins import Pin
 from .segment import FileRecord, Inside, SegmentFile, damaged
 from .segment_checksum import open_segment
 
+T = TypeVar("T")
 MOST_LOOKS = 32  # files whose length is compared again when a query begins
 LOOKS_APART = 0.01  # seconds between two looks whether files were written to
 
@@ -98,16 +100,21 @@ class Segments:
                 self._opened[number] = self._open(number)
             return self._opened[number]
 
-    def several(self, numbers: Sequence[int]) -> list[SegmentFile]:
-        """The files of some numbers, verified on all cores, unless a budget bounds what is read at once."""
+    def several(self, numbers: Sequence[int], work: Callable[[SegmentFile, int], T]) -> list[T]:
+        """The results of some work with files, by their numbers, which are distinct: each is verified, and worked with
+        while its bytes are at hand; on all cores, unless a budget bounds what is read at once."""
+
+        def one(number: int) -> tuple[SegmentFile, T]:
+            file = self._opened.get(number) or self._open(number)
+            return file, work(file, number)
+
         with self._lock:
-            absent = sorted(set(numbers) - self._opened.keys())
-            opened = (
-                map(self._open, absent) if usage.room() else waiting.in_order(self._open, absent)
-            )
-            for number, file in zip(absent, opened, strict=True):
+            on = map if usage.room() else waiting.in_order
+            found = list[T]()
+            for number, (file, result) in zip(numbers, on(one, numbers), strict=True):
                 self._opened[number] = file
-            return [self._opened[number] for number in numbers]
+                found.append(result)
+            return found
 
     def _open(self, number: int) -> SegmentFile:
         if number == len(self.records) and self.inline is not None:

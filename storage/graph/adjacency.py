@@ -134,12 +134,9 @@ class Adjacency:
         """The vid of every row, u32[rows] ascending."""
         if not self.first.shape[0]:
             return np.zeros(0, np.uint32)
-        return np.concatenate(
-            [
-                np.arange(f, f + n, dtype=np.uint32)
-                for f, n in zip(self.first, self.length, strict=True)
-            ]
-        )
+        both = zip(self.first.tolist(), self.length.tolist(), strict=True)
+        runs = [np.arange(f, f + n, dtype=np.uint32) for f, n in both]
+        return np.concatenate(runs) if len(runs) > 1 else runs[0]
 
     def intervals_of(self, begin: int, end: int) -> tuple[U32, U32, U32]:
         """The intervals of the rows [begin, end), which is not empty: first vid, length and first row, u32[k] each."""

@@ -460,11 +460,12 @@ class Partitions:
 
 
 def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:
-    where = segments.files.where
+    from . import part_reading  # here: many processes read no edges
+
     for part in record.parts:
         if part.direction is direction:
-            opened = segments.several([s.file for s in part.segments])
-            return pcsr.read(part, opened, where, vertex_count)
+            return part_reading.read(part, segments, vertex_count)
+    where = segments.files.where
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 
 

@@ -20,13 +20,12 @@ from gdb.base import usage
 from gdb.records import dataclass
 
 from ..columns.model import I64, U8, U32
-from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_anywhere, unset
-from ..disk.mapped_file import in_a_row
+from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, unset
 from ..format.direction import Direction
-from ..format.invariants import INTERVALS, SEGMENT_ROWS
+from ..format.invariants import SEGMENT_ROWS
 from ..format.manifest import PartRecord, SegmentRecord
 from ..format.sections import Section, SectionKind
-from ..format.segment import PAGE, SegmentFile, compare, damaged
+from ..format.segment import PAGE, SegmentFile, damaged
 from ..format.segment_writer import SegmentWriter
 from . import intervals, section_checks
 from .adjacency import Adjacency
@@ -383,11 +382,11 @@ def read_segment(
     ------
     CorruptStore : the segment is not what the manifest says. Its numbers are not compared with anything else.
     """
-    index, offsets, neighbours = _indexed(segment, file, where, out)
+    index, offsets, neighbours = indexed_rows(segment, file, where, out)
     return Rows(index.vids(), offsets, neighbours)
 
 
-def _indexed(
+def indexed_rows(
     segment: SegmentRecord, file: SegmentFile, where: str, out: U32 | None
 ) -> tuple[Intervals, I64, U32]:
     """As `read_segment`, the vids as intervals, which may lie in any order."""
@@ -410,88 +409,3 @@ def _indexed(
             where, file.name, "holds another segment than the manifest says", SEGMENT_ROWS.name
         )
     return index, local, file.neighbours(at + 4, local, out)
-
-
-def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:
-    """A part from its segments.
-
-    files : the opened file of each segment. vertex_count : of the store; all vids are below it.
-
-    Neighbours of a plain part of one segment stay in the map. Those of several are copied together; where a budget has
-    no room for that, and they fill pages, their maps become one (`gdb.storage.disk.mapped_file.in_a_row`). Packed ones
-    are unpacked.
-
-    Raises
-    ------
-    CorruptStore : what the segments hold could not be read without harm (see
-        `gdb.storage.graph.section_checks.PART`), or is not what the manifest says.
-    """
-    part = _of_one_segment(record, files, where) or _of_segments(record, files, where)
-    name = files[0].name
-    if len(part.intervals) != record.intervals:
-        how = "has another number of intervals than the manifest says"
-        raise damaged(where, name, how, INTERVALS.name)
-    if not all(file.own for file in files):
-        compare(where, name, section_checks.LENGTHS, (part, vertex_count))
-        section_checks.compare_rows(where, name, part, vertex_count)
-    if usage.room() is not None:
-        read_anywhere(part.neighbours)
-    return part
-
-
-def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) -> Part | None:
-    """A part whose only segment has its intervals as `intervals.of_vids` makes them, which nearly all have; None of
-    others."""
-    segment = record.segments[0]
-    if len(record.segments) > 1 or (segment.first_row, segment.rows) != (0, record.rows):
-        return None
-    index, offsets, neighbours = _indexed(segment, files[0], where, None)
-    ends = index.first.astype(np.int64) + index.length
-    if not (index.length.all() and (index.first[1:] > ends[:-1]).all()):
-        return None
-    index = Intervals(index.first.copy(), index.length.copy(), index.row)  # not of the map
-    flags = record.simple, record.loops, record.max_degree
-    return Part(index, offsets, neighbours, *flags)
-
-
-def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
-    room = usage.room()
-    offsets = placed(record.rows + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
-    vids = np.zeros(record.rows, np.uint32)
-    # in memory of their own they have large pages: counts are a tenth quicker
-    large = room is not None and 4 * record.edges > GRAPH_SHARE * (room.left or 0)
-    neighbours = _in_place(record, files) if large else None
-    copy = neighbours is None
-    if neighbours is None:
-        neighbours = placed(record.edges, np.uint32, GRAPH, room, most=GRAPH_SHARE)
-    done = 0
-    for segment, file in zip(record.segments, files, strict=True):
-        end = segment.first_edge + segment.edges
-        out = neighbours[segment.first_edge : end] if copy else None
-        rows = read_segment(segment, file, where, out)
-        stop = segment.first_row + segment.rows
-        # The end of a row that goes on in the next segment is written again by that one.
-        offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
-        if segment.first_row < done and vids[segment.first_row] != rows.vids[0]:
-            raise damaged(
-                where, file.name, "goes on with a row of another vertex", SEGMENT_ROWS.name
-            )
-        vids[segment.first_row : stop] = rows.vids
-        done = stop
-    name = files[0].name
-    if (vids[1:] <= vids[:-1]).any():
-        raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
-    flags = record.simple, record.loops, record.max_degree
-    return Part(intervals.of_vids(vids), offsets, neighbours, *flags)
-
-
-def _in_place(record: PartRecord, files: list[SegmentFile]) -> U32 | None:
-    """The neighbours of all segments in the maps of their files; None where they cannot be one array there."""
-    pieces = list[U8]()
-    for segment, file in zip(record.segments, files, strict=True):
-        piece = file.neighbours_in_place(segment.section + 4)
-        if piece is None or len(piece) != 4 * segment.edges:
-            return None
-        pieces.append(piece)
-    found = in_a_row(pieces)
-    return None if found is None else found.view("<u4")

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from gdb.base import usage
+from gdb.base import usage, waiting
 from gdb.base.budget import Budget
 from gdb.base.machine.compile import together
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
@@ -98,11 +98,17 @@ def split_positions(view: Adjacency) -> I64:
 
 
 def _made_split(view: Adjacency) -> I64:
-    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
-    for begin, end in _in_order(view, 0, view.rows):
-        first, length, row = view.intervals_of(begin, end)
+    room = usage.room()
+    found = placed(max(view.rows, 1), np.int64, GRAPH, room, most=GRAPH_SHARE)
+
+    def fill(rows: tuple[int, int]) -> None:
+        first, length, row = view.intervals_of(*rows)
         index = at_of(first), at_of(length), at_of(row), len(first)
         _split(*index, at_of(view.offsets), at_of(view.neighbours), at_of(found))
+
+    several = _in_order(view, 0, view.rows)
+    for _ in (map if room else waiting.in_order)(fill, several):
+        pass
     return found
 
 

@@ -40,6 +40,15 @@ def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
     assert (np.repeat(np.arange(len(made.roots)), np.diff(first)) == roots).all()
 
 
+def test_units_made_in_parts_are_those_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = prepared(TRIANGLE)
+    whole = units.work_units(made)
+    monkeypatch.setattr(units, "ROOTS_AT_ONCE", 7)
+    parts = units.work_units(made)
+    assert all((a == b).all() for a, b in zip(whole, parts, strict=True))
+    assert (units.of_roots(made.roots, lambda r: r.astype(np.int64) + 1) == made.roots + 1).all()
+
+
 def test_the_units_of_a_hub_are_many() -> None:
     for pairs in (TRIANGLE, CLIQUE):  # by the list of the tail, by the second loop
         made = prepared(pairs)

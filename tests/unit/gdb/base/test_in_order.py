@@ -37,3 +37,11 @@ def test_items_are_taken_as_results_are_needed(monkeypatch: pytest.MonkeyPatch) 
     results = waiting.in_order(lambda k: k, items())
     assert next(results) == 0
     assert len(taken) < 20
+
+
+def test_a_part_of_such_work_uses_its_own_thread() -> None:
+    def inner(_: int) -> bool:
+        here = threading.get_ident()
+        return set(waiting.in_order(lambda _: threading.get_ident(), range(5))) == {here}
+
+    assert all(waiting.in_order(inner, range(8)))

@@ -12,7 +12,7 @@ import gdb
 from gdb.errors import CorruptStore
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.graph import pcsr
+from gdb.storage.graph import part_reading
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import snapshot_tables
 from gdb.storage.write.commit import commit
@@ -127,7 +127,7 @@ def test_a_compaction_never_reads_a_part_as_a_whole(
         raise AssertionError("a part was read as a whole")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pcsr, "read", never)
+        patch.setattr(part_reading, "read", never)
         patch.setattr(snapshot_tables, "PIECE", 50)
         packed = store.snapshot().manifest.packed
         compact(store, packed=not packed)
