@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from benchmarks.storage.layout_sizes import sizes
 from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.memory_files import MemoryFiles
+from gdb.storage.format import segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.format.invariants import Contradiction, hold
 from gdb.storage.format.segment import PAGE, PAGE_FROM
 from gdb.storage.format.segment_writer import SegmentWriter
 from gdb.storage.format.segments import Segments
-from gdb.storage.graph import intervals, pcsr, section_checks, splice
+from gdb.storage.graph import intervals, part_reading, pcsr, section_checks, splice
 from gdb.storage.write.store import Store
 from tests.support.graph_tables import GraphTables, write_graph
 
@@ -180,8 +181,6 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
 
 
 def test_big_parts_get_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gdb.storage.format import segment_writer
-
     monkeypatch.setattr(segment_writer, "PACK_BYTES", 10_000)
     ends = np.random.default_rng(0).integers(0, 100, (2, 9_000))
     graph = GraphTables(
@@ -255,3 +254,22 @@ def test_what_is_not_there_is_not_removed() -> None:
     for missing in ([1 << 32] * 3, [1 << 32 | 1], [3 << 32 | 3], [9 << 32]):
         with pytest.raises(KeyError):
             splice.splice_part(part, np.array(missing, np.uint64), nothing)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12), st.data())
+def test_a_part_of_several_segments_is_read_as_it_was(
+    lengths: list[int], most: int, data: st.DataObject
+) -> None:
+    """Rows that go on in two segments and more, of one file and of several."""
+    vids = np.cumsum(data.draw(st.lists(st.integers(1, 3), min_size=len(lengths)))[: len(lengths)])
+    degrees = np.array(lengths) * np.array([1 + 5 * (k % 4 == 2) for k in range(len(lengths))])
+    near = np.concatenate([np.arange(n) for n in degrees]).astype(np.uint32)
+    keys = pcsr.keys_of(np.repeat(vids, degrees).astype(np.uint32), near)
+    files = MemoryFiles()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segment_writer, "PACK_BYTES", data.draw(st.sampled_from([64, 1 << 20])))
+        writer = SegmentWriter(files, 1)
+        record = pcsr.write([keys], len(keys), Direction.OUT, writer, most).record
+        writer.finish()
+    part = part_reading.read(record, Segments(files, tuple(writer.records), None), 1 << 20)
+    assert pcsr.keys_of_part(part).tolist() == keys.tolist()
