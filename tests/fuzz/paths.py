@@ -142,7 +142,7 @@ def _long_as(path: object) -> int:
 
 
 def _with_conditions(draw: random.Random, chains: list[Chain]) -> Pattern:
-    # of a chosen path the ends alone: WHERE is asked of the path that was chosen, and which one is, is free
+    # of a selected path the ends alone: WHERE filters selected paths, and which one is selected is free
     chosen = [replace(c, links=()) for c in chains if c.before in SELECTORS]
     free = [c for c in chains if c.before not in SELECTORS]
     short = [replace(c, links=tuple(one for one in c.links if not one.length)) for c in free]
