@@ -212,6 +212,12 @@ def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
             yield result(ahead.pop(0), usage.pulse)
 
 
+def within_budget(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """As `in_order`, but one item after the other where the query of this thread has a budget: it bounds what is read
+    at once."""
+    return map(work, items) if usage.room() else in_order(work, items)
+
+
 def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:
     """Do some work on a daemon thread of its own, and wait for what it gives or raises. `check` is that of
     `result`: where it raises, the work goes on until it ends by itself."""

@@ -26,11 +26,12 @@ def of_query(query: Query) -> frozenset[str]:
     return frozenset(_of_query(query))
 
 
-def inside(expression: Expression) -> frozenset[str]:
-    """The names in the patterns and subqueries of an expression: those that are not bound outside are new there."""
-    return frozenset(
-        name for part in walk(expression) if isinstance(part, _ASKING) for name in _of_asking(part)
-    )
+def inside_conditions(clause: clauses.Match) -> frozenset[str]:
+    """The names in the patterns and subqueries of the conditions of a MATCH, in its WHERE and in its patterns: those
+    that are not bound outside are new there."""
+    conditions = [*expressions(clause), *(e for p in clause.patterns for e in _conditions(p))]
+    asking = (part for e in conditions for part in walk(e) if isinstance(part, _ASKING))
+    return frozenset(name for part in asking for name in _of_asking(part))
 
 
 def asks(expression: Expression) -> bool:
@@ -62,9 +63,16 @@ def _of_pattern(pattern: PathPattern) -> Iterator[str]:
             yield part.variable.text
         if isinstance(part, RelationshipPattern) and part.repeated is not None:
             yield from _of_pattern(part.repeated)
+    for expression in _conditions(pattern):
+        yield from _of_expression(expression)
+
+
+def _conditions(pattern: PathPattern) -> Iterator[Expression]:
+    """The expressions in the parts of a pattern, but for those of a repeated one."""
+    for part in pattern.parts:
         for expression in (*values(part), part.where, *part.named):
             if expression is not None:
-                yield from _of_expression(expression)
+                yield expression
 
 
 def _of_query(query: Query) -> Iterator[str]:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 
 from gdb.language import clauses
 from gdb.language.clauses import Clause, Query
-from gdb.language.mentioned_names import inside, of_pattern, of_query
+from gdb.language.mentioned_names import inside_conditions, of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
+from gdb.logical.operators import names_after
 from gdb.query_graph import MatchMode
 from gdb.records import replace
 
@@ -52,14 +53,16 @@ def _goes_on(first: clauses.Match, second: clauses.Match, mode: MatchMode) -> bo
     same = (second.mode or mode) == (first.mode or mode)
     shares = all(names & of_pattern(path) for path in second.patterns)
     plain = _plain(first, mode) and _plain(second, mode)
-    apart = names & _relationships(second) or _taken_over(first, _names(second) - names)
-    return same and shares and plain and not apart
+    if not (same and shares and plain) or names & _relationships(second):
+        return False
+    return not _takes_over(first, second)
 
 
-def _taken_over(first: clauses.Match, new: frozenset[str]) -> bool:
-    """Whether a pattern or subquery in the first condition has a name of its own that would mean what the second MATCH
-    binds: `MATCH (a) WHERE EXISTS { (a)-->(b) } MATCH (a)<--(b)`."""
-    return first.where is not None and bool(new & inside(first.where))
+def _takes_over(first: clauses.Match, second: clauses.Match) -> bool:
+    """Whether the second MATCH binds what a pattern or subquery in a condition of the first has a name of its own for:
+    `MATCH (a) WHERE EXISTS { (a)-->(b) } MATCH (a)<--(b)`."""
+    new = {*names_after(second, ())} - {*names_after(first, ())}
+    return not new.isdisjoint(inside_conditions(first))
 
 
 def _plain(clause: clauses.Match, default: MatchMode) -> bool:

@@ -154,8 +154,7 @@ def copied(array: npt.NDArray[Item], out: npt.NDArray[Item]) -> npt.NDArray[Item
     def part(ends: tuple[int, int]) -> None:
         out[slice(*ends)] = array[slice(*ends)]
 
-    on = map if usage.room() else waiting.in_order
-    for _ in on(part, usage.paced(len(array), COPIED)):
+    for _ in waiting.within_budget(part, usage.paced(len(array), COPIED)):
         pass
     return out
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gdb.base import usage, waiting
+from gdb.base import waiting
 
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
@@ -109,9 +109,8 @@ class Segments:
             return file, work(file, number)
 
         with self._lock:
-            on = map if usage.room() else waiting.in_order
-            found = list[T]()
-            for number, (file, result) in zip(numbers, on(one, numbers), strict=True):
+            found, results = list[T](), waiting.within_budget(one, numbers)
+            for number, (file, result) in zip(numbers, results, strict=True):
                 self._opened[number] = file
                 found.append(result)
             return found

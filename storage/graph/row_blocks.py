@@ -40,7 +40,7 @@ class Side(IntEnum):
         return (Side.BOTH, Side.ABOVE, Side.BELOW)[self]
 
 
-def _blocks_loop(
+def _row_split_loop(
     first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
 ) -> int:
     """For each row of a view, out[row] is the position of its first neighbour that is not below its vid."""
@@ -88,7 +88,7 @@ def _copy_loop(
     return longest
 
 
-_split, _copy = together(_blocks_loop, _copy_loop)
+_split, _copy = together(_row_split_loop, _copy_loop)
 
 
 def split_positions(view: Adjacency) -> I64:
@@ -98,16 +98,14 @@ def split_positions(view: Adjacency) -> I64:
 
 
 def _made_split(view: Adjacency) -> I64:
-    room = usage.room()
-    found = placed(max(view.rows, 1), np.int64, GRAPH, room, most=GRAPH_SHARE)
+    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
 
     def fill(rows: tuple[int, int]) -> None:
         first, length, row = view.intervals_of(*rows)
         index = at_of(first), at_of(length), at_of(row), len(first)
         _split(*index, at_of(view.offsets), at_of(view.neighbours), at_of(found))
 
-    several = _in_order(view, 0, view.rows)
-    for _ in (map if room else waiting.in_order)(fill, several):
+    for _ in waiting.within_budget(fill, _in_order(view, 0, view.rows)):
         pass
     return found
 

@@ -258,7 +258,7 @@ def compare_rows(where: str, name: str, part: Part, vertex_count: int) -> None:
     def check(some: Part) -> None:
         compare(where, name, ROWS, (some, vertex_count))
 
-    for _ in (map if usage.room() else waiting.in_order)(check, _pieces(part)):
+    for _ in waiting.within_budget(check, _pieces(part)):
         pass
 
 

@@ -139,11 +139,18 @@ def test_acyclic_is_said_of_one_relationship_as_well(star: Database, way: Way) -
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("between", ["", "WITH * ", "WITH a "])
 @pytest.mark.parametrize(
-    "condition", ["EXISTS { (a)-->(b {x: 1}) }", "COUNT { (a)-->(b {x: 1}) } = 1"]
+    "first",
+    [
+        "(a) WHERE EXISTS { (a)-->(b {x: 1}) }",
+        "(a) WHERE COUNT { (a)-->(b {x: 1}) } = 1",
+        "(a WHERE EXISTS { (a)-->(b {x: 1}) })",
+        "(a {x: 2 + COUNT { (a)-->(b {x: 1}) }})",
+        "({x: 0})<-[r:R WHERE EXISTS { (a)-->(b {x: 1}) }]-(a)",
+    ],
 )
 def test_a_name_of_a_subquery_is_not_what_a_later_match_binds(
-    star: Database, condition: str, between: str, way: Way
+    star: Database, first: str, between: str, way: Way
 ) -> None:
     with forced(way):
-        found = rows(star, f"MATCH (a) WHERE {condition} {between}MATCH (a)-->(b) RETURN b.x")
+        found = rows(star, f"MATCH {first} {between}MATCH (a)-->(b) RETURN b.x")
     assert found == [(0,), (1,), (2,)]

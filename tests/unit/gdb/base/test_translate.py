@@ -230,7 +230,7 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
     graph, query = case
     plan = planner.plan(query, graph, counting=wanted == "count")
     found: list[object] = []
-    for run, fill in ((kernel.run, row_blocks._split), (kernel._run, row_blocks._blocks_loop)):
+    for run, fill in ((kernel.run, row_blocks._split), (kernel._run, row_blocks._row_split_loop)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "run", run)
             patch.setattr(row_blocks, "_split", fill)
