@@ -63,6 +63,8 @@ class Usage:
     @property
     def bytes_read(self) -> int:
         """Bytes of the arrays given to `read` and `read_all`, each once."""
+        if not self._read and not self._read_all:
+            return 0
         every = {
             id(one): one
             for some in list(self._read_all.values())

@@ -326,6 +326,9 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     ours, item = _items(new), new.data.dtype.itemsize
     if old is None or old.kind != new.kind or old.data.dtype.itemsize != item:
         return 0, 0, ours.tobytes()
+    if (edit := new.edit) is not None and edit.data is old.data:  # nothing has to be compared
+        between = ours[edit.head : len(ours) - edit.tail]
+        return edit.head * item, edit.tail * item, between.tobytes()
     theirs = _items(old)
     count, before = len(ours), len(theirs)
     if count == before:

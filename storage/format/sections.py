@@ -59,12 +59,22 @@ class Streamed:
 
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
+class Edit:
+    """How an array was made of another one, `data`: its first `head` and its last `tail` items are that one's."""
+
+    data: Data
+    head: int
+    tail: int
+
+
+@quick
+@dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One array of a file to be written.
 
     counted : the manifest has the number of items, or a bound on it, so that they may be packed. rows : offsets i64
     of neighbours, which may be packed by them. code : how `data` encodes the items; a packed section has words as
-    `data`, and the bytes of an item as `item`.
+    `data`, and the bytes of an item as `item`. edit : how it was made, where that is known.
     """
 
     kind: SectionKind
@@ -73,6 +83,7 @@ class Section:
     rows: I64 | None = None
     code: Code = Code.PLAIN
     item: int = 0
+    edit: Edit | None = None
 
     def blocks(self) -> Iterator[Data]:
         """Its data, front to back."""

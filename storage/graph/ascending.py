@@ -3,6 +3,7 @@ order already, so that nothing here hashes, as `np.unique` does."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TypeVar
 
 import numpy as np
@@ -39,12 +40,21 @@ def merged_order(ascending: Keys, more: Keys) -> I64:
     return order
 
 
-def place_of(ascending: U32 | I64 | U64, wanted: int) -> int:
-    """The first place of a number, which fits their type, among ascending ones; -1 where it is not among them. Arrays
-    would cost more than the search for one."""
-    # of another type they would all be converted
-    at = int(ascending.searchsorted(ascending.dtype.type(wanted)))
-    return at if at < ascending.shape[0] and ascending.item(at) == wanted else -1
+def place_of(distinct: memoryview, wanted: int) -> int:
+    """The place of an integer of any size among ascending distinct ones, -1 where it is not among them. Arrays would
+    cost more than the search for one.
+
+    As they are distinct, the place is at most as far from either end as the integer is from the number there: of ids
+    that follow one another nothing is left to search.
+    """
+    last = len(distinct) - 1
+    if last < 0:
+        return -1
+    low, high = last - (distinct[last] - wanted), wanted - distinct[0]
+    if low > last or high < 0:
+        return -1
+    at = bisect_left(distinct, wanted, max(low, 0), min(high, last))
+    return at if distinct[at] == wanted else -1
 
 
 def unite_ascending(numbers: Numbers, more: Numbers) -> Numbers:

@@ -31,7 +31,7 @@ from ..format.manifest import (
     PatchRecord,
 )
 from ..format.section_owners import count_of
-from ..format.sections import Section, SectionKind
+from ..format.sections import Edit, Section, SectionKind
 from ..format.segment import compare, damaged
 from ..format.segments import Segments
 from . import property_columns, section_checks
@@ -44,10 +44,12 @@ Ranges = tuple[tuple[int, int], ...]
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """New values of one property. rows : i64[k], ascending, distinct; column : k values."""
+    """New values of one property. rows : i64[k], ascending, distinct; column : k values. edits : how rows and values
+    were made of those of another patch, where it differs in one."""
 
     rows: I64
     column: Column
+    edits: tuple[Edit, Edit] | None = None
 
     def of_rows(self, rows: I64) -> Patch:
         """Its part for some rows, i64[n], by their places."""
@@ -210,12 +212,13 @@ def _with_one(old: Patch, new: Patch, place: int) -> Patch:
     if not known:
         rows = np.concatenate((rows[:place], new.rows, rows[place:]))
     if plain and column.kind == new.column.kind:
+        edits = Edit(old.rows, place, count - after), Edit(values, place, count - after)
         if known:
             values = values.copy()
             values[place] = new.column.values[0]
         else:
             values = np.concatenate((values[:place], new.column.values, values[place:]))
-        return Patch(rows, Column(column.kind, values))
+        return Patch(rows, Column(column.kind, values), edits)
     return Patch(
         rows, Column.concat([column.part(0, place), new.column, column.part(after, count)])
     )
@@ -246,13 +249,16 @@ def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
         sections.extend(more)
         return record
 
+    def patch(one: Patch) -> PatchRecord:
+        rows, record = put(SectionKind.PATCHED_ROWS, one.rows), column(one.column)
+        if one.edits is not None:
+            for at, edit in zip((rows, record.values), one.edits, strict=True):
+                made = sections[at]
+                sections[at] = Section(made.kind, made.data, made.counted, edit=edit)
+        return PatchRecord(rows, len(one.rows), record)
+
     def patches(of: Mapping[str, Patch]) -> dict[str, PatchRecord]:
-        return {
-            key: PatchRecord(
-                put(SectionKind.PATCHED_ROWS, patch.rows), len(patch.rows), column(patch.column)
-            )
-            for key, patch in of.items()
-        }
+        return {key: patch(one) for key, one in of.items()}
 
     dead = put(SectionKind.DEAD_VIDS, delta.dead)
     added = tuple(

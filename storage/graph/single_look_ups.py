@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..columns.model import INT64, Column, Kind, PropertyValue
+from .ascending import place_of
 from .ids import SHORT, hash_one
 
 if TYPE_CHECKING:
@@ -54,24 +55,10 @@ class IdLookUp:
     def find(self, wanted: int) -> int:
         """The vid, -1 where there is none."""
         for keys, vids in self._indexes:
-            at = place_of_id(keys, wanted)
+            at = place_of(keys, wanted)
             if at >= 0 and bisect_right(self._bounds, vids[at]) % 2:
                 return vids[at]
         return -1
-
-
-def place_of_id(keys: memoryview, wanted: int) -> int:
-    """The place of an integer among ascending distinct ones, -1 where it is not among them.
-
-    As they are distinct, the place is at most as far from either end as the integer is from the key there: of ids that
-    follow one another nothing is left to search.
-    """
-    last = len(keys) - 1
-    if last < 0:
-        return -1
-    low, high = last - (keys[last] - wanted), wanted - keys[0]
-    at = bisect_left(keys, wanted, max(low, 0), min(high, last)) if low <= last and high >= 0 else 0
-    return at if keys[at] == wanted else -1
 
 
 class HolderLookUp:

@@ -99,14 +99,19 @@ class Snapshot:
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
-        same = before is not None and manifest is before.manifest and pins is None
+        # a delta that is known is not read: whatever lies in the manifest, the files are those of before
+        same = before is not None and (
+            manifest is before.manifest
+            if delta is None
+            else manifest.files is before.manifest.files
+        )
         self._segments: Segments = (
             before._segments
-            if before is not None and same
+            if before is not None and same and (pins is None or pins is before.pins)
             else Segments(
                 files,
                 manifest.files,
-                manifest.inline,
+                manifest.inline if delta is None else None,
                 None if before is None else before._segments,
                 pins,
                 anew=False,

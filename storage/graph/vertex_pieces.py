@@ -54,10 +54,16 @@ class Piece:
 
     def after(self, dead: U32, patches: Mapping[str, Patch]) -> Piece:
         """The piece with other changes; itself where these are the same."""
-        count = self.count if dead is self._dead else None
-        if patches is self.patches and count is not None:
+        if dead is self._dead:
+            return self.patched(patches)
+        return Piece(self.number, self.base, self.new, self.stored, dead, patches)
+
+    def patched(self, patches: Mapping[str, Patch]) -> Piece:
+        """The piece with other patches; itself where these are the same."""
+        if patches is self.patches:
             return self
-        return Piece(self.number, self.base, self.new, self.stored, dead, patches, count)
+        known = self._dead, patches, self.count
+        return Piece(self.number, self.base, self.new, self.stored, *known)
 
     def has_kinds_of(self, other: Piece) -> bool:
         """Whether it is another state of the same piece, with properties of the same kinds."""
@@ -97,6 +103,11 @@ class VertexGroup:
     def extent(self) -> Extent:
         """The same, for look-ups."""
         return Extent(self.ranges)
+
+    def patched(self, patches: Mapping[int, Mapping[str, Patch]]) -> VertexGroup:
+        """The group with other patches, by the number of the group of the base; itself where these are the same."""
+        pieces = [piece.patched(patches.get(piece.number, _NO_PATCHES)) for piece in self.pieces]
+        return _group((self.labels, self.id_space), pieces, self)
 
 
 def groups_of(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gdb.base import usage
 from gdb.errors import CorruptStore, ImportFailed
 
-from ..columns.model import I64, U32, Column, Kind
+from ..columns.model import I64, INT64, U32, Column, Kind
 from ..disk.files import MANIFEST
 from ..format.invariants import INDEX_LENGTHS, NEW_IDS
 from ..format.manifest import GroupRecord, Manifest, SpaceRecord
@@ -64,13 +64,16 @@ class Vertices:
         self.spaces: Mapping[str, Kind] = (
             kept.spaces if kept is not None and alike else self._all_spaces()
         )
+        self.groups: tuple[VertexGroup, ...]
         self._grown: set[str] = (
             kept._grown if kept is not None and alike else {new.id_space for new in delta.added}
         )
         self._new_indexes: dict[str, Added] = {}
-        self.groups: tuple[VertexGroup, ...] = groups_of(
-            manifest.groups, delta, () if kept is None else kept.groups
-        )
+        if kept is not None and alike and kept._delta.dead is delta.dead:  # values alone changed
+            self.groups = tuple([group.patched(delta.patches) for group in kept.groups])
+            self._spans = kept._spans
+        else:
+            self.groups = groups_of(manifest.groups, delta, () if kept is None else kept.groups)
         self._starts: tuple[I64, I32] | None = None
         if kept is not None:
             self._keep(kept)
@@ -218,6 +221,8 @@ class Vertices:
         if len(pieces) == 1:
             return self._taken(pieces[0], key, group, vids)
         of = self._pieces_of(group, vids)
+        if len(vids) == 1:
+            return self._taken(pieces[of.item(0)], key, group, vids)
         found: list[Column] = []
         places: list[I64] = []
         for number in np.unique(of).tolist():
@@ -274,22 +279,40 @@ class Vertices:
         return places, vids
 
     def one_named(self, group: int, key: str | None, value: int) -> int | None:
-        """The vid that `holders` (of None `named`) finds for one integer, -1 where it finds none, of a group
-        of the base whose property is known to be the user's id; None for another one."""
-        (piece, *more) = self.groups[group].pieces
-        base = piece.base
-        if more or base is None or base.ids.kind != "int64":
-            return None
-        if key is not None and (
-            key in piece.patches or not self._are_ids.get((piece.number, key), False)
-        ):
-            return None
-        index = self._indexes.get(base.id_space)
-        if index is None:
-            return None
-        vid = ids.find_integer(index, value)
-        there = vid >= 0 and piece.stored.holds(vid) and place_of(self._delta.dead, vid) < 0
-        return vid if there else -1
+        """The vid that `holders` (of None `named`) finds for one integer, -1 where it finds none; None where there are
+        several, or it is not known that the property is the user's id in the base."""
+        found = -1
+        for piece in self.groups[group].pieces:
+            vid = self._one_in(piece, key, value)
+            if vid is None or (vid >= 0 and found >= 0):
+                return None
+            found = max(found, vid)
+        return found
+
+    def _one_in(self, piece: Piece, key: str | None, value: int) -> int | None:
+        """As `one_named`, in a piece of the group."""
+        if piece.new is not None:
+            column = piece.new.ids if key is None else piece.new.columns.get(key)
+            if column is None:
+                return -1
+            if column.kind != "int64" or column.valid is not None or value not in INT64:
+                return None
+            if len(rows := (column.values == value).nonzero()[0]) > 1:
+                return None
+            vid = piece.stored.vid(rows.item(0)) if len(rows) else -1
+        else:
+            base = piece.base
+            index = None if base is None else self._indexes.get(base.id_space)
+            if base is None or index is None or base.ids.kind != "int64":
+                return None
+            if key is not None and (
+                key in piece.patches or not self._are_ids.get((piece.number, key), False)
+            ):
+                return None
+            vid = ids.find_integer(index, value)
+            if vid >= 0 and not piece.stored.holds(vid):
+                return -1
+        return vid if vid >= 0 and place_of(self._delta.dead.data, vid) < 0 else -1
 
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:
@@ -403,26 +426,8 @@ class Vertices:
         return found
 
     def free_ids(self, space: str) -> Iterator[int]:
-        """Integers that no vertex of a space has as its id (`ids.free_integers`); the space's ids are no strings."""
-        indexes = self.indexes(space)
-        largest = max(map(self._largest, indexes), default=-1)
-        return ids.free_integers((self._alive(one) for one in indexes), largest)
-
-    def _alive(self, index: IdIndex) -> I64:
-        """The ids of vertices that are still there, i64[n] ascending."""
-        keys = index.keys.view(np.int64)
-        return keys if not len(self._delta.dead) else keys[~self._delta.is_dead(index.vids)]
-
-    def _largest(self, index: IdIndex) -> int:
-        """The largest id of a vertex that is still there; -1 where there is none."""
-        stop, length = len(index.keys), 1
-        while stop > 0:
-            start = max(stop - length, 0)
-            alive = (~self._delta.is_dead(index.vids[start:stop])).nonzero()[0]
-            if len(alive):
-                return int(index.keys[start + alive[-1]])
-            stop, length = start, 4 * length
-        return -1
+        """Integers that no vertex of a space has as its id (`ids.free_ids`); the space's ids are no strings."""
+        return ids.free_ids(self.indexes(space), self._delta.is_dead)
 
     def index(self, space: SpaceRecord) -> IdIndex:
         """The index of an id space of the base; CorruptStore where it cannot be used."""

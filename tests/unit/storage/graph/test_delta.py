@@ -6,9 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.records import replace
 from gdb.storage.columns.model import Column
 from gdb.storage.columns.python_columns import column_of
-from gdb.storage.graph.delta import Patch, overlay, patched
+from gdb.storage.format import journal
+from gdb.storage.format.sections import Section
+from gdb.storage.graph.delta import Patch, overlay, patched, sections_of
+from gdb.storage.write.commit import commit
+from gdb.storage.write.transaction import Changes
+from tests.support.journaled_stores import base
 
 VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.integers(-9, 9)), max_size=8)
 
@@ -29,3 +35,19 @@ def test_of_two_patches_the_new_one_wins(
     column = Column("int64", np.arange(100, 110))
     whole = patched(column, both).to_list()
     assert whole == [found.get(row, 100 + row) for row in range(10)]
+
+
+def test_how_a_patch_was_made_is_what_a_comparison_finds() -> None:
+    store, before, edited = base(None), list[Section](), 0
+    for number, name in enumerate("dbecabdd"):
+        with store.writer():
+            changes = Changes(store.snapshot())
+            changes.set_vertices(changes.find([name], ""), {"x": column_of([100 + number])})
+            sections, _ = sections_of(commit(store, changes).delta, 1)
+        for old, new in zip(before, sections, strict=False):
+            if new.edit is not None and new.edit.data is old.data is not new.data:
+                edited += 1
+                compared = journal._difference(old, replace(new, edit=None))
+                assert journal._difference(old, new) == compared
+        before = sections
+    assert edited > 8
