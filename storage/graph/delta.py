@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gdb.records import dataclass, field, quick
+from gdb.records import dataclass, field, quick, replace
 
 from ..columns.model import I64, U32, Column, offsets_of_lengths
 from ..format.invariants import DELTA_LENGTHS
@@ -253,8 +253,7 @@ def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
         rows, record = put(SectionKind.PATCHED_ROWS, one.rows), column(one.column)
         if one.edits is not None:
             for at, edit in zip((rows, record.values), one.edits, strict=True):
-                made = sections[at]
-                sections[at] = Section(made.kind, made.data, made.counted, edit=edit)
+                sections[at] = replace(sections[at], edit=edit)
         return PatchRecord(rows, len(one.rows), record)
 
     def patches(of: Mapping[str, Patch]) -> dict[str, PatchRecord]:

@@ -99,19 +99,17 @@ class Snapshot:
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
-        # a delta that is known is not read: whatever lies in the manifest, the files are those of before
-        same = before is not None and (
-            manifest is before.manifest
-            if delta is None
-            else manifest.files is before.manifest.files
-        )
+        # of a state whose delta is known nothing is read but the files
         self._segments: Segments = (
             before._segments
-            if before is not None and same and (pins is None or pins is before.pins)
+            if before is not None
+            and delta is not None
+            and manifest.files is before.manifest.files
+            and (pins is None or pins is before.pins)
             else Segments(
                 files,
                 manifest.files,
-                manifest.inline if delta is None else None,
+                manifest.inline,
                 None if before is None else before._segments,
                 pins,
                 anew=False,

@@ -98,8 +98,6 @@ class Vertices:
 
     def _same_base(self, before: Vertices) -> bool:
         """Whether an earlier snapshot has the same groups and ids in the same files."""
-        if self._segments is before._segments:  # of the same manifest
-            return True
         records, spaces = self._records, self._spaces
         unchanged = records is before._records and spaces is before._spaces
         if unchanged and self._segments.records is before._segments.records:

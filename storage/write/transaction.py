@@ -25,7 +25,7 @@ from ..graph.vid_ranges import by_number
 from .build import MOST_VERTICES
 
 Columns = Mapping[str, Column]
-_FIRST, _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.int64)
+_FIRST = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,12 +173,14 @@ class Changes:
         columns = self._fitted(columns, own.keys, partial(view.vertex_column, group), rows)
         delta = self.delta  # what does not fit may have changed it
         patches, added = dict(delta.patches), delta.added
-        one = vids.item(0) if len(vids) == 1 else None
-        for piece in own.pieces if columns else ():
-            if len(own.pieces) == 1 or (one is not None and piece.stored.holds(one)):
+        pieces = own.pieces
+        if len(vids) == 1 and len(pieces) > 1:
+            pieces = tuple([piece for piece in pieces if piece.stored.holds(vids.item(0))])
+        for piece in pieces if columns else ():
+            if len(pieces) == 1:
                 rows, new = piece.stored.rows(vids), columns
             else:
-                mine = piece.stored.has(vids).nonzero()[0] if one is None else _NO_ROWS
+                mine = piece.stored.has(vids).nonzero()[0]
                 if not len(mine):
                     continue
                 rows = piece.stored.rows(vids[mine])
