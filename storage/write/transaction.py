@@ -71,10 +71,8 @@ class Changes:
         """
         found = self.view.find_many(wanted, id_space)
         if (missing := found < 0).any():
-            row, inside = (
-                int(missing.argmax()),
-                f" in the id space {id_space!r}" if id_space else "",
-            )
+            row = int(missing.argmax())
+            inside = f" in the id space {id_space!r}" if id_space else ""
             value = int(wanted[row]) if isinstance(wanted, np.ndarray) else wanted[row]
             raise ChangeRefused(
                 f"there is no node with the id {value!r}{inside} (row {row})",
