@@ -1,4 +1,4 @@
-"""A part as it is read from its segments: each is put in its place when its file has been verified.
+"""A part as it is read from its segments: each is put in its place while its bytes are at hand.
 
 What a map has of neighbours stays there where it may; offsets, and neighbours of several segments, are copied.
 """
@@ -37,17 +37,20 @@ def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
     """
     where, part = segments.files.where, None
     if len(record.segments) == 1:
-        file = segments[record.segments[0].file]
-        part, own = _of_one_segment(record, file, where), file.own
+        number = record.segments[0].file
+        ((part, own),) = segments.several(
+            [number], lambda file, _: (_of_one_segment(record, file, where), file.own)
+        )
     if part is None:
         part, own = _of_segments(record, segments)
-    name = segments[record.segments[0].file].name
+    name = segments.name(record.segments[0].file)
     if len(part.intervals) != record.intervals:
         how = "has another number of intervals than the manifest says"
         raise damaged(where, name, how, INTERVALS.name)
     if not own:
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
         section_checks.compare_rows(where, name, part, vertex_count)
+    segments.verify_beside()
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part
@@ -103,12 +106,12 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
     for segment, begin in zip(record.segments, following, strict=True):
         first, after = ends[id(segment)]
         if segment.first_row < done and first != last:
-            name = segments[segment.file].name
+            name = segments.name(segment.file)
             raise damaged(where, name, "goes on with a row of another vertex", SEGMENT_ROWS.name)
         done, last = segment.first_row + segment.rows, after
         if begin == done:  # else the row goes on, and a later segment knows where it ends
             offsets[done] = segment.first_edge + segment.edges
-    name = segments[record.segments[0].file].name
+    name = segments.name(record.segments[0].file)
     if (vids[1:] <= vids[:-1]).any():
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
     flags = record.simple, record.loops, record.max_degree

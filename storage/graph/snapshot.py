@@ -157,21 +157,23 @@ class Snapshot:
         return self.partitions.edge_type(name)
 
     def look(self) -> None:
-        """To be called when a query begins: whether files that it reads in place were cut short meanwhile.
+        """To be called before what reads outside of `reading`: whether files that it reads in place were cut short
+        meanwhile, or are not those that were committed.
 
         Raises
         ------
-        CorruptStore : one was.
+        CorruptStore : one was, or is not.
         """
         self._segments.look()
+        self._segments.settle()
 
     def reading(self) -> lost_pages.watched:
         """A block around the work of a query.
 
         Raises
         ------
-        CorruptStore : at its begin as `look`; at its end, if pages of files that it reads could not be had meanwhile,
-            or files were written to that hold other bytes now than were committed.
+        CorruptStore : at its begin, if files were cut short; at its end, if pages of files that it reads could not be
+            had meanwhile, or files hold other bytes than were committed.
         """
         self._segments.look()
         return lost_pages.watched(self.look_at_all, self._segments.look_at_bytes)
