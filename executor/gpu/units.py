@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 
 from gdb.base import waiting
-from gdb.storage.disk.arrays import unset
+from gdb.storage.disk.arrays import pieces, unset
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..nest.prepare import Prepared
@@ -20,7 +18,6 @@ PUSHED_PART = 128
 COLD_PUSHED_PART = 1024  # and where that list's rows are read through the link
 # where several devices share them, parts are as small as this, if that makes no more units than so many
 SHARED_PART, MOST_UNITS = 2, 1 << 20
-ROOTS_AT_ONCE = 1 << 19  # that a thread makes units of
 # units of one root in a row that one of several devices takes, where each of them reads the same lists
 PUSHED_RUN = 32
 
@@ -51,9 +48,9 @@ def work_units(
         some = sizes[slice(*roots)]
         parts = (some + part - 1) // part if cuts else np.ones(len(some), np.int64)
         np.cumsum(parts, out=first_unit[roots[0] + 1 : roots[1] + 1])
-        return int(parts.sum())
+        return int(first_unit[roots[1]])
 
-    ranges = list(_ranges(len(sizes)))
+    ranges = list(pieces(len(sizes)))
     before = np.cumsum([0, *waiting.in_order(count, ranges)]).tolist()
     unit_roots = unset(before[-1], np.uint32)
 
@@ -69,23 +66,6 @@ def work_units(
     for _ in waiting.in_order(fill, [(*r, b) for r, b in zip(ranges, before, strict=False)]):
         pass
     return unit_roots, first_unit
-
-
-def of_roots(roots: U32, make: Callable[[U32], I64]) -> I64:
-    """What is made of each root, i64[roots], of some at once on all cores."""
-    found = unset(len(roots), np.int64)
-
-    def fill(some: tuple[int, int]) -> None:
-        found[slice(*some)] = make(roots[slice(*some)])
-
-    for _ in waiting.in_order(fill, _ranges(len(roots))):
-        pass
-    return found
-
-
-def _ranges(roots: int) -> Iterator[tuple[int, int]]:
-    firsts = range(0, roots, ROOTS_AT_ONCE)
-    return ((begin, min(begin + ROOTS_AT_ONCE, roots)) for begin in firsts)
 
 
 def at_most(prepared: Prepared, devices: int) -> int:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.base import forks
+from gdb.base import forks, threads
 from gdb.base.usage import Usage
 from gdb.errors import Cancelled, CorruptStore
+from gdb.storage.disk import checksum
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_checksum, segments
 from gdb.storage.format.segment import FileRecord
@@ -149,8 +150,8 @@ def test_what_a_stopped_query_left_unverified_is_not_committed(
     def stopped(*_: object) -> None:
         raise Cancelled("stopped")
 
-    with gdb.connect(store) as db:
-        with pytest.raises(CorruptStore, match=COMMITTED), db.transaction() as tx:
+    def change(db: gdb.Database) -> None:
+        with db.transaction() as tx:
             tx.add_nodes("X", ids=[10**6])
             with monkeypatch.context() as patch:
                 patch.setattr(segments.Segments, "settle", stopped)
@@ -158,6 +159,10 @@ def test_what_a_stopped_query_left_unverified_is_not_committed(
                     db.snapshot().execute(TRIANGLES)
             if not at_commit:
                 tx.add_nodes("X", ids=[10**6 + 1])
+
+    with gdb.connect(store) as db:
+        with pytest.raises(CorruptStore, match=COMMITTED):
+            change(db)
         assert not db.execute("MATCH (x:X) RETURN count(*)").scalar()
 
 
@@ -180,7 +185,7 @@ def test_work_of_files_that_are_verified_says_what_is_wrong(
 
 def compared(tmp_path: Path, *, equal: bool = True) -> Comparison:
     content = np.arange(100, dtype=np.uint8)
-    digest = segment_checksum.digest(content.data).hex() if equal else "0" * 32
+    digest = checksum.digest(content.data).hex() if equal else "0" * 32
     return Comparison(PosixFiles(tmp_path), FileRecord("seg-1", 100, digest), content)
 
 
@@ -223,7 +228,7 @@ def test_no_room_for_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def full(_: threading.Thread) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(segment_checksum.threads, "start", full)
+    monkeypatch.setattr(threads, "start", full)
     one = compared(tmp_path)
     compare_beside([one])
     one.settle()
