@@ -78,14 +78,10 @@ def filled(
     def fill(piece: tuple[int, int]) -> None:
         found[slice(*piece)] = make(*piece)
 
-    for _ in waiting.in_order(fill, pieces(count)):
+    pieces = ((begin, min(begin + PIECE, count)) for begin in range(0, count, PIECE))
+    for _ in waiting.in_order(fill, pieces):
         pass
     return found
-
-
-def pieces(count: int) -> Iterator[tuple[int, int]]:
-    """Ranges [begin, end) of so many items, for `filled` and the like."""
-    return ((begin, min(begin + PIECE, count)) for begin in range(0, count, PIECE))
 
 
 def placed(

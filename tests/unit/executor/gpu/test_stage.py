@@ -15,7 +15,6 @@ from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.table_fields import ViewField
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.disk import arrays
 from tests.support.small_graph import SmallGraph
 
 
@@ -44,7 +43,8 @@ def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
 def test_units_made_in_parts_are_those_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = prepared(TRIANGLE)
     whole = units.work_units(made)
-    monkeypatch.setattr(arrays, "PIECE", 7)
+    monkeypatch.setattr(units, "LEAST_AT_ONCE", 7)
+    monkeypatch.setattr(units, "cores", lambda: 1 << 20)
     parts = units.work_units(made)
     assert [one.tolist() for one in whole] == [one.tolist() for one in parts]
 
