@@ -38,6 +38,7 @@ from .vid_ranges import vids_of
 if TYPE_CHECKING:
     from ..checking.check import Report
     from ..disk.steps import Steps
+    from ..format.delta_parts import DeltaParts
     from .single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
 
 __all__ = ["EdgeType", "PartStats", "Snapshot", "StoreStats", "VertexGroup"]
@@ -96,6 +97,7 @@ class Snapshot:
         self.files = files
         # the manifest's file, and its bytes up to the record that made this state: nothing changes them any more
         self.written: tuple[bytearray, int] | None = None
+        self.parts: DeltaParts | None = None  # its delta, as it was written
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
