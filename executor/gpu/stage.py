@@ -374,9 +374,7 @@ class Stage:
         view = self.prepared.views[level[LevelField.BASE_A]]
         if not view.rows:
             return None
-        split_of = self.graph.splits_of(int(level[LevelField.BASE_A]))
-
-        roots = self.prepared.roots
+        split_of, roots = self.graph.splits_of(int(level[LevelField.BASE_A])), self.prepared.roots
 
         def sizes(begin: int, end: int) -> I64:
             rows, after = view.rows_at(roots[begin:end])  # all have one: `roots_of` sees to it

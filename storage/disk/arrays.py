@@ -71,15 +71,15 @@ def joined(arrays: list[npt.NDArray[Item]], dtype: type[Item]) -> npt.NDArray[It
 def filled(
     count: int, dtype: type[Item], make: Callable[[int, int], npt.NDArray[Item]]
 ) -> npt.NDArray[Item]:
-    """An array that is made on all cores, piece by piece, each small enough for a core's cache. make : the items
-    [begin, end), where what comes before does not matter."""
+    """An array that is made piece by piece, each small enough for a core's cache; on all cores, unless a budget bounds
+    what is read at once. make : the items [begin, end), where what comes before does not matter."""
     found = unset(count, dtype)
 
     def fill(piece: tuple[int, int]) -> None:
         found[slice(*piece)] = make(*piece)
 
     pieces = ((begin, min(begin + PIECE, count)) for begin in range(0, count, PIECE))
-    for _ in waiting.in_order(fill, pieces):
+    for _ in waiting.within_budget(fill, pieces):
         pass
     return found
 

@@ -131,7 +131,7 @@ def _ranges(index: Intervals) -> tuple[I64, I64]:
 def _joined(pieces: list[tuple[I64, I64]]) -> Intervals | None:
     """Ranges of vids as an interval index, those that touch as one; None where they do not ascend."""
     first, stop = (np.concatenate(some) for some in zip(*pieces, strict=True))
-    some = first < stop  # not the rest of a row of which a piece had nothing else
+    some = first < stop  # a piece may have had the rest of a row alone
     first, stop = first[some], stop[some]
     if (first[1:] < stop[:-1]).any() or stop[-1] > 1 << 32:
         return None

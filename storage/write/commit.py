@@ -9,7 +9,7 @@ from gdb.records import replace
 
 from ..format.manifest_head import next_version
 from ..format.segment import Inside
-from ..graph import delta as deltas
+from ..graph.delta_sections import parts_of
 from ..graph.snapshot import Snapshot
 from .build import written_or_removed
 from .compaction import Compactor
@@ -51,7 +51,7 @@ def commit(
         found := compactor.committed(store, changes, stopped)
     ):
         return found
-    parts = deltas.parts_of(delta, len(manifest.base_files), changes.base.parts)
+    parts = parts_of(delta, len(manifest.base_files), changes.base.parts)
     if (appended := store.append(parts, delta, changes.seen)) is not None:
         return appended
     version = next_version(manifest.version)

@@ -22,7 +22,7 @@ from gdb.storage.disk.checksum import DIGEST_BYTES
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import journal, manifest
 from gdb.storage.format.manifest_head import length_in
-from gdb.storage.graph.delta import parts_of
+from gdb.storage.graph.delta_sections import parts_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit as committing
 from gdb.storage.write import store as stores

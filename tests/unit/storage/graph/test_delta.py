@@ -11,7 +11,8 @@ from gdb.storage.columns.model import Column
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import journal
 from gdb.storage.format.sections import Section
-from gdb.storage.graph.delta import Patch, overlay, parts_of, patched
+from gdb.storage.graph.delta import Patch, overlay, patched
+from gdb.storage.graph.delta_sections import parts_of
 from gdb.storage.write.commit import commit
 from gdb.storage.write.transaction import Changes
 from tests.support.journaled_stores import base
