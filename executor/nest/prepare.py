@@ -245,10 +245,10 @@ def _scanned(plan: Plan) -> list[int]:
 def roots_of(plan: Plan, views: Sequence[Adjacency]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    needed = replace(plan, optional=()).order
+    needed = (replace(plan, optional=()) if plan.optional else plan).order
     if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
         return np.zeros(0, np.uint32), np.zeros(0, np.int64)
-    first = plan.order[0]
+    first = needed[0]
     candidates, reads = plan.candidates[first], _from_shortest(plan, views)
     if candidates.allowed is not None or not reads:
         return roots_among(plan, views, candidates.vids())

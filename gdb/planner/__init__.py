@@ -299,9 +299,11 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     and their vids do not lie by degree."""
     everyone = ((0, query.source.vertex_count),)
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
+    if not (free and broken.restrictions):
+        return False
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
     size = 4 * sum(query.shape(spec).edges for spec in views)
-    if not (free and size <= MOST_RANKED_BYTES and broken.restrictions):
+    if size > MOST_RANKED_BYTES:
         return False
     return not ranked_graph(query.source, (spec.types for spec in views)).ordered
 
