@@ -114,16 +114,15 @@ class Prepared:
 
 def both_ways(plan: Plan) -> Ways:
     """The plan's views and what they are from the other end; for each the number of its other end's."""
-    numbers = {(spec.types, spec.direction): k for k, spec in enumerate(plan.views)}
     specs, back = list(plan.views), list[int]()
+    numbers = {spec: k for k, spec in enumerate(specs)}
     for spec in plan.views:
-        other = spec.types, spec.direction.flipped
-        at = numbers.get(other)
-        if at is None:
-            at = numbers[other] = len(specs)
-            specs.append(ViewSpec(*other))
-        back.append(at)
-    back += (numbers[spec.types, spec.direction.flipped] for spec in specs[len(back) :])
+        other = ViewSpec(spec.types, spec.direction.flipped)
+        if other not in numbers:
+            numbers[other] = len(specs)
+            specs.append(other)
+        back.append(numbers[other])
+    back += (numbers[ViewSpec(spec.types, spec.direction.flipped)] for spec in specs[len(back) :])
     return tuple(specs), tuple(back)
 
 
