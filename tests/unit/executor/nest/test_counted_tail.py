@@ -222,7 +222,8 @@ def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
 def test_a_stage_opens_the_directions_that_its_kernel_reads() -> None:
     """The other ones when something else reads them, as long as the stage holds its graph."""
     draw = random.Random(3)
-    drawn = {(f"D{draw.randrange(5)}", *draw.sample(range(40), 2)) for _ in range(500)}
+    pairs = [draw.sample(range(40), 2) for _ in range(500)]
+    drawn = {(f"D{draw.randrange(5)}", a, b) for a, b in pairs}
     graph = SmallGraph([()] * 40, sorted(drawn), frozenset())
     edges = tuple(QueryEdge(k, k + 1, (f"D{k}",), Direction.OUT) for k in range(5))
     query = QueryGraph((QueryVertex(),) * 6, edges, REPEATABLE_ELEMENTS)
