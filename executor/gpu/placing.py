@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gdb.records import dataclass
-from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.adjacency import I64, Adjacency, Places
 
 from ..nest.prepare import Prepared
 from ..table_fields import ValueField, ViewField
@@ -92,19 +92,19 @@ class Placed:
             row[ValueField.LEAST :] = bounds
         return table
 
-    def splits_of(self, k: int) -> Callable[[I64], I64]:
+    def splits_of(self, k: int) -> Callable[[Places, Places], I64]:
         """A function that gives ViewField.SPLIT of some rows of view k, as positions of the stage's own view, i64[n];
-        several threads may call it at once."""
+        several threads may call it at once, with what `Adjacency.rows_at` gives."""
         view = self.prepared.views[k]
         if self.split.lower:
             own, lower = view.offsets, self.split.views[k].offsets
-            return lambda rows: own[rows] + lower[rows + 1] - lower[rows]
+            return lambda rows, after: own[rows] + lower[after] - lower[rows]
         found = self._splits[id(view)]
         if isinstance(found, LockedCopy):
             whole: I64 = found.block.array((view.rows,), np.int64)
         else:
             whole = memory.download(found).view(np.int64)
-        return lambda rows: whole[rows]
+        return lambda rows, _: whole[rows]
 
     # ---- passes ------------------------------------------------------------------------------------
 

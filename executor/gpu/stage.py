@@ -7,7 +7,8 @@ import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.records import dataclass
-from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.disk.arrays import filled
+from gdb.storage.graph.adjacency import I64
 
 from ..nest.nest import Kind
 from ..nest.prepare import Prepared
@@ -37,7 +38,7 @@ from .memory import Block, DeviceArray, HostArray
 from .pass_chain import PassChain
 from .residency import Room
 from .rows import Out
-from .units import at_most, cut_level, cut_node, of_roots, run_of, share_units, work_units
+from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
 from .warps import IN_BLOCK, Warps
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
@@ -375,13 +376,15 @@ class Stage:
             return None
         split_of = self.graph.splits_of(int(level[LevelField.BASE_A]))
 
-        def sizes(some: U32) -> I64:
-            rows = view.rows_of(some)  # all have one: `roots_of` sees to it
-            split = split_of(rows)
-            size: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
+        roots = self.prepared.roots
+
+        def sizes(begin: int, end: int) -> I64:
+            rows, after = view.rows_at(roots[begin:end])  # all have one: `roots_of` sees to it
+            split = split_of(rows, after)
+            size: I64 = split - view.offsets[rows] if below else view.offsets[after] - split
             return size
 
-        return of_roots(self.prepared.roots, sizes)
+        return filled(len(roots), np.int64, sizes)
 
     def _place_tables(self, tables: dict[Job, I64]) -> None:
         """All small tables in one copy, one after another."""

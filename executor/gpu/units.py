@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 
 from gdb.base import waiting
+from gdb.base.machine.cores import cores
 from gdb.storage.disk.arrays import unset
 from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.graph.row_loops import at_of
 
 from ..nest.prepare import Prepared
 from ..nest.tables import Tables
 from ..table_fields import LevelField, NodeField, Role
+from .unit_loops import count_units, fill_units
 
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list
@@ -20,7 +21,7 @@ PUSHED_PART = 128
 COLD_PUSHED_PART = 1024  # and where that list's rows are read through the link
 # where several devices share them, parts are as small as this, if that makes no more units than so many
 SHARED_PART, MOST_UNITS = 2, 1 << 20
-ROOTS_AT_ONCE = 1 << 19  # that a thread makes units of
+LEAST_AT_ONCE = 1 << 16  # roots that a thread makes units of, at least
 # units of one root in a row that one of several devices takes, where each of them reads the same lists
 PUSHED_RUN = 32
 
@@ -38,54 +39,29 @@ def work_units(
     loops = prepared.tables.loops
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    if sizes is None:
-        sizes = prepared.weights
+    sizes = np.ascontiguousarray(prepared.weights if sizes is None else sizes)
     cuts, pushed = cut_level(prepared.tables) >= 0, is_pushed(prepared.tables)
     part = (COLD_PUSHED_PART if cold else PUSHED_PART) if pushed else PART
     if devices > 1 and not pushed:
         part = _shared_part(int(sizes.sum()))
     first_unit = unset(len(sizes) + 1, np.int64)
     first_unit[0] = 0
+    first, each = at_of(first_unit), part if cuts else 0
 
     def count(roots: tuple[int, int]) -> int:
-        some = sizes[slice(*roots)]
-        parts = (some + part - 1) // part if cuts else np.ones(len(some), np.int64)
-        np.cumsum(parts, out=first_unit[roots[0] + 1 : roots[1] + 1])
-        return int(parts.sum())
+        return count_units(at_of(sizes), *roots, each, first)
 
-    ranges = list(_ranges(len(sizes)))
+    step = max(-(-len(sizes) // cores()), LEAST_AT_ONCE)
+    ranges = [(k, min(k + step, len(sizes))) for k in range(0, len(sizes), step)]
     before = np.cumsum([0, *waiting.in_order(count, ranges)]).tolist()
     unit_roots = unset(before[-1], np.uint32)
 
-    def fill(at: tuple[int, int, int]) -> None:
-        first, last, units = at
-        ends = first_unit[first + 1 : last + 1]
-        parts = np.diff(ends, prepend=0)
-        ends += units
-        unit_roots[units : int(ends[-1])] = np.repeat(
-            np.arange(first, last, dtype=np.uint32), parts
-        )
+    def fill(roots: tuple[int, int, int]) -> None:
+        fill_units(first, *roots, at_of(unit_roots))
 
     for _ in waiting.in_order(fill, [(*r, b) for r, b in zip(ranges, before, strict=False)]):
         pass
     return unit_roots, first_unit
-
-
-def of_roots(roots: U32, make: Callable[[U32], I64]) -> I64:
-    """What is made of each root, i64[roots], of some at once on all cores."""
-    found = unset(len(roots), np.int64)
-
-    def fill(some: tuple[int, int]) -> None:
-        found[slice(*some)] = make(roots[slice(*some)])
-
-    for _ in waiting.in_order(fill, _ranges(len(roots))):
-        pass
-    return found
-
-
-def _ranges(roots: int) -> Iterator[tuple[int, int]]:
-    firsts = range(0, roots, ROOTS_AT_ONCE)
-    return ((begin, min(begin + ROOTS_AT_ONCE, roots)) for begin in firsts)
 
 
 def at_most(prepared: Prepared, devices: int) -> int:

@@ -123,6 +123,7 @@ class Transaction:
             with faults(), self._stack:
                 try:
                     if keep and changes is not None:
+                        changes.base.look()  # what another thread reads may not be verified yet
                         self._outcome.committed = self._commit(changes)
                 finally:
                     self._ended_with()

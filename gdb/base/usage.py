@@ -37,6 +37,7 @@ class Usage:
     compile_seconds : for which its own thread waited for machine code, to be made or to be loaded from the cache.
     budget : the memory that it may hold (`memory=`).
     check : raises where the query is to go no further; None where nothing can stop it.
+    blocks : around this moment, at whose ends what was read of files is compared with their checksums.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Usage:
         "_quiet",
         "_read",
         "_read_all",
+        "blocks",
         "budget",
         "check",
         "compile_seconds",
@@ -54,6 +56,7 @@ class Usage:
         self.budget = Budget(memory)
         self.check: Callable[[], object] | None = None
         self.compile_seconds = 0.0
+        self.blocks = 0
         self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
         self._read_all: dict[int, Iterable[Sized | None]] = {}
         self._quiet = False
@@ -92,6 +95,11 @@ _here = _ThreadUsage()
 def is_noted() -> bool:
     """Whether a query runs in this thread."""
     return _here.usage is not None
+
+
+def current() -> Usage | None:
+    """That of the query of this thread; None where no query runs."""
+    return _here.usage
 
 
 def budget(limit: int | None) -> Budget:

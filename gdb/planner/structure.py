@@ -271,11 +271,13 @@ def by_structure(
         measured[id(prepared)] = prepared, most, beyond, found
         return found
 
-    found = measure(first, effort.least, effort.search_surely)
-    problem = problem_of() if found.steps >= effort.search_from else None
-    if problem is None or first.notes.automorphisms == math.factorial(first.vertices):
+    found, problem = None, None
+    if first.notes.automorphisms != math.factorial(first.vertices):
+        found = measure(first, effort.least, effort.search_surely)
+        problem = problem_of() if found.steps >= effort.search_from else None
+    if found is None or problem is None:  # in a clique all vertices are alike
         found = measure(first, effort.least)
-        return _noted(first, found.steps, found)  # in a clique all vertices are alike
+        return _noted(first, found.steps, found)
     most = max(effort.least, min(effort.most, int(effort.share * found.steps)))
     cut = found.least > effort.search_surely
     if not cut:

@@ -171,7 +171,7 @@ def on_device(run: QueryRun) -> DeviceColumns:
             f"columns on a GPU cannot be had with device={device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    with run.snapshot.reading(), run.clock:
+    with run.clock, run.snapshot.reading():
         return _on_device(run)
 
 
@@ -220,7 +220,7 @@ def _on_device(run: QueryRun) -> DeviceColumns:
 
 def explain_query(run: QueryRun) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    with run.snapshot.reading(), run.clock:
+    with run.clock, run.snapshot.reading():
         query = _parsed(run)
         if query.copying is not None:
             if run.copy is None:

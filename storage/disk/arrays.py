@@ -13,7 +13,7 @@ they count as its resident memory, also where a container limits that.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +28,7 @@ from gdb.base.budget import Budget
 Item = TypeVar("Item", bound=np.generic)
 
 _LARGE = 1 << 20  # bytes that are worth a map
+PIECE = 1 << 17  # items that a core makes at once
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
 GRAPH_SHARE = 0.25  # of what is left of a budget, that one array of the graph may take
@@ -65,6 +66,22 @@ def joined(arrays: list[npt.NDArray[Item]], dtype: type[Item]) -> npt.NDArray[It
     """As `np.concatenate`, of one dimension."""
     out = unset(sum(map(len, arrays)), dtype)
     return np.concatenate(arrays, out=out) if arrays else out
+
+
+def filled(
+    count: int, dtype: type[Item], make: Callable[[int, int], npt.NDArray[Item]]
+) -> npt.NDArray[Item]:
+    """An array that is made on all cores, piece by piece, each small enough for a core's cache. make : the items
+    [begin, end), where what comes before does not matter."""
+    found = unset(count, dtype)
+
+    def fill(piece: tuple[int, int]) -> None:
+        found[slice(*piece)] = make(*piece)
+
+    pieces = ((begin, min(begin + PIECE, count)) for begin in range(0, count, PIECE))
+    for _ in waiting.in_order(fill, pieces):
+        pass
+    return found
 
 
 def placed(

@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.base.once import PerProcess
 
 from ..columns.model import U8
@@ -152,20 +153,26 @@ class watched:  # used in `with`, as a function would be
     """A block of work that reads maps.
 
     look : called at its end where pages of some map were lost, whether or not it has failed; raises where it read that
-        one. after : called at its end, too; raises where what it read is not to be believed for another reason.
+        one. after : called at its end, too; raises where what it read is not to be believed for another reason. So the
+        query of this thread may read in it what is not verified yet (`Usage.blocks`).
     """
 
-    __slots__ = ("_after", "_look")
+    __slots__ = ("_after", "_look", "_usage")
 
     def __init__(self, look: Callable[[], None], after: Callable[[], None]) -> None:
         self._look, self._after = look, after
 
     def __enter__(self) -> None:
         _maps.get().watching.append(None)
+        self._usage = query = usage.current()
+        if query is not None:
+            query.blocks += 1
 
     def __exit__(self, *_: object) -> None:
         maps = _maps.get()
         maps.watching.pop()
+        if self._usage is not None:
+            self._usage.blocks -= 1
         if maps.lost:
             self._look()
         self._after()

@@ -28,7 +28,7 @@ from ..columns.model import U8
 from ..disk.checksum import DIGEST_BYTES, Hasher
 from ..disk.files import MANIFEST, Files
 from . import manifest_checks
-from .delta_text import text_of
+from .delta_parts import DeltaParts
 from .manifest import DeltaRecord, Manifest, delta_of
 from .manifest_head import SECTOR, More
 from .sections import Section, SectionKind
@@ -61,15 +61,15 @@ class Unsealed(CorruptStore):
 @quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """A record, and what holds after it: sections of the delta, and what is said of them, as text, and read where that
-    was done."""
+    """A record, and what holds after it: sections of the delta, and what is said of them, as text. parts : the same, of
+    one that was not read."""
 
     number: int
     raw: bytes
     hasher: Hasher
     sections: Sequence[Section]
     text: bytes
-    delta: DeltaRecord | None = None
+    parts: DeltaParts | None = None
     zeros: int = 0  # bytes to make room for behind it
 
 
@@ -80,7 +80,7 @@ class Journal:
     ----------
     files : of the store.
     manifest : one with a journal. raw : its bytes.
-    sections : of its delta, where they are known.
+    parts : of its delta, where they are known.
     """
 
     def __init__(
@@ -88,9 +88,10 @@ class Journal:
         files: Files,
         manifest: Manifest,
         raw: bytes,
-        sections: Sequence[Section] | None = None,
+        parts: DeltaParts | None = None,
     ) -> None:
-        self._files, self._manifest, self._sections = files, manifest, sections
+        self._files, self._manifest, self._parts = files, manifest, parts
+        self._sections: Sequence[Section] | None = None if parts is None else parts.sections
         self._base = replace(manifest, files=manifest.base_files)
         self._begin = self.end = self._length = len(raw)  # of the file, zeros included
         self._hasher = Hasher()
@@ -102,20 +103,28 @@ class Journal:
 
     # ---- writing ---------------------------------------------------------------------------------
 
-    def record(self, delta: DeltaRecord, sections: Sequence[Section]) -> Record | None:
+    def record(self, parts: DeltaParts) -> Record | None:
         """The next record: the delta that holds after it; None where there is no room for it."""
-        pieces, fresh = list[bytes](), list[bytes]()
+        pieces, fresh, sections = list[bytes](), list[bytes](), list[Section]()
         known = self._delta_sections()
-        for number, section in enumerate(sections):
-            data, item = section.data, section.data.dtype.itemsize
-            old = known[number] if number < len(known) else None
-            if old is not None and old.data is data and old.kind is section.kind:
-                pieces.append(_PIECE.pack(section.kind, item, data.nbytes, 0, 0))
+        before = [] if self._parts is None else self._parts.every
+        for at, part in enumerate(parts.every):
+            sections += part.sections
+            if at < len(before) and before[at] is part:
+                if not part.words:
+                    part.words = b"".join(map(_as_before, part.sections))
+                pieces.append(part.words)
                 continue
-            head, tail, new = _difference(old, section)
-            pieces.append(_PIECE.pack(section.kind, item, head, tail, len(new)))
-            fresh.append(new)
-        text = text_of(delta)
+            for number, section in enumerate(part.sections, part.first):
+                old = known[number] if number < len(known) else None
+                if old is not None and old.data is section.data and old.kind is section.kind:
+                    pieces.append(_as_before(section))
+                    continue
+                head, tail, new = _difference(old, section)
+                item = section.data.dtype.itemsize
+                pieces.append(_PIECE.pack(section.kind, item, head, tail, len(new)))
+                fresh.append(new)
+        text = parts.text
         size = _HEAD.size + len(text) + sum(map(len, (*pieces, *fresh)))
         sectors = -(-size // _PAYLOAD)
         if self.end - self._begin + sectors * SECTOR > MOST_BYTES:
@@ -126,11 +135,12 @@ class Journal:
         used, zeros = self.end + len(raw) - self._begin, 0
         if self.end + len(raw) > self._length:
             zeros = min(max(LEAST_AHEAD, used), MOST_BYTES - used)
-        return Record(self._number + 1, raw, hasher, sections, text, delta, zeros)
+        return Record(self._number + 1, raw, hasher, sections, text, parts, zeros)
 
     def accept(self, record: Record) -> None:
         """The record has been written at the end, or read from there."""
         self._hasher, self._sections, self._last = record.hasher, record.sections, record
+        self._parts = record.parts
         self.end += len(record.raw)
         self._length = max(self._length, self.end + record.zeros)
         self._number = record.number
@@ -165,8 +175,8 @@ class Journal:
         if last is None:
             return self._manifest
         version, inline = self._manifest.version + self._number, Inside(last.sections)
-        if last.delta is not None:
-            return _with_delta(self._base, version, last.delta, inline)
+        if last.parts is not None:
+            return _with_delta(self._base, version, last.parts.record, inline)
         try:
             found = _with_delta(self._base, version, delta_of(last.text), inline)
             manifest_checks.in_manifest(found)
@@ -319,6 +329,12 @@ def _sealed(payload: bytes, number: bytes, hasher: Hasher) -> bytes:
         hasher.update(seal)
         found += (body, seal)
     return b"".join(found)
+
+
+def _as_before(section: Section) -> bytes:
+    """What a record says of a section that is the one before."""
+    data = section.data
+    return _PIECE.pack(section.kind, data.dtype.itemsize, data.nbytes, 0, 0)
 
 
 def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:

@@ -1,7 +1,7 @@
 """Segment files: immutable, a header, a table of sections, and the sections (docs/FORMAT.md).
 
 A file knows nothing of its own checksum; the manifest pins name, length and checksum
-(`FileRecord`), and `segment_checksum` refuses any other bytes before the first of them is used.
+(`FileRecord`), and `segment_checksum` refuses any other bytes before anything is made of them that is given out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,9 @@ from .invariants import (
 )
 from .invariants import hold as invariants_hold
 from .sections import Code, Section, SectionKind
+
+if TYPE_CHECKING:
+    from .segment_checksum import Comparison
 
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")
@@ -126,16 +129,34 @@ def write_sections(
 
 
 class SegmentFile:
-    """A verified, mapped segment file. own : this process wrote it, so that nothing in it is a surprise. pinned : the
-    checksum that the manifest has of it, "" where it is no file of its own."""
+    """A mapped segment file. own : this process wrote it, so that nothing in it is a surprise. pinned : the checksum
+    that the manifest has of it, "" where it is no file of its own. comparison : with that; None where it is verified.
+    """
 
-    __slots__ = ("_bytes", "_entries", "_file", "_pinned", "_where", "_wrong", "name", "own")
+    __slots__ = (
+        "_bytes",
+        "_entries",
+        "_file",
+        "_pinned",
+        "_where",
+        "_wrong",
+        "comparison",
+        "name",
+        "own",
+    )
 
     def __init__(
-        self, where: str, name: str, content: U8, *, own: bool = False, pinned: str = ""
+        self,
+        where: str,
+        name: str,
+        content: U8,
+        *,
+        own: bool = False,
+        pinned: str = "",
+        comparison: Comparison | None = None,
     ) -> None:
         self._where, self.name, self._bytes, self.own = where, name, content, own
-        self._pinned, self._file = pinned, file_of(content)
+        self._pinned, self._file, self.comparison = pinned, file_of(content), comparison
         self._wrong = False  # once other bytes were found in it
         if content.shape[0] < HEADER.size:
             raise self._damaged("is too short for its header", SECTION_TABLES)
@@ -210,6 +231,13 @@ class SegmentFile:
         if out is None:
             own.flags.writeable = False
         return own
+
+    def settle(self) -> None:
+        """Have it verified where it is not yet. Raises as `Comparison.settle`, again and again."""
+        if (comparison := self.comparison) is not None:
+            self.look()
+            comparison.settle()
+            self.comparison = None
 
     def look(self) -> None:
         """Raise CorruptStore where the file was cut short since it was mapped, or pages of it could not be read.

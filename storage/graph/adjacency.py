@@ -9,17 +9,21 @@ index (geneva-tpds §4.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.waiting import LEAST
 from gdb.records import dataclass
 
+from ..disk.arrays import filled
 from ..format.direction import Direction
 
 U32 = npt.NDArray[np.uint32]
 I64 = npt.NDArray[np.int64]
+Places: TypeAlias = "I64 | slice"
+"""What an array is indexed with."""
 
 
 class Shape(NamedTuple):
@@ -91,6 +95,18 @@ class Adjacency:
         known = (at >= 0) & (step >= 0) & (step < self.length[inside])
         return np.where(known, self.row[inside] + step, -1)
 
+    def rows_at(self, vids: U32) -> tuple[Places, Places]:
+        """The rows of ascending, distinct vids that all have one, and the row behind each of these, to index arrays of
+        rows with: two slices, which cost nothing, where vids and rows follow one another, else i64[n] each."""
+        if len(vids) and int(vids[-1]) - int(vids[0]) == len(vids) - 1:
+            low = int(vids[0])
+            at = int(self.first.searchsorted(low, "right")) - 1
+            begin = int(self.row[at]) + low - int(self.first[at])
+            if begin + len(vids) <= int(self.row[at]) + int(self.length[at]):
+                return slice(begin, begin + len(vids)), slice(begin + 1, begin + len(vids) + 1)
+        rows = self.rows_of(vids)
+        return rows, rows + 1
+
     def degrees_of(self, vids: U32) -> I64:
         """Number of neighbours of each vid (parallel edges count), 0 where it has no row;
         i64[n]."""
@@ -124,7 +140,7 @@ class Adjacency:
         for low, high in ranges:
             begin, end = np.searchsorted(vids, (low, high)).tolist()
             found.append(vids[begin:end])
-            degrees.append(self.offsets[begin + 1 : end + 1] - self.offsets[begin:end])
+            degrees.append(_lengths(self.offsets[begin : end + 1]))
         whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
         if len(whole) == 1:
             return whole[0]
@@ -152,3 +168,10 @@ class Adjacency:
         if row < 0:
             return self.neighbours[:0]
         return self.neighbours[self.offsets[row] : self.offsets[row + 1]]
+
+
+def _lengths(offsets: I64) -> I64:
+    """The lengths of rows between offsets, i64[rows + 1]; many on all cores."""
+    if len(offsets) < LEAST:
+        return offsets[1:] - offsets[:-1]
+    return filled(len(offsets) - 1, np.int64, lambda begin, end: np.diff(offsets[begin : end + 1]))

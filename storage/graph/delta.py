@@ -13,20 +13,26 @@ the base among those of its type, by (source, target), of an undirected type by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
 
 import numpy as np
 
 from gdb.records import dataclass, field, quick, replace
 
 from ..columns.model import I64, U32, Column, offsets_of_lengths
+from ..format.delta_parts import (
+    DeltaPart,
+    DeltaParts,
+    text_of_edges,
+    text_of_patches,
+    text_of_vertices,
+)
 from ..format.invariants import DELTA_LENGTHS
 from ..format.manifest import (
     AddedEdges,
     AddedVertices,
     ColumnRecord,
-    DeltaRecord,
     Manifest,
     PatchRecord,
 )
@@ -37,6 +43,8 @@ from ..format.segments import Segments
 from . import property_columns, section_checks
 from .pcsr import U64
 
+R = TypeVar("R")
+T = TypeVar("T")
 Sized = TypeVar("Sized", I64, U32, U64)
 Ranges = tuple[tuple[int, int], ...]
 
@@ -236,55 +244,75 @@ def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str,
 # ---- on disk -------------------------------------------------------------------------------------
 
 
-def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
-    """The sections of a delta, and their records for the manifest. file : the number that these give to their file."""
+def parts_of(delta: Delta, file: int, before: DeltaParts | None = None) -> DeltaParts:
+    """A delta as sections. file : the number that their file has in the manifest. before : those of an earlier one;
+    what both have in common is not made again."""
+    known = iter(() if before is None else before.every)
+    first = 0
+
+    def part(of: T, make: Callable[[T, int], DeltaPart[R]]) -> DeltaPart[R]:
+        nonlocal first
+        old = next(known, None)
+        kept = old is not None and old.of is of and old.first == first
+        found = cast("DeltaPart[R]", old) if kept else make(of, first)
+        first += len(found.sections)
+        return found
+
+    return DeltaParts(
+        file,
+        delta.vertices,
+        part(delta.dead, _dead_part),
+        [part(one, _vertices_part) for one in delta.added],
+        {number: part(of, _patches_part) for number, of in sorted(delta.patches.items())},
+        [part(one, _edges_part) for _, one in sorted(delta.types.items())],
+    )
+
+
+def _dead_part(dead: U32, first: int) -> DeltaPart[int]:
+    return DeltaPart(dead, first, [Section(SectionKind.DEAD_VIDS, dead)], len(dead), "")
+
+
+def _vertices_part(one: NewVertices, first: int) -> DeltaPart[AddedVertices]:
     sections: list[Section] = []
+    ids = _put(one.ids, first, sections)
+    columns = {key: _put(values, first, sections) for key, values in one.columns.items()}
+    record = AddedVertices(one.labels, one.id_space, one.ranges, ids, columns)
+    return DeltaPart(one, first, sections, record, text_of_vertices(record))
 
-    def put(kind: SectionKind, data: I64 | U32 | U64) -> int:
-        sections.append(Section(kind, data))
-        return len(sections) - 1
 
-    def column(one: Column) -> ColumnRecord:
-        record, more = property_columns.sections_of(one, len(sections))
-        sections.extend(more)
-        return record
+def _patches_part(of: Mapping[str, Patch], first: int) -> DeltaPart[dict[str, PatchRecord]]:
+    sections: list[Section] = []
+    record = {key: _put_patch(one, first, sections) for key, one in of.items()}
+    return DeltaPart(of, first, sections, record, text_of_patches(record))
 
-    def patch(one: Patch) -> PatchRecord:
-        rows, record = put(SectionKind.PATCHED_ROWS, one.rows), column(one.column)
-        if one.edits is not None:
-            for at, edit in zip((rows, record.values), one.edits, strict=True):
-                sections[at] = replace(sections[at], edit=edit)
-        return PatchRecord(rows, len(one.rows), record)
 
-    def patches(of: Mapping[str, Patch]) -> dict[str, PatchRecord]:
-        return {key: patch(one) for key, one in of.items()}
-
-    dead = put(SectionKind.DEAD_VIDS, delta.dead)
-    added = tuple(
-        AddedVertices(
-            one.labels,
-            one.id_space,
-            one.ranges,
-            column(one.ids),
-            {key: column(values) for key, values in one.columns.items()},
-        )
-        for one in delta.added
+def _edges_part(one: TypeDelta, first: int) -> DeltaPart[AddedEdges]:
+    sections = [Section(SectionKind.ADDED_KEYS, one.keys)]
+    columns = {key: _put(values, first, sections) for key, values in one.columns.items()}
+    removed = first + len(sections)
+    sections.append(Section(SectionKind.REMOVED_RANKS, one.removed))
+    record = AddedEdges(
+        *(one.name, one.directed, first, len(one.keys), columns, removed, len(one.removed)),
+        {key: _put_patch(patch, first, sections) for key, patch in one.patches.items()},
     )
-    groups = {number: patches(of) for number, of in sorted(delta.patches.items())}
-    types = tuple(
-        AddedEdges(
-            one.name,
-            one.directed,
-            put(SectionKind.ADDED_KEYS, one.keys),
-            len(one.keys),
-            {key: column(values) for key, values in one.columns.items()},
-            put(SectionKind.REMOVED_RANKS, one.removed),
-            len(one.removed),
-            patches(one.patches),
-        )
-        for _, one in sorted(delta.types.items())
-    )
-    return sections, DeltaRecord(file, delta.vertices, dead, len(delta.dead), added, groups, types)
+    return DeltaPart(one, first, sections, record, text_of_edges(record))
+
+
+def _put(column: Column, first: int, sections: list[Section]) -> ColumnRecord:
+    record, more = property_columns.sections_of(column, first + len(sections))
+    sections += more
+    return record
+
+
+def _put_patch(one: Patch, first: int, sections: list[Section]) -> PatchRecord:
+    at = len(sections)
+    edits = (None, None) if one.edits is None else one.edits
+    sections.append(Section(SectionKind.PATCHED_ROWS, one.rows, edit=edits[0]))
+    record = _put(one.column, first, sections)
+    if edits[1] is not None:
+        values = record.values - first
+        sections[values] = replace(sections[values], edit=edits[1])
+    return PatchRecord(first + at, len(one.rows), record)
 
 
 def read(manifest: Manifest, segments: Segments) -> Delta:

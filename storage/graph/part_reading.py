@@ -1,4 +1,4 @@
-"""A part as it is read from its segments: each is put in its place when its file has been verified.
+"""A part as it is read from its segments: each is put in its place while its bytes are at hand.
 
 What a map has of neighbours stays there where it may; offsets, and neighbours of several segments, are copied.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from gdb.base import usage
 
-from ..columns.model import U8, U32
+from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_anywhere
 from ..disk.mapped_file import in_a_row
 from ..format.invariants import INTERVALS, SEGMENT_ROWS
@@ -17,8 +17,8 @@ from ..format.manifest import PartRecord, SegmentRecord
 from ..format.segment import SegmentFile, compare, damaged
 from ..format.segments import Segments
 from . import section_checks
-from .intervals import Intervals, of_vids
-from .pcsr import Part, indexed_rows, read_segment
+from .intervals import Intervals, of_lengths
+from .pcsr import Part, indexed_rows
 
 
 def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
@@ -37,17 +37,20 @@ def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
     """
     where, part = segments.files.where, None
     if len(record.segments) == 1:
-        file = segments[record.segments[0].file]
-        part, own = _of_one_segment(record, file, where), file.own
+        number = record.segments[0].file
+        ((part, own),) = segments.several(
+            [number], lambda file, _: (_of_one_segment(record, file, where), file.own)
+        )
     if part is None:
         part, own = _of_segments(record, segments)
-    name = segments[record.segments[0].file].name
+    name = segments.name(record.segments[0].file)
     if len(part.intervals) != record.intervals:
         how = "has another number of intervals than the manifest says"
         raise damaged(where, name, how, INTERVALS.name)
     if not own:
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
         section_checks.compare_rows(where, name, part, vertex_count)
+    segments.verify_beside()
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part
@@ -72,7 +75,6 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
     """A part of several segments, each read when its file has been verified; and whether this process wrote them."""
     room, where = usage.room(), segments.files.where
     offsets = placed(record.rows + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
-    vids = np.zeros(record.rows, np.uint32)
     # in memory of their own they have large pages: counts are a tenth quicker
     large = room is not None and 4 * record.edges > GRAPH_SHARE * (room.left or 0)
     whole = _in_place(record, segments) if large else None
@@ -80,40 +82,63 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
     if neighbours is None:
         neighbours = placed(record.edges, np.uint32, GRAPH, room, most=GRAPH_SHARE)
 
-    def put(segment: SegmentRecord, file: SegmentFile) -> tuple[int, int]:
+    def put(segment: SegmentRecord, file: SegmentFile) -> Intervals:
         first, stop = segment.first_row, segment.first_row + segment.rows
         end = segment.first_edge + segment.edges
         out = neighbours[segment.first_edge : end] if whole is None else None
-        rows = read_segment(segment, file, where, out)
-        offsets[first + 1 : stop] = rows.offsets[1:-1] + segment.first_edge
-        vids[first:stop] = rows.vids
-        return int(rows.vids[0]), int(rows.vids[-1])
+        index, local, _ = indexed_rows(segment, file, where, out)
+        np.add(local[1:-1], segment.first_edge, out=offsets[first + 1 : stop])
+        return index
 
     of_file: dict[int, list[SegmentRecord]] = {}
     for segment in record.segments:
         of_file.setdefault(segment.file, []).append(segment)
 
-    def read_file(file: SegmentFile, number: int) -> tuple[SegmentFile, dict[int, tuple[int, int]]]:
+    def read_file(file: SegmentFile, number: int) -> tuple[SegmentFile, dict[int, Intervals]]:
         return file, {id(segment): put(segment, file) for segment in of_file[number]}
 
     found = segments.several(list(of_file), read_file)
-    ends = {of: both for _, some in found for of, both in some.items()}
-    done, last = 0, -1
+    indexes = {of: index for _, some in found for of, index in some.items()}
+    done, last, pieces = 0, -1, list[tuple[I64, I64]]()
     following = [*(segment.first_row for segment in record.segments[1:]), record.rows]
     for segment, begin in zip(record.segments, following, strict=True):
-        first, after = ends[id(segment)]
-        if segment.first_row < done and first != last:
-            name = segments[segment.file].name
-            raise damaged(where, name, "goes on with a row of another vertex", SEGMENT_ROWS.name)
-        done, last = segment.first_row + segment.rows, after
+        first, stop = _ranges(indexes[id(segment)])
+        goes_on = segment.first_row < done
+        if not len(first) or (goes_on and first[0] != last):
+            name, how = segments.name(segment.file), "goes on with a row of another vertex"
+            raise damaged(where, name, how, SEGMENT_ROWS.name)
+        first[0] += goes_on
+        done, last = segment.first_row + segment.rows, int(stop[-1]) - 1
+        pieces.append((first, stop))
         if begin == done:  # else the row goes on, and a later segment knows where it ends
             offsets[done] = segment.first_edge + segment.edges
-    name = segments[record.segments[0].file].name
-    if (vids[1:] <= vids[:-1]).any():
+    index = _joined(pieces)
+    if index is None:
+        name = segments.name(record.segments[0].file)
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
     flags = record.simple, record.loops, record.max_degree
-    part = Part(of_vids(vids), offsets, neighbours, *flags)
-    return part, all(file.own for file, _ in found)
+    return Part(index, offsets, neighbours, *flags), all(file.own for file, _ in found)
+
+
+def _ranges(index: Intervals) -> tuple[I64, I64]:
+    """The first vid of each interval, and the one behind its last; what is read may go beyond 32 bits, which is refused
+    later."""
+    some = index.length.nonzero()[0]
+    first = index.first[some].astype(np.int64)
+    return first, first + index.length[some]
+
+
+def _joined(pieces: list[tuple[I64, I64]]) -> Intervals | None:
+    """Ranges of vids as an interval index, those that touch as one; None where they do not ascend."""
+    first, stop = (np.concatenate(some) for some in zip(*pieces, strict=True))
+    some = first < stop  # not the rest of a row of which a piece had nothing else
+    first, stop = first[some], stop[some]
+    if (first[1:] < stop[:-1]).any() or stop[-1] > 1 << 32:
+        return None
+    begins = np.concatenate(([0], np.flatnonzero(first[1:] != stop[:-1]) + 1))
+    ends = np.concatenate((begins[1:], [len(first)])) - 1
+    low = first[begins]
+    return of_lengths(low.astype(np.uint32), (stop[ends] - low).astype(np.uint32))
 
 
 def _in_place(record: PartRecord, segments: Segments) -> U32 | None:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
+from gdb.errors import CorruptStore
 
 from ..columns.model import I64, U32, Column, Kind, wider
 from ..disk.files import MANIFEST
@@ -464,7 +465,11 @@ def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_c
 
     for part in record.parts:
         if part.direction is direction:
-            return part_reading.read(part, segments, vertex_count)
+            try:
+                return part_reading.read(part, segments, vertex_count)
+            except CorruptStore:  # of files that are not verified yet, the checksums say it better
+                segments.settle()
+                raise
     where = segments.files.where
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 

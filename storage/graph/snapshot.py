@@ -38,6 +38,7 @@ from .vid_ranges import vids_of
 if TYPE_CHECKING:
     from ..checking.check import Report
     from ..disk.steps import Steps
+    from ..format.delta_parts import DeltaParts
     from .single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
 
 __all__ = ["EdgeType", "PartStats", "Snapshot", "StoreStats", "VertexGroup"]
@@ -96,6 +97,7 @@ class Snapshot:
         self.files = files
         # the manifest's file, and its bytes up to the record that made this state: nothing changes them any more
         self.written: tuple[bytearray, int] | None = None
+        self.parts: DeltaParts | None = None  # its delta, as it was written
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
@@ -157,21 +159,23 @@ class Snapshot:
         return self.partitions.edge_type(name)
 
     def look(self) -> None:
-        """To be called when a query begins: whether files that it reads in place were cut short meanwhile.
+        """To be called before what reads outside of `reading`: whether files that it reads in place were cut short
+        meanwhile, or are not those that were committed.
 
         Raises
         ------
-        CorruptStore : one was.
+        CorruptStore : one was, or is not.
         """
         self._segments.look()
+        self._segments.settle()
 
     def reading(self) -> lost_pages.watched:
         """A block around the work of a query.
 
         Raises
         ------
-        CorruptStore : at its begin as `look`; at its end, if pages of files that it reads could not be had meanwhile,
-            or files were written to that hold other bytes now than were committed.
+        CorruptStore : at its begin, if files were cut short; at its end, if pages of files that it reads could not be
+            had meanwhile, or files hold other bytes than were committed.
         """
         self._segments.look()
         return lost_pages.watched(self.look_at_all, self._segments.look_at_bytes)

@@ -51,12 +51,12 @@ def commit(
         found := compactor.committed(store, changes, stopped)
     ):
         return found
-    sections, record = deltas.sections_of(delta, len(manifest.base_files))
-    if (appended := store.append(record, sections, delta, changes.seen)) is not None:
+    parts = deltas.parts_of(delta, len(manifest.base_files), changes.base.parts)
+    if (appended := store.append(parts, delta, changes.seen)) is not None:
         return appended
     version = next_version(manifest.version)
     with written_or_removed(store, version) as writer:
-        inline = None
+        inline, sections = None, parts.sections
         if sum(section.data.nbytes for section in sections) <= MOST_INLINE:
             inline = Inside(sections)
         else:
@@ -66,9 +66,9 @@ def commit(
             manifest,
             version=version,
             files=(*manifest.base_files, *writer.records),
-            delta=record,
+            delta=parts.record,
             inline=inline,
             # a single commit leaves a store that an older gdb can read; after a second one many may follow
             journal=store.wrote_last and manifest.delta is not None,
         )
-        return store.commit(changed, delta, sections, changes.seen)
+        return store.commit(changed, delta, parts, changes.seen)

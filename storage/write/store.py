@@ -22,9 +22,9 @@ from ..disk.files import MANIFEST, TO_CHANGE, Files, OpenEnd, PosixFiles, missin
 from ..disk.growing_file import Growing
 from ..disk.pins import Pin
 from ..format import manifest as manifests
-from ..format.manifest import DeltaRecord, Manifest
+from ..format.delta_parts import DeltaParts
+from ..format.manifest import Manifest
 from ..format.manifest_head import PATIENCE, More, length_in, most_bytes
-from ..format.sections import Section
 from ..format.segment import FileRecord, need
 from ..graph.delta import Delta
 from ..graph.snapshot import Snapshot
@@ -318,10 +318,10 @@ class Store:
         self,
         manifest: Manifest,
         delta: Delta | None = None,
-        sections: Sequence[Section] | None = None,
+        parts: DeltaParts | None = None,
         seen: Snapshot | None = None,
     ) -> Snapshot:
-        """Make `manifest` the store's state; its files must be written and synced already. delta, sections : what it
+        """Make `manifest` the store's state; its files must be written and synced already. delta, parts : what it
         holds, where that is known. seen : a graph that may have this delta already.
         """
         need(self._depth > 0, "a commit without the writer's lock")
@@ -339,9 +339,9 @@ class Store:
             self._file, self._own = self.files.read_again(MANIFEST, most_bytes), True
             self._looked = self._file.turn
             self._journal = (
-                journals.Journal(self.files, manifest, raw, sections) if manifest.journal else None
+                journals.Journal(self.files, manifest, raw, parts) if manifest.journal else None
             )
-            snapshot.written = self._file.content, len(raw)
+            snapshot.written, snapshot.parts = (self._file.content, len(raw)), parts
         return snapshot
 
     @property
@@ -358,8 +358,7 @@ class Store:
 
     def append(
         self,
-        record: DeltaRecord,
-        sections: Sequence[Section],
+        parts: DeltaParts,
         delta: Delta,
         seen: Snapshot | None = None,
     ) -> Snapshot | None:
@@ -374,7 +373,7 @@ class Store:
         """
         need(self._depth > 0, "a commit without the writer's lock")
         journal = self._journal if self._own else None
-        made = None if journal is None else journal.record(record, sections)
+        made = None if journal is None else journal.record(parts)
         if journal is None or made is None:
             return None
         at = journal.end
@@ -398,7 +397,7 @@ class Store:
             self._file.put(at, made.raw + bytes(made.zeros))
             self._looked = self._file.turn
             snapshot = self._now(journal.manifest, journal.more, delta, seen=seen)
-            snapshot.written = self._file.content, journal.end
+            snapshot.written, snapshot.parts = (self._file.content, journal.end), parts
         return snapshot
 
     def close(self) -> None:

@@ -43,11 +43,10 @@ def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
 def test_units_made_in_parts_are_those_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = prepared(TRIANGLE)
     whole = units.work_units(made)
-    monkeypatch.setattr(units, "ROOTS_AT_ONCE", 7)
+    monkeypatch.setattr(units, "LEAST_AT_ONCE", 7)
+    monkeypatch.setattr(units, "cores", lambda: 1 << 20)
     parts = units.work_units(made)
     assert [one.tolist() for one in whole] == [one.tolist() for one in parts]
-    plus_one = units.of_roots(made.roots, lambda r: r.astype(np.int64) + 1)
-    assert np.array_equal(plus_one, made.roots.astype(np.int64) + 1)
 
 
 def test_the_units_of_a_hub_are_many() -> None:

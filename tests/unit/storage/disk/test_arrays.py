@@ -49,3 +49,10 @@ assert memory() - before < 10 << 20
 def test_a_large_one_is_gone_when_it_is_dropped() -> None:
     # a process of its own: here other threads allocate and free meanwhile
     subprocess.run([sys.executable, "-c", _DROPPED], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 50])
+def test_an_array_filled_piece_by_piece(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "PIECE", 7)
+    found = arrays.filled(count, np.int64, lambda begin, end: np.arange(begin, end) ** 2)
+    assert np.array_equal(found, np.arange(count) ** 2)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gdb.errors import ClosedError, CorruptStore, StoreError
@@ -20,8 +21,8 @@ from gdb.storage.copies.backup import backup
 from gdb.storage.disk.checksum import DIGEST_BYTES
 from gdb.storage.disk.steps import Steps
 from gdb.storage.format import journal, manifest
-from gdb.storage.format.delta_text import text_of
 from gdb.storage.format.manifest_head import length_in
+from gdb.storage.graph.delta import parts_of
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write import commit as committing
 from gdb.storage.write import store as stores
@@ -78,14 +79,26 @@ def test_every_version_is_read_by_who_opens_it_and_by_who_has_it_open(folder: Pa
 
 
 def test_the_text_of_a_delta_is_that_of_a_manifest(folder: Path) -> None:
-    store, texts = base(folder), set()
+    store, texts, kept = base(folder), set(), 0
+    before = None
     for number in range(25):
-        record = change(store, number).manifest.delta
-        assert record is not None
-        assert text_of(record) == manifest.JSON.encode(record).encode()
-        assert manifest.delta_of(text_of(record)) == record
-        texts.add(text_of(record))
+        snapshot = change(store, number)
+        record, parts = snapshot.manifest.delta, snapshot.parts
+        assert parts is not None
+        assert record == parts.record
+        assert parts.text == manifest.JSON.encode(record).encode()
+        assert manifest.delta_of(parts.text) == record
+        texts.add(parts.text)
+        anew = parts_of(snapshot.delta, parts.file)
+        assert anew.text == parts.text
+        for one, other in zip(anew.sections, parts.sections, strict=True):
+            assert one.kind is other.kind
+            assert np.array_equal(journal._items(one), journal._items(other))
+        if before is not None:
+            kept += sum(part in before for part in parts.every)
+        before = parts.every
     assert len(texts) > 15
+    assert kept > 25
 
 
 def test_an_old_snapshot_stays_what_it_was(folder: Path) -> None:

@@ -11,7 +11,7 @@ from gdb.storage.columns.model import Column
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import journal
 from gdb.storage.format.sections import Section
-from gdb.storage.graph.delta import Patch, overlay, patched, sections_of
+from gdb.storage.graph.delta import Patch, overlay, parts_of, patched
 from gdb.storage.write.commit import commit
 from gdb.storage.write.transaction import Changes
 from tests.support.journaled_stores import base
@@ -43,7 +43,7 @@ def test_how_a_patch_was_made_is_what_a_comparison_finds() -> None:
         with store.writer():
             changes = Changes(store.snapshot())
             changes.set_vertices(changes.find([name], ""), {"x": column_of([100 + number])})
-            sections, _ = sections_of(commit(store, changes).delta, 1)
+            sections = parts_of(commit(store, changes).delta, 1).sections
         for old, new in zip(before, sections, strict=False):
             if new.edit is not None and new.edit.data is old.data is not new.data:
                 edited += 1

@@ -1,0 +1,234 @@
+"""Files that are verified while the query that reads them goes on: nothing is given out of one that is another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gdb
+from gdb.base import forks, threads
+from gdb.base.usage import Usage
+from gdb.errors import Cancelled, CorruptStore
+from gdb.storage.disk import checksum
+from gdb.storage.disk.files import PosixFiles
+from gdb.storage.format import segment_checksum, segments
+from gdb.storage.format.segment import FileRecord
+from gdb.storage.format.segment_checksum import Comparison, compare_beside
+from gdb.storage.graph import part_reading
+from tests.support.random_store import random_store
+
+COUNT, RELATIONSHIPS = 500, 4000
+TRIANGLES = "MATCH (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+PAIRS = "MATCH (a)-[]-(b)-[]-(c) RETURN id(a), id(c)"
+COMMITTED = "does not hold the bytes that were committed"
+
+
+@pytest.fixture(params=["plain", "packed"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    packed = request.param == "packed"
+    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
+
+
+@pytest.fixture
+def file(store: Path) -> Path:
+    """The file with the relationships."""
+    return max(store.glob("seg-*"), key=lambda found: found.stat().st_size)
+
+
+@pytest.fixture(autouse=True)
+def always_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "LEAST_LATER", 0)
+
+
+@pytest.fixture
+def verifying(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads that verified a file."""
+    found, verify = list[str](), segment_checksum.verify
+
+    def noted(*given: object) -> None:
+        found.append(threading.current_thread().name)
+        verify(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(segment_checksum, "verify", noted)
+    return found
+
+
+def harmless(data: bytearray) -> None:
+    """Bytes that mean nothing: no check but the checksum sees them."""
+    data[40:41] = b"\1"
+
+
+def nonsense(data: bytearray) -> None:
+    """Vertices that there are not."""
+    half = len(data) // 2 // 4096 * 4096
+    data[half : half + 2000] = b"\xff" * 2000
+
+
+def headless(data: bytearray) -> None:
+    data[:8] = b"\0" * 8
+
+
+def damaged(file: Path, how: Callable[[bytearray], None]) -> None:
+    data = bytearray(file.read_bytes())
+    how(data)
+    file.write_bytes(data)
+
+
+def test_a_sound_file_is_verified_by_other_threads(store: Path, verifying: list[str]) -> None:
+    with gdb.connect(store, read_only=True) as db:
+        assert db.execute(TRIANGLES).scalar() >= 0
+        assert "gdb-verify" in verifying
+        before = len(verifying)
+        db.execute(TRIANGLES)
+        assert len(verifying) == before
+
+
+@pytest.mark.parametrize("how", [harmless, nonsense, headless])
+@pytest.mark.parametrize("text", [TRIANGLES, PAIRS])
+def test_no_answer_of_another_file(
+    text: str, how: Callable[[bytearray], None], store: Path, file: Path
+) -> None:
+    damaged(file, how)
+    with gdb.connect(store, read_only=True) as db:
+        for _ in range(2):  # also from what is kept of it
+            with pytest.raises(CorruptStore, match=f"{file.name} {COMMITTED}"):
+                db.execute(text)
+        with (
+            pytest.raises(CorruptStore, match=f"{file.name} {COMMITTED}"),
+            db.stream(PAIRS) as rows,
+        ):
+            next(iter(rows))
+
+
+def test_an_answer_waits_for_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, verify = threading.Event(), segment_checksum.verify
+
+    def late(*given: object) -> None:
+        if threading.current_thread().name == "gdb-verify":
+            assert go.wait(60)
+        verify(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(segment_checksum, "verify", late)
+    answers = list[object]()
+    with gdb.connect(store, read_only=True) as db:
+        asking = threading.Thread(target=lambda: answers.append(db.execute(TRIANGLES).scalar()))
+        asking.start()
+        asking.join(0.5)
+        assert asking.is_alive()
+        assert not answers
+        go.set()
+        asking.join(60)
+    assert len(answers) == 1
+
+
+def test_a_timeout_ends_the_wait(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, verify = threading.Event(), segment_checksum.verify
+
+    def late(*given: object) -> None:
+        if threading.current_thread().name == "gdb-verify":
+            assert go.wait(60)
+        verify(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(segment_checksum, "verify", late)
+    with gdb.connect(store, read_only=True) as db:
+        with pytest.raises(gdb.errors.QueryTimeout):
+            db.execute(TRIANGLES, timeout=0.3)
+        go.set()
+        assert db.execute(TRIANGLES).scalar() >= 0
+
+
+@pytest.mark.parametrize("at_commit", [True, False])
+def test_what_a_stopped_query_left_unverified_is_not_committed(
+    at_commit: bool, store: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged(file, harmless)
+
+    def stopped(*_: object) -> None:
+        raise Cancelled("stopped")
+
+    def change(db: gdb.Database) -> None:
+        with db.transaction() as tx:
+            tx.add_nodes("X", ids=[10**6])
+            with monkeypatch.context() as patch:
+                patch.setattr(segments.Segments, "settle", stopped)
+                with pytest.raises(Cancelled):
+                    db.snapshot().execute(TRIANGLES)
+            if not at_commit:
+                tx.add_nodes("X", ids=[10**6 + 1])
+
+    with gdb.connect(store) as db:
+        with pytest.raises(CorruptStore, match=COMMITTED):
+            change(db)
+        assert not db.execute("MATCH (x:X) RETURN count(*)").scalar()
+
+
+def test_work_of_files_that_are_verified_says_what_is_wrong(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*_: object) -> None:
+        raise CorruptStore("the work's own")
+
+    monkeypatch.setattr(part_reading, "_of_one_segment", wrong)
+    with (
+        gdb.connect(store, read_only=True) as db,
+        pytest.raises(CorruptStore, match="the work's own"),
+    ):
+        db.execute(TRIANGLES)
+
+
+# ---- one comparison ------------------------------------------------------------------------------
+
+
+def compared(tmp_path: Path, *, equal: bool = True) -> Comparison:
+    content = np.arange(100, dtype=np.uint8)
+    digest = checksum.digest(content.data).hex() if equal else "0" * 32
+    return Comparison(PosixFiles(tmp_path), FileRecord("seg-1", 100, digest), content)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_comparison(beside: bool, tmp_path: Path, verifying: list[str]) -> None:
+    one, other = compared(tmp_path), compared(tmp_path, equal=False)
+    if beside:
+        compare_beside([one, other])
+    for _ in range(2):
+        one.settle()
+        with pytest.raises(CorruptStore, match=COMMITTED):
+            other.settle()
+    assert len(verifying) == 2
+
+
+def test_one_that_is_stopped_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, verify = compared(tmp_path), segment_checksum.verify
+
+    def stopped(*_: object) -> None:
+        raise Cancelled("stopped")
+
+    monkeypatch.setattr(segment_checksum, "verify", stopped)
+    with pytest.raises(Cancelled), Usage():
+        one.settle()
+    monkeypatch.setattr(segment_checksum, "verify", verify)
+    one.settle()
+
+
+def test_a_child_compares_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verifying: list[str]
+) -> None:
+    one = compared(tmp_path)
+    one._taken.acquire()  # by a thread that is not there in the child
+    monkeypatch.setattr(forks, "_generation", forks.generation() + 1)
+    one.settle()
+    assert verifying == [threading.current_thread().name]
+
+
+def test_no_room_for_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: threading.Thread) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(threads, "start", full)
+    one = compared(tmp_path)
+    compare_beside([one])
+    one.settle()
