@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 
 from gdb.base import usage, waiting
-from gdb.errors import CorruptStore
 
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
@@ -137,7 +136,7 @@ class Segments:
         all cores, unless a budget bounds what is read at once.
 
         Each is verified before; or, where the query of this thread waits for that at its end, later (`verify_beside`).
-        Work that raises CorruptStore does so only of files that are verified.
+        Work that raises does so only of files that are verified.
         """
         query = usage.current()
         later = query is not None and query.blocks > 0 and query.budget.limit is None
@@ -149,7 +148,7 @@ class Segments:
                 file.settle()
             try:
                 return file, work(file, number)
-            except CorruptStore:
+            except Exception:  # whatever it made of the bytes, the checksum says it better
                 file.settle()
                 raise
 

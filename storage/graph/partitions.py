@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
-from gdb.errors import CorruptStore
 
 from ..columns.model import I64, U32, Column, Kind, wider
 from ..disk.files import MANIFEST
@@ -467,7 +466,7 @@ def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_c
         if part.direction is direction:
             try:
                 return part_reading.read(part, segments, vertex_count)
-            except CorruptStore:  # of files that are not verified yet, the checksums say it better
+            except Exception:  # as in `Segments.several`
                 segments.settle()
                 raise
     where = segments.files.where

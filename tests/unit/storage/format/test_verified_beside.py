@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.base import forks, threads
 from gdb.base.usage import Usage
-from gdb.errors import Cancelled, CorruptStore
+from gdb.errors import Cancelled, CorruptStore, GdbError
 from gdb.storage.disk import checksum
 from gdb.storage.disk.files import PosixFiles
 from gdb.storage.format import segment_checksum, segments
@@ -166,17 +166,19 @@ def test_what_a_stopped_query_left_unverified_is_not_committed(
         assert not db.execute("MATCH (x:X) RETURN count(*)").scalar()
 
 
-def test_work_of_files_that_are_verified_says_what_is_wrong(
-    store: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("damage", [False, True])
+@pytest.mark.parametrize("name", ["_of_one_segment", "compare"])
+def test_work_that_fails_says_so_of_verified_files_alone(
+    name: str, damage: bool, store: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wrong(*_: object) -> None:
-        raise CorruptStore("the work's own")
+        raise ZeroDivisionError("the work's own")
 
-    monkeypatch.setattr(part_reading, "_of_one_segment", wrong)
-    with (
-        gdb.connect(store, read_only=True) as db,
-        pytest.raises(CorruptStore, match="the work's own"),
-    ):
+    monkeypatch.setattr(part_reading, name, wrong)
+    if damage:
+        damaged(file, harmless)
+    says = COMMITTED if damage else "the work's own"
+    with gdb.connect(store, read_only=True) as db, pytest.raises(GdbError, match=says):
         db.execute(TRIANGLES)
 
 
