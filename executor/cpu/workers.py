@@ -185,11 +185,13 @@ class Worker:
         prepared = self.prepared
         views = np.zeros((max(len(prepared.views), 1), address.N_VIEW), np.int64)
         whole = len(prepared.views) - prepared.blocks
-        for i, view in enumerate(prepared.views):
+        simple = np.zeros(len(views), np.int64)
+        for i in prepared.tables.views:
+            view = prepared.views[i]
             views[i] = view_row(
                 view, prepared.eids[i], restricted=i < whole and prepared.restricted
             )
-        simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
+            simple[i] = view.simple
         lists = [(at_of(x), len(x)) for x in prepared.lists]
         bits = [at_of(b) for b in prepared.bit_sets]
         return (

@@ -195,7 +195,7 @@ class Split:
 def split_views(prepared: Prepared, room: int) -> Split:
     """The resident rows of a stage's views, with `room` bytes in device memory for them: everything, or of each view a
     part by its size."""
-    room, views, restricted = min(room, MOST), prepared.views, prepared.restricted
+    room, views, restricted = min(room, MOST), tuple(prepared.views), prepared.restricted
     eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
     total = _size(views, split=restricted) + eids
     if total <= room:

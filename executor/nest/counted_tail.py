@@ -354,12 +354,12 @@ class _TailBuilder:
     def _add_tree(self, component: list[int]) -> bool:
         if any(self._checked(k) for k in component):
             return False
-        for root in sorted(component, key=lambda k: self._rank(k), reverse=True):
-            nodes = self._rooted(root)
-            if nodes is not None:
-                break
-        else:
+        ranked = sorted(component, key=lambda k: self._rank(k), reverse=True)
+        root = next((k for k in ranked if self._is_reached(k)), None)
+        if root is None:
             return False
+        nodes: list[Node] = []
+        self._place(root, None, nodes)
         base = len(self.nodes)
         self.nodes += [replace(n, parent=n.parent + base if n.parent >= 0 else -1) for n in nodes]
         for n in nodes:
@@ -375,16 +375,21 @@ class _TailBuilder:
         below = sum(self._order(edge.other(k), k) is Order.BELOW for edge in self.near[k])
         return len(self.near[k]), self.free(k), below
 
-    def _rooted(self, root: int) -> list[Node] | None:
-        """The nodes of a tree below a root, children first; None where a free inner node has no
-        child to be reached from."""
-        nodes: list[Node] = []
-        if self._place(root, None, nodes) is None:
-            return None
-        return nodes
+    def _is_reached(self, root: int) -> bool:
+        """Whether each free inner node of the tree below a root has a child to be reached from: one that has a list,
+        or gets one from below."""
+        waiting = [(root, -1)]
+        while waiting:
+            k, up = waiting.pop()
+            below = [child for edge in self.near[k] if (child := edge.other(k)) != up]
+            leaves = all(len(self.near[child]) == 1 and self.free(child) for child in below)
+            if below and leaves and self.free(k):
+                return False
+            waiting += [(child, k) for child in below]
+        return True
 
-    def _place(self, k: int, edge: _Edge | None, nodes: list[Node]) -> int | None:
-        """Append the subtree at k; its position, None where it cannot be."""
+    def _place(self, k: int, edge: _Edge | None, nodes: list[Node]) -> int:
+        """Append the subtree at k, children first; its position."""
         branches: list[list[_Edge]] = []
         for down in (e for e in self.near[k] if e is not edge):
             self._join(branches, down, k)
@@ -392,8 +397,6 @@ class _TailBuilder:
         for branch in branches:
             child = branch[0].other(k)
             at = self._place(child, branch[0], nodes)
-            if at is None:
-                return None
             twins = tuple(sorted(e.other(k) for e in branch))
             formula = self._formula(list(twins))
             view = branch[0].view if branch[0].upper == k else self.back[branch[0].view]
@@ -406,19 +409,11 @@ class _TailBuilder:
                 order=self._order(child, k),
             )
             children.append(at)
-        free = self.free(k)
-        if free and children and not any(self._reached(nodes, at) for at in children):
-            return None
         me = len(nodes)
         for at in children:
             nodes[at] = replace(nodes[at], parent=me)
-        nodes.append(Node((k,), free=free))
+        nodes.append(Node((k,), free=self.free(k)))
         return me
-
-    @staticmethod
-    def _reached(nodes: list[Node], at: int) -> bool:
-        """Whether a node has a list, or gets one from below."""
-        return not nodes[at].free or any(n.parent == at for n in nodes)
 
     def _join(self, branches: list[list[_Edge]], down: _Edge, k: int) -> None:
         """Put a leaf with its twins, anything else into a branch of its own."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gdb.errors import InternalError
@@ -42,11 +44,12 @@ class _Encoder:
     """Collects the side tables while levels and sets are written."""
 
     def __init__(
-        self, nest: LoopNest, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]
+        self, nest: LoopNest, views: Sequence[Adjacency], list_sizes: tuple[int, ...]
     ) -> None:
         self.nest, self.views, self.list_sizes = nest, views, list_sizes
         self.loops, self.arounds = nest.loops, nest.arounds
         self.refs: list[int] = []
+        self.read: set[int] = set()  # views
         self.checks: list[list[int]] = []
         self.bit_sets: list[int] = []
         self.lists: list[int] = []
@@ -88,6 +91,8 @@ class _Encoder:
             if key not in self.lists:
                 self.lists.append(key)
             return int(operand.kind), self.lists.index(key), operand.b
+        if operand.kind is Kind.ROW:
+            self.read.add(operand.a)
         return int(operand.kind), operand.a, operand.b
 
     def longest(self, operand: Operand) -> int:
@@ -109,6 +114,7 @@ class _Encoder:
         match check:
             case Member(view=w, source=s, target=t, least=least, most=most):
                 self.checks.append([Test.MEMBER, w, s, t, least, most])
+                self.read.add(w)
             case WithinBounds(left=left, right=right, number=number, inside=inside):
                 test = Test.WITHIN if inside else Test.OUTSIDE
                 self.checks.append([test, left, right, number, 0, 0])
@@ -144,6 +150,7 @@ class _Encoder:
             head = [0, *self.operand(level.base), *self.cut(level.cut), *self.refer(level.differs)]
         else:
             bits = self.bits(-1 - level.edge) if level.allowed else -1
+            self.read.add(level.view)
             kind, (last, *at) = Kind.ROW, (level.target, 0, 0)
             if level.target < 0:
                 kind, (last, *at) = Kind.WINDOW, self.windows(level, k)
@@ -243,7 +250,20 @@ class _Encoder:
                 other and parent is not row and row[NodeField.ROLE] in (Role.MARK, Role.INNER)
             )
             row[NodeField.PAIRED] = int(self.is_paired(row, rows, levels))
+            if parent is not row:
+                self.read |= self.sides(row, parent, k)
         return rows
+
+    @staticmethod
+    def sides(row: list[int], parent: list[int], k: int) -> set[int]:
+        """The views of node k's edge that the CPU's kernel reads: counts are looked up at the parent's vertices, or
+        added to them from the node's."""
+        if parent[NodeField.PUSHER] == k:
+            return {row[NodeField.BACK]}
+        reached = parent[NodeField.REACHED] and row[NodeField.ROLE] == Role.MARK
+        if reached or row[NodeField.SPREADS]:
+            return {row[NodeField.VIEW], row[NodeField.BACK]}
+        return {row[NodeField.VIEW]}
 
     @staticmethod
     def is_paired(row: list[int], rows: list[list[int]], levels: list[list[int]]) -> bool:
@@ -286,7 +306,7 @@ class _Encoder:
 
 
 def encode(
-    nest: LoopNest, plan: Plan, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]
+    nest: LoopNest, plan: Plan, views: Sequence[Adjacency], list_sizes: tuple[int, ...]
 ) -> Tables:
     """The tables of a nest over these adjacencies.
 
@@ -306,14 +326,13 @@ def encode(
         rows.append(encoder.level_row(k, seen[is_edge]))
         seen[is_edge] += 1
     caches, strangers = encoder.caches()
+    nodes = encoder.nodes(rows, reached="reached" not in plan.notes.switched_off)
     return Tables(
         _table(rows, len(LevelField)),
         _table(sets, len(SetField)),
         _table(encoder.checks, len(CheckField)),
         np.array(encoder.refs or [0], np.int64),
-        _table(
-            encoder.nodes(rows, reached="reached" not in plan.notes.switched_off), len(NodeField)
-        ),
+        _table(nodes, len(NodeField)),
         tuple(encoder.marks),
         nest.loops,
         nest.counting,
@@ -326,6 +345,7 @@ def encode(
         bool(nest.around),
         _table(caches, len(CacheField)),
         _table(strangers, len(StrangerField)),
+        tuple(sorted(encoder.read)),
     )
 
 

@@ -23,6 +23,7 @@ from . import counted_tail, passes
 from .encoding import encode
 from .nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from .tables import Tables, bitset
+from .views import Views
 
 if TYPE_CHECKING:
     from . import value_order
@@ -33,6 +34,7 @@ else:
 
 
 CANDIDATES = "candidates"  # what memory is for
+Ways = tuple[tuple[ViewSpec, ...], tuple[int, ...]]
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -40,8 +42,9 @@ CANDIDATES = "candidates"  # what memory is for
 class Prepared:
     """A stage ready to launch, any number of times.
 
-    specs, views, eids : the plan's views, then those that the tail reads from the other end; eids is
-        None where no edge is bound through the view.
+    specs, views, eids : the plan's views, then those of the same edges from the other end, where the tail has trees;
+        those that the CPU does not read are opened when something else reads them. eids is None where no edge is bound
+        through the view.
     bit_sets, lists : arrays for `tables.bit_sets` and `tables.lists`.
     roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root,
         i64[r]; work : their sum.
@@ -60,7 +63,7 @@ class Prepared:
     plan: Plan
     nest: LoopNest
     tables: Tables
-    views: tuple[Adjacency, ...]
+    views: Sequence[Adjacency]
     specs: tuple[ViewSpec, ...]
     eids: tuple[I64 | None, ...]
     bit_sets: tuple[npt.NDArray[np.uint8], ...]
@@ -97,6 +100,11 @@ class Prepared:
         waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
         return sum(array.nbytes for array in own) + sum(waiting)
 
+    def leave_graph(self) -> None:
+        """Hold the graph no more: from now on what the CPU reads is all that there is."""
+        if isinstance(self.views, Views):
+            self.views.leave()
+
     def cut(self, workers: int) -> list[tuple[int, int]]:
         """The work units for so many workers, kept."""
         if workers not in self.units:
@@ -104,15 +112,18 @@ class Prepared:
         return self.units[workers]
 
 
-def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
+def both_ways(plan: Plan) -> Ways:
     """The plan's views and what they are from the other end; for each the number of its other end's."""
-    specs = list(plan.views)
+    specs, back = list(plan.views), list[int]()
+    numbers = {spec: k for k, spec in enumerate(specs)}
     for spec in plan.views:
-        flipped = ViewSpec(spec.types, spec.direction.flipped)
-        if flipped not in specs:
-            specs.append(flipped)
-    back = tuple(specs.index(ViewSpec(s.types, s.direction.flipped)) for s in specs)
-    return tuple(specs), back
+        other = ViewSpec(spec.types, spec.direction.flipped)
+        if other not in numbers:
+            numbers[other] = len(specs)
+            specs.append(other)
+        back.append(numbers[other])
+    back += (numbers[ViewSpec(spec.types, spec.direction.flipped)] for spec in specs[len(back) :])
+    return tuple(specs), tuple(back)
 
 
 def numbered_graph(plan: Plan, graph: GraphSource) -> GraphSource:
@@ -120,10 +131,12 @@ def numbered_graph(plan: Plan, graph: GraphSource) -> GraphSource:
     return ranked_graph(graph, (view.types for view in plan.views)) if plan.ranked else graph
 
 
-def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopNest:
+def loop_nest(
+    plan: Plan, graph: GraphSource, *, windows: bool = False, ways: Ways | None = None
+) -> LoopNest:
     """The improved nest of a plan (what EXPLAIN shows). windows : rows may be read in the order of a value, which
-    the CPU's kernel can."""
-    specs, back = both_ways(plan)
+    the CPU's kernel can. ways : its `both_ways`, where they are known."""
+    specs, back = ways or both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
         known = value_order.orders(plan.compares, specs, back, _ends(specs, graph), graph)
@@ -161,10 +174,11 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files). windows : as for `loop_nest`."""
     verify(plan)
-    nest = loop_nest(plan, graph, windows=windows)
+    ways = both_ways(plan)
+    nest = loop_nest(plan, graph, windows=windows, ways=ways)
     graph = numbered_graph(plan, graph)
-    specs = both_ways(plan)[0] if nest.has_trees or nest.has_windows else plan.views
-    views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
+    specs = ways[0] if nest.has_trees or nest.has_windows else plan.views
+    views = Views(specs, graph)
     bound = {x.view for x in nest.levels if isinstance(x, EdgeLevel)}
     eids = tuple(
         graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)
@@ -189,6 +203,8 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
+    for k in tables.views:
+        views[k]  # opened while the graph is here
     own = replace(plan, stages={})  # not the one that keeps this, or both would outlive their users
     return Prepared(
         *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
@@ -203,7 +219,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
             value_order.order_rows(views[w], _known(eids[w]), sides[n][side])
             for w, n, side in tables.orders
         ),
-        read=(*(array for view in views for array in view.arrays), *eids),
+        read=(*(array for view in views.opened for array in view.arrays), *eids),
     )
 
 
@@ -225,13 +241,13 @@ def _scanned(plan: Plan) -> list[int]:
     return [p.vertex for p in plan.every if isinstance(p, Scan)]
 
 
-def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
+def roots_of(plan: Plan, views: Sequence[Adjacency]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    needed = replace(plan, optional=()).order
+    needed = (replace(plan, optional=()) if plan.optional else plan).order
     if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
         return np.zeros(0, np.uint32), np.zeros(0, np.int64)
-    first = plan.order[0]
+    first = needed[0]
     candidates, reads = plan.candidates[first], _from_shortest(plan, views)
     if candidates.allowed is not None or not reads:
         return roots_among(plan, views, candidates.vids())
@@ -240,13 +256,13 @@ def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     return _present(views, reads[1:], roots, weights)
 
 
-def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
+def roots_among(plan: Plan, views: Sequence[Adjacency], roots: U32) -> tuple[U32, I64]:
     """Those of some vids, u32[r] ascending, and their degrees."""
     return _present(views, _from_shortest(plan, views), roots, np.ones(roots.shape, np.int64))
 
 
 def _present(
-    views: tuple[Adjacency, ...], reads: Sequence[int], roots: U32, weights: I64
+    views: Sequence[Adjacency], reads: Sequence[int], roots: U32, weights: I64
 ) -> tuple[U32, I64]:
     """Those of some vids that have rows in views, with their degrees there added to the weights."""
     for w in reads:
@@ -257,7 +273,7 @@ def _present(
     return filed(roots, CANDIDATES, room), filed(weights, CANDIDATES, room)
 
 
-def _from_shortest(plan: Plan, views: tuple[Adjacency, ...]) -> list[int]:
+def _from_shortest(plan: Plan, views: Sequence[Adjacency]) -> list[int]:
     """The views read from the first vertex, the shortest first: what has no row there is not looked up in others."""
     return sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
 

@@ -37,6 +37,7 @@ class Tables:
         and END operands are positions in this tuple.
     branches : whether loops branch (`LoopNest.around`).
     caches, strangers : i64[n, fields], counts that are kept for when they come again.
+    views : numbers of the views that the CPU's kernel reads, ascending.
     orders : views whose rows are read in an order of their edges: view, comparison, and 1 where the values are those of
         its right side.
     """
@@ -58,6 +59,7 @@ class Tables:
     branches: bool = False
     caches: I64 = field(default_factory=lambda: np.zeros((0, len(CacheField)), np.int64))
     strangers: I64 = field(default_factory=lambda: np.zeros((0, len(StrangerField)), np.int64))
+    views: tuple[int, ...] = ()
 
     def is_pushed(self, node: int) -> bool:
         """Whether counts of a node of the tail are pushed to the vids that they are reached at."""

@@ -10,6 +10,7 @@ lowers it to loops.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,9 @@ from gdb.records import dataclass, field, quick
 from gdb.storage.format.direction import Direction
 
 
-@quick
-@dataclass(frozen=True, slots=True)
-class ViewSpec:
+class ViewSpec(NamedTuple):
     """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
-    the bound vertex."""
+    the bound vertex. A tuple: planning compares and looks up very many."""
 
     types: tuple[str, ...]
     direction: Direction

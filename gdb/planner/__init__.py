@@ -260,15 +260,16 @@ def _assembled(
         patterns="patterns" not in switched_off,
         implied="implied" not in switched_off,
     )
+    pieces = components(query)
     notes = Notes(
         core=tuple(sorted(parts.core)),
         forest=tuple(sorted(parts.forest)),
         leaves=tuple(sorted(parts.leaves)),
-        components=components(query),
+        components=pieces,
         automorphisms=broken.multiplicity,
         restrictions=broken.restrictions,
         estimates=cost.estimates(query, order) if expected is None else expected,
-        warnings=_warnings(query),
+        warnings=_warnings(pieces),
         switched_off=switched_off,
         several=may_repeat(query),
     )
@@ -299,9 +300,11 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     and their vids do not lie by degree."""
     everyone = ((0, query.source.vertex_count),)
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
+    if not (free and broken.restrictions):
+        return False
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
     size = 4 * sum(query.shape(spec).edges for spec in views)
-    if not (free and size <= MOST_RANKED_BYTES and broken.restrictions):
+    if size > MOST_RANKED_BYTES:
         return False
     return not ranked_graph(query.source, (spec.types for spec in views)).ordered
 
@@ -338,8 +341,7 @@ def _symmetry(
         return Symmetry(), ()
 
 
-def _warnings(query: Resolved) -> tuple[str, ...]:
-    parts = components(query)
-    if parts < 2:
+def _warnings(pieces: int) -> tuple[str, ...]:
+    if pieces < 2:
         return ()
-    return (f"the pattern has {parts} unconnected parts: a cross product",)
+    return (f"the pattern has {pieces} unconnected parts: a cross product",)

@@ -172,10 +172,11 @@ def build(
         builder.implied = Implied(query.graph.compared)
     left = list(order)
     while left:
-        if not builder.ways(left[0]):
+        options = _options(builder, left, parts, patterns=patterns)
+        if not options:
             builder.scan(left.pop(0))
             continue
-        pattern, ways = _pattern(builder, left, parts) if patterns else _single(builder, left)
+        pattern, ways = _pattern(builder, left, options)
         builder.extend(pattern, ways)
         del left[: len(ways)]
     for e in sorted(conditions.bound):
@@ -202,36 +203,41 @@ def _rules(
     return found
 
 
-def _single(builder: _PhaseBuilder, left: list[int]) -> tuple[int, list[tuple[int, _Way]]]:
-    return 0, [(left[0], builder.ways(left[0])[0])]
+def _options(
+    builder: _PhaseBuilder, left: list[int], parts: Decomposition, *, patterns: bool
+) -> list[list[_Way]]:
+    """The ways to each of the next vertices of the order that one pattern may bind: those that have some and are, as
+    the first is, in the core or not in it. In the core at most two are bound at once (§6)."""
+    inside = left[0] in parts.core
+    found: list[list[_Way]] = []
+    for v in left[: (2 if inside else MAX_GROUP) if patterns else 1]:
+        ways = builder.ways(v) if (v in parts.core) is inside else []
+        if not ways:
+            break
+        found.append(ways)
+    return found
 
 
 def _pattern(
-    builder: _PhaseBuilder, left: list[int], parts: Decomposition
+    builder: _PhaseBuilder, left: list[int], options: list[list[_Way]]
 ) -> tuple[int, list[tuple[int, _Way]]]:
     """The matching pattern of highest priority for the next vertices of the order (§5.5): 5, 6, 7
-    bind most vertices, then 1, 3, 4, 2 bind two, then 0. In the core at most two are bound at once
-    (§6)."""
-    most = 2 if left[0] in parts.core else MAX_GROUP
-    for size in range(min(most, len(left)), 1, -1):
-        vertices = left[:size]
-        if any((v in parts.core) != (left[0] in parts.core) for v in vertices):
-            continue
-        found = _classify(builder, vertices)
+    bind most vertices, then 1, 3, 4, 2 bind two, then 0. options : the ways to each of them."""
+    for size in range(len(options), 1, -1):
+        found = _classify(builder, left[:size], options[:size])
         if found is not None:
             return found
-    return _single(builder, left)
+    return 0, [(left[0], options[0][0])]
 
 
 def _classify(
-    builder: _PhaseBuilder, vertices: list[int]
+    builder: _PhaseBuilder, vertices: list[int], options: list[list[_Way]]
 ) -> tuple[int, list[tuple[int, _Way]]] | None:
     """The pattern that binds exactly these vertices at once, if there is one (geneva-tpds Fig. 1):
     their tree edges have one label, and come from one source or, one source for each vertex label,
     from two."""
-    options = [builder.ways(v) for v in vertices]
     labels = [builder.query.candidates[v].label for v in vertices]
-    if not all(options) or len(set(labels)) > 2:
+    if len(set(labels)) > 2:
         return None
     for way in options[0]:
         chosen = [

@@ -282,6 +282,7 @@ class BoundStatement:
         ):
             return False
         self.plan.stages.clear()  # they hold the snapshot
+        self.stage.leave_graph()
         return True
 
     def over(self, snapshot: Snapshot) -> Reads | None:

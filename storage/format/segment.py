@@ -50,6 +50,7 @@ ENTRY = struct.Struct("<IIQQI4x")  # kind, bytes per item, offset, length in byt
 _RESERVED, _ENTRY_RESERVED = 40, 4  # bytes of these that mean nothing
 SMALL_ALIGNMENT, PAGE, PAGE_FROM = 64, 4096, 65536
 _CHUNK = 16 << 20
+_CODES = {int(code): code for code in Code}
 _OVERWRITTEN = "was written to after it was opened: it does not hold the bytes that were committed"
 
 
@@ -341,11 +342,11 @@ class SegmentFile:
         unit = 8 if code else item  # of packed ones: words
         if found != kind or size != item or length % unit or offset % SMALL_ALIGNMENT:
             raise self._damaged(f"has another section {number} than the manifest says")
-        if code not in (Code.PLAIN, Code.NUMBERS, Code.ROWS):
+        if code not in _CODES:
             raise self._damaged(f"has a section {number} of a code that there is not")
         if offset + length > self._bytes.shape[0]:
             raise self._damaged(f"ends inside section {number}")
-        return self._bytes[offset : offset + length], Code(code)
+        return self._bytes[offset : offset + length], _CODES[code]
 
     def _damaged(self, how: str, invariant: Invariant = SECTIONS) -> CorruptStore:
         return damaged(self._where, self.name, how, invariant.name)

@@ -13,7 +13,7 @@ from gdb.executor.cpu import launch
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest import prepare as preparation
 from gdb.executor.nest.nest import LoopNest, Node, Order
-from gdb.executor.nest.prepare import prepare
+from gdb.executor.nest.prepare import Ways, prepare
 from gdb.executor.nest.verifier import verify
 from gdb.executor.plan.plan import Plan
 from gdb.executor.plan.source import GraphSource
@@ -91,8 +91,8 @@ def test_a_tree_counts_the_same_from_its_other_end(
     """The planner puts the smaller vid below; a tail may have it above as well."""
     turned: list[LoopNest] = []
 
-    def other_end(plan: Plan, graph: GraphSource, *, windows: bool) -> LoopNest:
-        nest = straight(plan, graph, windows=windows)
+    def other_end(plan: Plan, graph: GraphSource, *, windows: bool, ways: Ways) -> LoopNest:
+        nest = straight(plan, graph, windows=windows, ways=ways)
         leaf, root = nest.tail
         assert leaf.order is Order.BELOW
         above = Node(root.levels, parent=1, view=leaf.back, back=leaf.view, order=Order.ABOVE)

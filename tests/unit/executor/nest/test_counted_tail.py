@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from gdb import planner
+from gdb.errors import InternalError
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import scratch
 from gdb.executor.nest.nest import Formula, LoopNest, Order, VertexLevel
 from gdb.executor.nest.prepare import loop_nest, prepare
+from gdb.executor.nest.views import Views
 from gdb.executor.plan.plan import Plan
 from gdb.executor.table_fields import NodeField
 from gdb.executor.work.scheduler import Budget, Watch
@@ -215,3 +217,24 @@ def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
         found.append(level.cut.hi - level.cut.lo)
         child = int(nodes[child, NodeField.NEXT])
     assert found == [2, 12]
+
+
+def test_a_stage_opens_the_directions_that_its_kernel_reads() -> None:
+    """The other ones when something else reads them, as long as the stage holds its graph."""
+    draw = random.Random(3)
+    pairs = [draw.sample(range(40), 2) for _ in range(500)]
+    drawn = {(f"D{draw.randrange(5)}", a, b) for a, b in pairs}
+    graph = SmallGraph([()] * 40, sorted(drawn), frozenset())
+    edges = tuple(QueryEdge(k, k + 1, (f"D{k}",), Direction.OUT) for k in range(5))
+    query = QueryGraph((QueryVertex(),) * 6, edges, REPEATABLE_ELEMENTS)
+    plan = planner.plan(query, graph, counting=True)
+    stages = [prepare(plan, graph) for _ in range(2)]
+    assert isinstance(stages[0].views, Views)
+    assert 0 < len(stages[0].views.opened) < len(stages[0].views) == 10
+    stages[0].leave_graph()
+    counts = [launch.count(one, Watch(None, None, None), Budget()) for one in stages]
+    assert counts == [reference.count(plan, graph)] * 2
+    with pytest.raises(InternalError, match="after its snapshot"):
+        tuple(stages[0].views)
+    opened = {(view.types, view.direction) for view in stages[1].views}
+    assert opened == {((f"D{k}",), way) for k in range(5) for way in (Direction.OUT, Direction.IN)}
