@@ -22,7 +22,6 @@ from ..disk.files import MANIFEST, TO_CHANGE, Files, OpenEnd, PosixFiles, missin
 from ..disk.growing_file import Growing
 from ..disk.pins import Pin
 from ..format import manifest as manifests
-from ..format.delta_parts import DeltaParts
 from ..format.manifest import Manifest
 from ..format.manifest_head import PATIENCE, More, length_in, most_bytes
 from ..format.segment import FileRecord, need
@@ -33,6 +32,7 @@ from .sweep import Sweeper
 if TYPE_CHECKING:
     from ..disk import memory_files
     from ..format import journal as journals
+    from ..format.delta_parts import DeltaParts
 else:
     journals, memory_files = (
         deferred("gdb.storage.format.journal"),
