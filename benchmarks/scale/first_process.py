@@ -51,7 +51,7 @@ def _watch(watch: Stopwatch, gpu: bool) -> None:
     from gdb.storage.graph import part_reading, partitions, section_checks
 
     steps: list[tuple[str, ModuleType | type, str]] = [
-        ("compare checksums", segment_checksum, "verify"),
+        ("wait for checksums", segment_checksum.Comparison, "settle"),
         ("check rows", section_checks, "compare_rows"),
         ("read parts", part_reading, "read"),
         ("read the graph", partitions.Partitions, "adjacency"),
