@@ -6,7 +6,7 @@ from gdb.base.machine.compile import together
 from gdb.base.machine.memory import load_i64, store_i64, store_u32
 
 
-def _count_loop(sizes: int, begin: int, end: int, part: int, first: int) -> int:
+def _count_units_loop(sizes: int, begin: int, end: int, part: int, first: int) -> int:
     """Write behind each root how many units there are so far; that of all. sizes : of the lists of roots. part : of one
     unit; 0 where each root is one."""
     found = 0
@@ -19,8 +19,8 @@ def _count_loop(sizes: int, begin: int, end: int, part: int, first: int) -> int:
     return found
 
 
-def _fill_loop(first: int, begin: int, end: int, before: int, roots: int) -> None:
-    """Write the root of each unit, and add the units of the roots before to the numbers of `_count_loop`."""
+def _fill_units_loop(first: int, begin: int, end: int, before: int, roots: int) -> None:
+    """Write the root of each unit, and add the units of the roots before to the numbers of `_count_units_loop`."""
     at = before
     for k in range(begin, end):
         until = before + load_i64(first, k + 1)
@@ -30,4 +30,4 @@ def _fill_loop(first: int, begin: int, end: int, before: int, roots: int) -> Non
             at += 1
 
 
-count_units, fill_units = together(_count_loop, _fill_loop)
+count_units, fill_units = together(_count_units_loop, _fill_units_loop)

@@ -3,7 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,7 +128,15 @@ def both_ways(plan: Plan) -> Ways:
 
 def numbered_graph(plan: Plan, graph: GraphSource) -> GraphSource:
     """The graph in the numbering that the plan needs."""
-    return ranked_graph(graph, (view.types for view in plan.views)) if plan.ranked else graph
+    return _numbering(plan)(graph)
+
+
+def _numbering(plan: Plan) -> Callable[[GraphSource], GraphSource]:
+    """`numbered_graph` of a plan, which it does not hold."""
+    if not plan.ranked:
+        return lambda graph: graph
+    types = [view.types for view in plan.views]
+    return lambda graph: ranked_graph(graph, types)
 
 
 def loop_nest(
@@ -176,9 +184,9 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     verify(plan)
     ways = both_ways(plan)
     nest = loop_nest(plan, graph, windows=windows, ways=ways)
-    graph = numbered_graph(plan, graph)
+    source, graph = graph, numbered_graph(plan, graph)
     specs = ways[0] if nest.has_trees or nest.has_windows else plan.views
-    views = Views(specs, graph)
+    views = Views(specs, source, _numbering(plan))
     bound = {x.view for x in nest.levels if isinstance(x, EdgeLevel)}
     eids = tuple(
         graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)

@@ -6,7 +6,8 @@ for a GPU; the CPU's kernel nearly always reads one of the two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import overload
 
 from gdb.errors import InternalError
@@ -17,12 +18,22 @@ from ..plan.source import GraphSource
 
 
 class Views(Sequence[Adjacency]):
-    """The adjacencies of some specs in a graph, by number."""
+    """The adjacencies of some specs in a graph, by number.
 
-    __slots__ = ("_graph", "_opened", "_specs")
+    numbered : gives the graph in the numbering of the vids in them, as long as the graph is there: it is not held, for
+        it holds what is made of it.
+    """
 
-    def __init__(self, specs: Sequence[ViewSpec], graph: GraphSource) -> None:
-        self._specs, self._graph = specs, graph if specs else None
+    __slots__ = ("_graph", "_numbered", "_opened", "_specs")
+
+    def __init__(
+        self,
+        specs: Sequence[ViewSpec],
+        graph: GraphSource,
+        numbered: Callable[[GraphSource], GraphSource],
+    ) -> None:
+        self._specs, self._numbered = specs, numbered
+        self._graph: weakref.ref[GraphSource] | None = weakref.ref(graph)
         self._opened: list[Adjacency | None] = [None] * len(specs)
 
     def __len__(self) -> int:
@@ -41,9 +52,11 @@ class Views(Sequence[Adjacency]):
         return found
 
     def _open(self, k: int) -> Adjacency:
-        if self._graph is None:
+        graph = None if self._graph is None else self._graph()
+        if graph is None:
             raise InternalError(f"A stage reads view {k} after its snapshot.", "Please report it.")
-        return self._graph.adjacency(self._specs[k].types, self._specs[k].direction)
+        spec = self._specs[k]
+        return self._numbered(graph).adjacency(spec.types, spec.direction)
 
     @property
     def opened(self) -> list[Adjacency]:
@@ -51,5 +64,5 @@ class Views(Sequence[Adjacency]):
         return [view for view in self._opened if view is not None]
 
     def leave(self) -> None:
-        """Hold the graph no more; what is not open stays closed."""
+        """Open no more of them."""
         self._graph = None

@@ -39,7 +39,7 @@ class Comparison:
     def __init__(self, files: Files, record: FileRecord, content: U8) -> None:
         self._files, self._record, self._content = files, record, content
         self._born = forks.generation()
-        self._taken, self._done = threading.Lock(), threading.Event()
+        self._taken, self._done = waiting.Lock(), threading.Event()
         self._equal = False
 
     def run(self) -> None:
