@@ -28,16 +28,9 @@ PAIRS = "MATCH (a)-[r]-(b)-[s]-(c) RETURN a.x, r.w, c.x"
 Damage = Callable[[], None]
 
 
-@pytest.fixture(params=["plain", "packed"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    packed = request.param == "packed"
-    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
-
-
 @pytest.fixture
-def file(store: Path) -> Path:
-    """The file with the relationships."""
-    return max(store.glob("seg-*"), key=lambda found: found.stat().st_size)
+def store(packed: bool, tmp_path: Path) -> Path:
+    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
 
 
 def written(file: Path, at: int, data: bytes) -> None:

@@ -13,8 +13,9 @@ import gdb
 from gdb.base import forks, threads
 from gdb.base.usage import Usage
 from gdb.errors import Cancelled, CorruptStore, GdbError
+from gdb.storage.columns.model import U8
 from gdb.storage.disk import checksum
-from gdb.storage.disk.files import PosixFiles
+from gdb.storage.disk.files import Files, PosixFiles
 from gdb.storage.format import segment_checksum, segments
 from gdb.storage.format.segment import FileRecord
 from gdb.storage.format.segment_checksum import Comparison, compare_beside
@@ -27,16 +28,9 @@ PAIRS = "MATCH (a)-[]-(b)-[]-(c) RETURN id(a), id(c)"
 COMMITTED = "does not hold the bytes that were committed"
 
 
-@pytest.fixture(params=["plain", "packed"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    packed = request.param == "packed"
-    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
-
-
 @pytest.fixture
-def file(store: Path) -> Path:
-    """The file with the relationships."""
-    return max(store.glob("seg-*"), key=lambda found: found.stat().st_size)
+def store(packed: bool, tmp_path: Path) -> Path:
+    return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
 
 
 @pytest.fixture(autouse=True)
@@ -49,11 +43,25 @@ def verifying(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the threads that verified a file."""
     found, verify = list[str](), segment_checksum.verify
 
-    def noted(*given: object) -> None:
+    def noted(files: Files, record: FileRecord, content: U8) -> None:
         found.append(threading.current_thread().name)
-        verify(*given)  # type: ignore[arg-type]
+        verify(files, record, content)
 
     monkeypatch.setattr(segment_checksum, "verify", noted)
+    return found
+
+
+@pytest.fixture
+def go(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set, it lets the other threads begin to verify."""
+    found, verify = threading.Event(), segment_checksum.verify
+
+    def late(files: Files, record: FileRecord, content: U8) -> None:
+        if threading.current_thread().name == "gdb-verify":
+            assert found.wait(60)
+        verify(files, record, content)
+
+    monkeypatch.setattr(segment_checksum, "verify", late)
     return found
 
 
@@ -104,15 +112,7 @@ def test_no_answer_of_another_file(
             next(iter(rows))
 
 
-def test_an_answer_waits_for_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, verify = threading.Event(), segment_checksum.verify
-
-    def late(*given: object) -> None:
-        if threading.current_thread().name == "gdb-verify":
-            assert go.wait(60)
-        verify(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(segment_checksum, "verify", late)
+def test_an_answer_waits_for_it(store: Path, go: threading.Event) -> None:
     answers = list[object]()
     with gdb.connect(store, read_only=True) as db:
         asking = threading.Thread(target=lambda: answers.append(db.execute(TRIANGLES).scalar()))
@@ -125,15 +125,7 @@ def test_an_answer_waits_for_it(store: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(answers) == 1
 
 
-def test_a_timeout_ends_the_wait(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, verify = threading.Event(), segment_checksum.verify
-
-    def late(*given: object) -> None:
-        if threading.current_thread().name == "gdb-verify":
-            assert go.wait(60)
-        verify(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(segment_checksum, "verify", late)
+def test_a_timeout_ends_the_wait(store: Path, go: threading.Event) -> None:
     with gdb.connect(store, read_only=True) as db:
         with pytest.raises(gdb.errors.QueryTimeout):
             db.execute(TRIANGLES, timeout=0.3)
