@@ -338,14 +338,10 @@ class Backend:
         """
         if not plans:
             return []
-        if self.ordinals is None and len(plans) == 1:
-            from .cpu import launch as cpu  # here: a run needs one backend
-
-            return [cpu.count(staged(plans[0]), watch, budget, self.threads)]
         if self.ordinals is None:
-            from .cpu import plans as several  # of few counts
+            from .cpu import plans as cpu  # here: a run needs one backend
 
-            return several.counts(plans, staged, watch, budget, self.threads, alone=alone)
+            return cpu.counts(plans, staged, watch, budget, self.threads, alone=alone)
         from .gpu import launch as gpu
 
         stages = [staged(plan) for plan in plans]

@@ -14,7 +14,7 @@ import pytest
 import gdb
 from gdb.base import budget
 from gdb.errors import CorruptStore
-from gdb.executor.cpu import launch
+from gdb.executor.cpu import plans
 from gdb.executor.gpu import pinned
 from gdb.storage.disk import arrays
 from gdb.storage.format import segments
@@ -69,7 +69,7 @@ def before(owner: object, name: str, damage: Damage, patch: pytest.MonkeyPatch) 
 
 
 # what is called first when views are made, when workers begin
-MOMENTS = {"views": (Snapshot, "adjacency"), "run": (launch, "count")}
+MOMENTS = {"views": (Snapshot, "adjacency"), "run": (plans, "count")}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the signal is handled on Linux")
