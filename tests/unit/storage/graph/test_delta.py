@@ -11,7 +11,7 @@ from gdb.storage.columns.model import Column
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.format import journal
 from gdb.storage.format.sections import Section
-from gdb.storage.graph.delta import Patch, overlay, patched
+from gdb.storage.graph.delta import Delta, Patch, TypeDelta, overlay, patched
 from gdb.storage.graph.delta_sections import parts_of
 from gdb.storage.write.commit import commit
 from gdb.storage.write.transaction import Changes
@@ -52,3 +52,14 @@ def test_how_a_patch_was_made_is_what_a_comparison_finds() -> None:
                 assert journal._difference(old, new) == compared
         before = sections
     assert edited > 8
+
+
+def test_a_part_is_kept_only_where_its_sections_have_the_same_numbers() -> None:
+    edges = {"E": TypeDelta("E", True, np.array([1, 2], np.uint64))}
+    one = {"x": Patch(np.array([3]), column_of([7]))}
+    before = parts_of(Delta(patches={0: one}, types=edges), 1)
+    more = Delta(patches={0: {**one, "y": one["x"]}}, types=edges)
+    after = parts_of(more, 1, before)
+    assert after.record == parts_of(more, 1).record != before.record
+    assert after.types[0] is not before.types[0]
+    assert parts_of(more, 1, after).types[0] is after.types[0]
