@@ -275,8 +275,13 @@ class Presence:
                 others.remove(event)
 
     def trim(self, ordinal: int) -> None:
-        """Give what the pool holds unused back to the device, where no query runs there."""
-        if not self._running[ordinal] and pool_bytes(ordinal) > MOST_POOLED:
+        """Give what the pool holds unused back to the device, where no query runs there.
+
+        A process that ends can import nothing any more, and its driver frees all.
+        """
+        if sys.is_finalizing() or self._running[ordinal]:
+            return
+        if pool_bytes(ordinal) > MOST_POOLED:
             empty_pool(ordinal)
 
 
