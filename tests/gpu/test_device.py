@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -59,3 +60,19 @@ def test_beyond_the_last_device(monkeypatch: pytest.MonkeyPatch) -> None:
     device.require(1)
     with pytest.raises(DeviceError, match="no GPU number 2; this machine has 2"):
         device.require(2)
+
+
+ENDS_WITH_A_COPY = """
+import numpy as np
+from gdb.executor.gpu import memory
+
+array = np.arange(3)
+memory.RESIDENTS.made_of(array, 0, "", lambda: np.arange(3))
+"""
+
+
+def test_a_process_that_ends_with_copies_says_nothing() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS_WITH_A_COPY], capture_output=True, text=True, check=True
+    )
+    assert ended.stderr == ""
