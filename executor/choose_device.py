@@ -6,7 +6,7 @@ graph yet waits for the link. Of a plan that ran before, what it took is known, 
 device is tried again when all runs since its last try have taken many times what it is expected to take, so that a
 wrong estimate costs a small share of the whole (the doubling argument of ski rental: Karlin et al., Competitive Snoopy
 Caching, 1988). A count that began on the CPU because of a wrong estimate is given up for a GPU by the same comparison,
-when the work units that are done by then say so (`Guard`).
+when the work units that are done by then, and the steps that these took, say so (`Guard`).
 
 The figures were fitted to an H200 beside 16 cores (docs/performance.md, "The choice of a device").
 """
@@ -281,14 +281,14 @@ def _guard(
         return None
     late = 0.0 if cuda_begun() else BEGIN
 
-    def there(whole: float) -> float | None:
+    def there(steps: float) -> float | None:
         from .gpu.device import absence  # here: short runs never look for a GPU
 
         if absence() is not None:
             return None
         work = expected(plan, prepared)
-        more = whole * _threads(prepared, work) / STEP / max(work.steps, 1.0)
-        return late + _first_gpu(plan, graph, work.times(more), gpu_memory)
+        more = work.times(steps / max(work.steps, 1.0))
+        return late + _first_gpu(plan, graph, more, gpu_memory)
 
     return Guard(there, max(SURE, late))
 

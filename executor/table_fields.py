@@ -98,6 +98,9 @@ class NodeField(IntEnum):
     PAIRED : 1 for a PUSHED root that only one leaf, of two twins, reaches, and whose own vertices are not tested: it is
         counted by the pairs of ways to each.
     REACHED : 1 for an INNER node whose vertices may be found from the list of a leaf below it (the pass "reached").
+    [DIFFERS, DIFFERS_END) : refs of a LONE node, and of its partner: what they have to differ from, outermost level
+        first. Each is 4 * level, + 1 where the node has to, + 2 where its partner has to.
+    HELD : 1 for a LONE node with a partner, whose row may stay the same while that of the partner changes.
     """
 
     LEVEL = 0
@@ -115,6 +118,9 @@ class NodeField(IntEnum):
     OPTIONAL = 12
     PAIRED = 13
     REACHED = 14
+    DIFFERS = 15
+    DIFFERS_END = 16
+    HELD = 17
 
 
 class CacheField(IntEnum):

@@ -5,9 +5,10 @@
 The questions are those of `large_patterns.py` (rows with a LIMIT, and counts) and those of `pattern_counts.py`. Seconds
 are those of `db.execute`, on the CPU, on a GPU and with "auto": the *first* time, with planning, nothing of the graph
 lying on the device; and *again*, after many runs of the same query on that device (where it gets a kernel of its own,
-once that is compiled). The regret is the time of "auto" over that of the better device in the same state. Questions
-that neither device ends within the limit are left out. --raw writes what the choice knows of each query beside the
-times, as JSON. The exit code is 1 if devices disagree about an answer, 2 if there is nothing to measure on.
+once that is compiled); medians of five runs, or of as many as there are within the limit. The regret is the time of
+"auto" over that of the better device in the same state. Questions that neither device ends within the limit are left
+out. --raw writes what the choice knows of each query beside the times, as JSON. The exit code is 1 if devices disagree
+about an answer, 2 if there is nothing to measure on.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from gdb.executor.nest.prepare import Prepared
 from gdb.executor.plan.plan import Plan
 
 SETS = (*large_patterns.SETS, *pattern_counts.GRAPHS)
-SHORT = 0.05  # seconds; a run below that is taken five times
+RUNS = 5  # whose median is taken, unless they take longer than the limit together
 ALLOWED = 1.5  # times the better device
 MANY = 60  # runs before a query counts as warm
 COMPILING = 4.0  # seconds that its own kernel may take before it is measured
@@ -95,9 +96,15 @@ class Asker:
     def __init__(self, db: gdb.Database, group: str, name: str, text: str, limit: float) -> None:
         self.db, self.limit = db, limit
         self.counts = "count(*)" in text
-        self.texts = {device: text + " " * k for k, device in enumerate(DEVICES)}
+        self.texts, self.spaces = dict.fromkeys(DEVICES, text), 0
         self.asked = Asked(group, name)
         self.ran = ""
+
+    def anew(self, device: str) -> None:
+        """Have nothing on the device, and a text that was not planned before."""
+        forget()
+        self.spaces += 1
+        self.texts[device] = self.texts[device].rstrip(" ") + " " * self.spaces
 
     def once(self, device: str) -> float:
         """Seconds of one run, infinite if it does not end."""
@@ -105,6 +112,7 @@ class Asker:
         try:
             result = self.db.execute(self.texts[device], device=device, timeout=self.limit)
         except QueryTimeout:
+            self.ran = "not ended"
             return math.inf
         seconds = time.perf_counter() - begin
         self.ran = result.summary.device
@@ -114,9 +122,8 @@ class Asker:
     def run(self) -> Asked:
         """All states of it."""
         for device in self.texts:  # "auto" last
-            forget()
             with large_patterns.planned() as plans:
-                first = self.once(device)
+                first = self.median(device, first=True)
             self._note("first", device, first)
             if device == "cpu":
                 for plan in plans:
@@ -134,11 +141,15 @@ class Asker:
             self.once(device)
             runs += 1
         special.settle(COMPILING)
+        return self.median(device)
+
+    def median(self, device: str, *, first: bool = False) -> float:
+        """Of runs of a text that was planned before, or of `first` ones, of texts that were not."""
         taken: list[float] = []
-        while len(taken) < 5:
+        while len(taken) < RUNS and sum(taken) < self.limit:
+            if first:
+                self.anew(device)
             taken.append(self.once(device))
-            if taken[-1] > SHORT:
-                break
         return statistics.median(taken)
 
     def _note(self, state: str, device: str, seconds: float) -> None:

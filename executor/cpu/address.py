@@ -54,15 +54,30 @@ class P:
 
     LEVELS, SETS, REFS, CHECKS, NODES, VIEWS, SIMPLE, LISTS, BITS = range(9)
     V, SET_LENGTH, BUFFER, STAMPS, MARKS, STATES, BOUND, VALUES, ORDERS = range(9, 18)
-    SUMS, PRODUCTS, AHEAD, CACHES, STRANGERS, LOCAL = range(18, 24)
+    SUMS, PRODUCTS, AHEAD, CACHES, STRANGERS, LOCAL, DIFFERING = range(18, 25)
 
 
 class Q:
     """A node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK, an i64 for
     the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has added at each vid, and
-    whether it did."""
+    whether it did. Of a LONE node the row that was counted last, that of its partner, and in SUMS what they have in
+    common; where it is HELD the scratch is a byte for each vid, and HELD the row that it has in it."""
 
-    LIST, START, END, USED, SCRATCH, TOUCHED, SUMS, SPREAD, N = range(9)
+    LIST, START, END, USED, SCRATCH, TOUCHED, SUMS, SPREAD = range(8)
+    OTHER, OTHER_END, HELD, HELD_END, N = range(8, 13)
+
+
+class D:
+    """What is known of a value that LONE nodes have to differ from, at the place of its ref: the stamp of the level
+    that was bound to it when that was found out; what it is: of the bits of such a ref those of values before that are
+    equal (1, 2), IN_FIRST and IN_SECOND where it is in the row of the node, or of its partner. Where the node is HELD:
+    the stamp of the level whose value is marked, 0 where none is; the value; those bits; and how many values up to this
+    one are to be taken off the row."""
+
+    STAMP, WHAT, MARKED, VALUE, BEFORE, LESS, N = range(7)
+
+
+IN_FIRST, IN_SECOND = 4, 8
 
 
 class M:

@@ -320,7 +320,6 @@ def _share_done(turns: Turns, units: int, threads: int, part: tuple[int, int]) -
 
 def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tuple[int, int]], int]:
     """The work units, and how many threads there may be: more than units, where these are cut or given away in part."""
-    threads = threads or cores()
     if prepared.tables.loops == 0:
         return [(0, 0)], 1
     return prepared.cut(1 if not early and prepared.work < WORTH_A_THREAD else threads), threads
@@ -328,7 +327,7 @@ def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tupl
 
 def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple[Size, int]:
     """The workers of a run that has no LIMIT, and how many there would be without a budget."""
-    _, threads = _ranges(prepared, threads, early=False)
+    _, threads = _ranges(prepared, threads or cores(), early=False)
     edges = tuple(range(prepared.plan.edges))
     wanted = Wanted(tuple(range(prepared.plan.vertices)), edges)
     return fit_workers(prepared, wanted, threads, ROWS, budget), threads
@@ -386,7 +385,7 @@ def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
         steps = STEPS
         if run.early:
             steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
-        done = _launch(worker, steps)
+        done = _launch(worker, steps, run.watch)
         if worker.rows >= run.due:
             _drain(run, worker, once)
         if done:
@@ -459,9 +458,11 @@ def _waiting(run: _Run, capacity: int) -> Worker | None:
     return None
 
 
-def _launch(worker: Worker, steps: int) -> bool:
+def _launch(worker: Worker, steps: int, watch: Watch) -> bool:
     """Run for one step budget; whether the unit is done."""
+    spent = worker.spent
     status = worker.run(steps)
+    watch.took(worker.spent - spent)
     if status == address.OVERFLOW:
         raise CountOverflow(
             "The count exceeds 2^63 - 1 within one work unit.",

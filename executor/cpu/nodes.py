@@ -1,11 +1,15 @@
-"""Nodes of a nest's tail: their table and state, twins, and the marks of a leaf's list."""
+"""Nodes of a nest's tail: their table and state, twins, the marks of a leaf's list, and what scratch they need."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
 from gdb.storage.graph.row_loops import lower_bound
 
+from ..table_fields import LevelField, LevelFlag, NodeField, Role
 from .address import (
     BINOMIAL,
     GALLOP,
@@ -25,6 +29,9 @@ from .address import (
 )
 from .levels import accepts, element, first_from, is_repeat, passes
 from .sets import level
+
+if TYPE_CHECKING:
+    from ..nest.prepare import Prepared
 
 INFINITE = 1.0e300
 
@@ -176,3 +183,46 @@ def clear(p: Pointers, first: int, nodes: int) -> None:
             else:
                 for at in range(load_i64(q, Q.START), load_i64(q, Q.END)):
                     store_i64(scratch, load_u32(address, at), 0)
+
+
+# ---- scratch ---------------------------------------------------------------------------------------
+
+
+def scratch_of_nodes(
+    prepared: Prepared, *, ample: bool = False
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range.
+
+    ample : memory is not bounded: also what a node could do without. With it a root with a list can be counted from a
+        leaf (`trees.fold_reached`), and a HELD node has marks (`tail.count_held_pair`).
+    """
+    every = 0, prepared.vids
+    for i, node in enumerate(prepared.tables.nodes.tolist()):
+        cut = prepared.tables.levels[node[NodeField.LEVEL]]
+        low, high = int(cut[LevelField.LO]), min(int(cut[LevelField.HI]), prepared.vids)
+        own = every if cut[LevelField.IS_EDGE] else (min(low, high), high)
+        role = node[NodeField.ROLE]
+        if role == Role.MARK:
+            yield i, Q.SCRATCH, 1, *own
+        elif node[NodeField.HELD] and ample:
+            yield i, Q.SCRATCH, 1, *every
+        elif role == Role.PUSHED and _is_counted_in_pairs(prepared, node):
+            yield i, Q.SCRATCH, 4, *own
+        elif role == Role.PUSHED:
+            yield i, Q.SCRATCH, 8, *own
+            yield i, Q.TOUCHED, 4, 0, own[1] - own[0]
+        elif role == Role.INNER and (
+            node[NodeField.PARENT] >= 0 or (ample and node[NodeField.REACHED])
+        ):
+            yield i, Q.SCRATCH, 8, *own
+        if node[NodeField.SPREADS]:
+            yield i, Q.SUMS, 8, *every
+
+
+def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:
+    """Whether `trees.push` has `push_pairs` count a PUSHED node."""
+    pusher = prepared.tables.nodes[node[NodeField.PUSHER]]
+    flags = prepared.tables.levels[pusher[NodeField.LEVEL], LevelField.FLAGS]
+    tested = int(flags) & (LevelFlag.DIFFERS | LevelFlag.BITS | LevelFlag.REPEATS)
+    simple = prepared.views[pusher[NodeField.BACK]].simple
+    return bool(node[NodeField.PAIRED]) and simple and not tested

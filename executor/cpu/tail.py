@@ -4,10 +4,28 @@ from their leaves to their roots."""
 from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8
 from gdb.storage.graph.row_loops import lower_bound
 
-from .address import GALLOP, INNER, LARGEST, LONE, MARK, PAIR, ROW, SLICE, F, L, P, Pointers, Q, T
+from .address import (
+    GALLOP,
+    IN_FIRST,
+    IN_SECOND,
+    INNER,
+    LARGEST,
+    LONE,
+    MARK,
+    PAIR,
+    ROW,
+    SLICE,
+    D,
+    F,
+    L,
+    P,
+    Pointers,
+    Q,
+    T,
+)
 from .levels import accepts, enter, is_repeat
 from .nodes import (
     INFINITE,
@@ -18,7 +36,7 @@ from .nodes import (
     state,
     ways,
 )
-from .sets import level
+from .sets import fill, level
 from .trees import fold, push
 
 
@@ -30,50 +48,171 @@ def holds(address: int, start: int, end: int, x: int) -> bool:
 
 
 @compiled
-def is_bound(p: Pointers, first: int, last: int, x: int) -> bool:
-    """Whether one of the levels that are named at [first, last) is bound to x."""
-    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
-    found = False
-    for r in range(first, last):
-        found = found or load_i64(v, load_i64(refs, r)) == x
-    return found
+def strike(
+    p: Pointers, c: int, fresh: int, a: int, i: int, ie: int, b: int, j: int, je: int
+) -> tuple[int, int, int, int]:
+    """What the values bound take off two lists, of a LONE node and its partner: (elements of the first, of the second,
+    of what they have in common, values looked for).
+
+    fresh : IN_FIRST, IN_SECOND for a list that is another one than at the last call. The values of the outer levels
+    seldom change from one call to the next, and neither does the first list of most: what was found of them is kept.
+    """
+    v, refs, stamps = load_i64(p, P.V), load_i64(p, P.REFS), load_i64(p, P.STAMPS)
+    table = load_i64(p, P.DIFFERING)
+    begin = node(p, c, T.DIFFERS)
+    n, other, common, looked = 0, 0, 0, 0
+    for r in range(begin, node(p, c, T.DIFFERS_END)):
+        ref = load_i64(refs, r)
+        d = ref >> 2
+        x, stamp, known = load_i64(v, d), load_i64(stamps, d), table + r * D.N * 8
+        what, asked = load_i64(known, D.WHAT), fresh
+        if load_i64(known, D.STAMP) != stamp:
+            what, asked = 0, IN_FIRST | IN_SECOND
+            for s in range(begin, r):  # homomorphic vertices may coincide: take each off once
+                before = load_i64(refs, s)
+                if load_i64(v, before >> 2) == x:
+                    what |= before & 3
+            store_i64(known, D.STAMP, stamp)
+        if asked != 0:
+            what &= ~asked
+            if asked & IN_FIRST != 0 and holds(a, i, ie, x):
+                what |= IN_FIRST
+            if asked & IN_SECOND != 0 and holds(b, j, je, x):
+                what |= IN_SECOND
+            store_i64(known, D.WHAT, what)
+            looked += 1
+        whose = ref & ~what
+        if what & IN_FIRST != 0:
+            n += whose & 1
+            common += what & (IN_SECOND | 3) == IN_SECOND
+        if what & IN_SECOND != 0:
+            other += whose >> 1 & 1
+    return n, other, common, looked
 
 
 @compiled
-def count_rows(
-    p: Pointers, q: int, d: int, e: int, a: int, i: int, ie: int, b: int, j: int, je: int
+def are_kept(p: Pointers, q: int, field: int, d: int, start: int, end: int) -> bool:
+    """Whether level d has the row [start, end) that the two fields of a node's state say, which they do from now on. A
+    computed set is none: it changes in its place."""
+    if level(p, d, L.BASE) != ROW:
+        return False
+    same = load_i64(q, field) == start and load_i64(q, field + 1) == end
+    store_i64(q, field, start)
+    store_i64(q, field + 1, end)
+    return same
+
+
+@compiled
+def is_plain(p: Pointers, d: int) -> bool:
+    """Whether a level has a list of different vids that have only to differ from others."""
+    return level(p, d, L.FLAGS) & ~F.DIFFERS == 0
+
+
+@compiled
+def count_plain(p: Pointers, c: int) -> tuple[int, int]:
+    """(elements that a LONE node without a partner binds, elements looked at), where it is plain."""
+    q, d = state(p, c), node(p, c, T.LEVEL)
+    a, i, ie = enter(p, d)
+    if i == ie:
+        return 0, 4
+    fresh = 0 if are_kept(p, q, Q.START, d, i, ie) else IN_FIRST
+    n, _, _, looked = strike(p, c, fresh, a, i, ie, a, i, i)
+    return ie - i - n, 4 + 4 * looked
+
+
+@compiled
+def unmark(p: Pointers, marks: int, r: int) -> None:
+    """Take the value of ref r, the last one that is marked, out of the marks."""
+    known = load_i64(p, P.DIFFERING) + r * D.N * 8
+    if load_i64(known, D.MARKED) != 0:
+        store_i64(known, D.MARKED, 0)
+        x = load_i64(known, D.VALUE)
+        store_u8(marks, x, load_u8(marks, x) & IN_FIRST | load_i64(known, D.BEFORE))
+
+
+@compiled
+def mark(p: Pointers, c: int, a: int, i: int, ie: int) -> tuple[int, int]:
+    """Have the byte of each vid in the scratch of a HELD node say whether it is in the node's row, and whether the node
+    (1) or its partner (2) has to differ from it: (how many of the row to take off, values and elements marked).
+
+    Values are marked as on a stack, outermost level first: those that were bound anew are the last ones.
+    """
+    q, v, refs = state(p, c), load_i64(p, P.V), load_i64(p, P.REFS)
+    stamps, table = load_i64(p, P.STAMPS), load_i64(p, P.DIFFERING)
+    marks, work = load_i64(q, Q.SCRATCH), 0
+    begin, end = node(p, c, T.DIFFERS), node(p, c, T.DIFFERS_END)
+    r = end
+    if load_i64(q, Q.HELD) != i or load_i64(q, Q.HELD_END) != ie:
+        while r > begin:
+            r -= 1
+            unmark(p, marks, r)
+        fill(marks, a, load_i64(q, Q.HELD), load_i64(q, Q.HELD_END), 0)
+        fill(marks, a, i, ie, IN_FIRST)
+        work += ie - i
+        store_i64(q, Q.HELD, i)
+        store_i64(q, Q.HELD_END, ie)
+    while r > begin:
+        stamp = load_i64(stamps, load_i64(refs, r - 1) >> 2)
+        if load_i64(table + (r - 1) * D.N * 8, D.MARKED) == stamp:
+            break
+        r -= 1
+        unmark(p, marks, r)
+    less = 0
+    if r > begin:
+        less = load_i64(table + (r - 1) * D.N * 8, D.LESS)
+    work += end - r
+    while r < end:
+        ref, known = load_i64(refs, r), table + r * D.N * 8
+        x = load_i64(v, ref >> 2)
+        is_marked = load_u8(marks, x)
+        if is_marked & IN_FIRST != 0:
+            less += ref & 1 & ~is_marked
+        store_i64(known, D.MARKED, load_i64(stamps, ref >> 2))
+        store_i64(known, D.VALUE, x)
+        store_i64(known, D.BEFORE, is_marked & 3)
+        store_i64(known, D.LESS, less)
+        store_u8(marks, x, is_marked | ref & 3)
+        r += 1
+    return less, work
+
+
+@compiled
+def count_held_pair(
+    p: Pointers, c: int, a: int, i: int, ie: int, b: int, j: int, je: int
 ) -> tuple[int, int, int, int]:
-    """(elements of a row that level d would bind, of one that e would, of both, elements looked at), where both have
-    only to differ from others. What two rows have in common is kept in the state `q` of a node, for rows change more
-    seldom than what they have to differ from."""
-    n, other, work = ie - i, je - j, 4
-    same = load_i64(q, Q.LIST) == i and load_i64(q, Q.START) == ie
-    if not same or load_i64(q, Q.END) != j or load_i64(q, Q.TOUCHED) != je:
+    """As `count_plain_pair`, by the marks of a HELD node."""
+    less, work = mark(p, c, a, i, ie)
+    marks = load_i64(state(p, c), Q.SCRATCH)
+    other, common = 0, 0
+    for at in range(j, je):
+        is_marked = load_u8(marks, load_u32(b, at))
+        other += is_marked >> 1 & 1 ^ 1
+        common += is_marked == IN_FIRST
+    return ie - i - less, other, common, 4 + je - j + 4 * work
+
+
+@compiled
+def count_plain_pair(
+    p: Pointers, c: int, a: int, i: int, ie: int, b: int, j: int, je: int
+) -> tuple[int, int, int, int]:
+    """(elements of a list that node c would bind, of one that its partner would, of both, elements looked at), where
+    both are plain. What two rows have in common is kept in the state of the node, for rows change more seldom than what
+    they have to differ from; a row that was there at the last call is marked."""
+    q, work = state(p, c), 4
+    fresh = 0
+    if not are_kept(p, q, Q.START, node(p, c, T.LEVEL), i, ie):
+        fresh |= IN_FIRST
+    elif load_i64(q, Q.SCRATCH) != 0 and je - j < GALLOP * (ie - i) and load_i64(q, Q.OTHER) != j:
+        return count_held_pair(p, c, a, i, ie, b, j, je)
+    if not are_kept(p, q, Q.OTHER, node(p, c + 1, T.LEVEL), j, je):
+        fresh |= IN_SECOND
+    n, other = ie - i, je - j
+    if fresh != 0:
         work += min(n + other, GALLOP * min(n, other))
         store_i64(q, Q.SUMS, count_equal(a, i, ie, b, j, je))
-        store_i64(q, Q.LIST, i)
-        store_i64(q, Q.START, ie)
-        store_i64(q, Q.END, j)
-        store_i64(q, Q.TOUCHED, je)
-    common = load_i64(q, Q.SUMS)
-    v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
-    first, last = level(p, d, L.DIFFERS), level(p, d, L.DIFFERS_END)
-    begin, end = level(p, e, L.DIFFERS), level(p, e, L.DIFFERS_END)
-    for r in range(last - first):  # homomorphic vertices may coincide: take each off once
-        x = load_i64(v, load_i64(refs, first + r))
-        if not is_bound(p, first, first + r, x):
-            theirs = is_bound(p, begin, end, x) and holds(b, j, je, x)
-            other -= theirs
-            if holds(a, i, ie, x):
-                n -= 1
-                common -= theirs or holds(b, j, je, x)
-    for r in range(end - begin):
-        x = load_i64(v, load_i64(refs, begin + r))
-        again = is_bound(p, begin, begin + r, x) or is_bound(p, first, last, x)
-        if not again and holds(b, j, je, x):
-            other -= 1
-            common -= holds(a, i, ie, x)
-    return n, other, common, work
+    less, other_less, common_less, looked = strike(p, c, fresh, a, i, ie, b, j, je)
+    common = load_i64(q, Q.SUMS) - common_less
+    return n - less, other - other_less, common, work + 4 * looked
 
 
 @compiled
@@ -107,9 +246,8 @@ def count_pair(p: Pointers, c: int) -> tuple[int, float, int]:
     b, j, je = enter(p, e)
     if j == je:
         return 0, 0.0, 8
-    rows = level(p, d, L.BASE) == ROW and level(p, e, L.BASE) == ROW
-    if rows and (level(p, d, L.FLAGS) | level(p, e, L.FLAGS)) & ~F.DIFFERS == 0:
-        n, other, common, work = count_rows(p, state(p, c), d, e, a, i, ie, b, j, je)
+    if is_plain(p, d) and is_plain(p, e):
+        n, other, common, work = count_plain_pair(p, c, a, i, ie, b, j, je)
     else:
         n, work = counted(p, d, a, i, ie)
         other, more = counted(p, e, b, j, je)
@@ -128,8 +266,11 @@ def count_lone(p: Pointers, c: int) -> tuple[int, float, int]:
     if node(p, c, T.FORMULA) == PAIR:
         return count_pair(p, c)
     d = node(p, c, T.LEVEL)
-    address, start, end = enter(p, d)
-    n, work = counted(p, d, address, start, end)
+    if is_plain(p, d) and level(p, d, L.FLAGS) != 0:
+        n, work = count_plain(p, c)
+    else:
+        address, start, end = enter(p, d)
+        n, work = counted(p, d, address, start, end)
     if n == 0:
         return 0, 0.0, work
     total, shadow = ways(n, float(n), node(p, c, T.SIZE), node(p, c, T.FORMULA))

@@ -5,7 +5,6 @@ the graph. Workers wait with their stage and are used again, so that a small que
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -23,9 +22,6 @@ from ..plan.embeddings import NO_COLUMNS, Embeddings, Wanted
 from ..table_fields import (
     CacheField,
     LevelField,
-    LevelFlag,
-    NodeField,
-    Role,
     StrangerField,
     ValueField,
 )
@@ -34,6 +30,7 @@ from . import address, kernel, neighbourhood_tables
 from .caches import FIRST_SLOTS
 from .look_ahead import rows_ahead, table_of
 from .neighbourhood_tables import Neighbourhood
+from .nodes import scratch_of_nodes
 from .turns import Unit
 
 Item = TypeVar("Item", bound=np.generic)
@@ -119,7 +116,9 @@ class Worker:
         )
         self.kept += arrays
         in_bits = self._local(None if sample else neighbourhood_tables.find(prepared))
-        self.pointers = np.array([*(at_of(x) for x in arrays), in_bits], np.int64)
+        differing = np.zeros((len(tables.refs), address.D.N), np.int64)
+        self.kept.append(differing)
+        self.pointers = np.array([*(at_of(x) for x in arrays), in_bits, at_of(differing)], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
         out = self._placed(vertices * self.capacity, np.uint32)
@@ -253,8 +252,8 @@ class Worker:
         own = np.zeros((max(marks, 1), address.M.N), np.int64)
         states = np.zeros((max(nodes, 1), address.Q.N), np.int64)
         wanted = [(own, i, address.M.BYTES, 1, 0, self.prepared.vids) for i in range(marks)]
-        roots = self._budget is None or self._budget.limit is None
-        wanted += [(states, *one) for one in _scratch_of_nodes(self.prepared, roots=roots)]
+        ample = self._budget is None or self._budget.limit is None
+        wanted += [(states, *one) for one in scratch_of_nodes(self.prepared, ample=ample)]
         sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
@@ -439,46 +438,11 @@ def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
-def _scratch_of_nodes(
-    prepared: Prepared, *, roots: bool = False
-) -> Iterator[tuple[int, int, int, int, int]]:
-    """What the nodes of the tail need for each vid of a range: node, column of its state, bytes, and the range. A root
-    with a list needs none, but with `roots` it can be counted from a leaf (`trees.fold_reached`)."""
-    every = 0, prepared.vids
-    for i, node in enumerate(prepared.tables.nodes.tolist()):
-        cut = prepared.tables.levels[node[NodeField.LEVEL]]
-        low, high = int(cut[LevelField.LO]), min(int(cut[LevelField.HI]), prepared.vids)
-        own = every if cut[LevelField.IS_EDGE] else (min(low, high), high)
-        role = node[NodeField.ROLE]
-        if role == Role.MARK:
-            yield i, address.Q.SCRATCH, 1, *own
-        elif role == Role.PUSHED and _is_counted_in_pairs(prepared, node):
-            yield i, address.Q.SCRATCH, 4, *own
-        elif role == Role.PUSHED:
-            yield i, address.Q.SCRATCH, 8, *own
-            yield i, address.Q.TOUCHED, 4, 0, own[1] - own[0]
-        elif role == Role.INNER and (
-            node[NodeField.PARENT] >= 0 or (roots and node[NodeField.REACHED])
-        ):
-            yield i, address.Q.SCRATCH, 8, *own
-        if node[NodeField.SPREADS]:
-            yield i, address.Q.SUMS, 8, *every
-
-
-def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:
-    """Whether `trees.push` has `push_pairs` count a PUSHED node."""
-    pusher = prepared.tables.nodes[node[NodeField.PUSHER]]
-    flags = prepared.tables.levels[pusher[NodeField.LEVEL], LevelField.FLAGS]
-    tested = int(flags) & (LevelFlag.DIFFERS | LevelFlag.BITS | LevelFlag.REPEATS)
-    simple = prepared.views[pusher[NodeField.BACK]].simple
-    return bool(node[NodeField.PAIRED]) and simple and not tested
-
-
 def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
     """Bytes that one worker needs besides its row buffer; slots : of each cache of counts; room : i64 for
     rows of bits."""
     own = len(prepared.tables.marks) * prepared.vids + 4 * prepared.tables.buffer
-    own += sum(width * (high - low) for *_, width, low, high in _scratch_of_nodes(prepared))
+    own += sum(width * (high - low) for *_, width, low, high in scratch_of_nodes(prepared))
     own += 8 * slots * int(_slot_widths(prepared).sum())
     found = neighbourhood_tables.find(prepared)
     if found is None:

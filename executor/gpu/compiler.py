@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gdb.base import usage, waiting
 from gdb.base.machine import cache
 from gdb.base.once import PerProcess
+from gdb.errors import DeviceError
 
 from . import device, layout, render
 
@@ -110,8 +111,11 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
         if problem.startswith(("Traceback", "Exception in")):  # the last line says what is missing
             problem = problem.splitlines()[-1]
         if ended.returncode >= 0:
-            break
-    raise device.without_compiler(RuntimeError(problem))
+            raise device.without_compiler(RuntimeError(problem))
+    raise DeviceError(
+        f"CUDA's run-time compiler (NVRTC) crashed in each of {TRIES} tries: {problem}.",
+        'Use another version of NVRTC, or device="cpu".',
+    )
 
 
 def _environment(attempt: int) -> dict[str, str]:

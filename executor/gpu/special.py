@@ -61,7 +61,9 @@ class Kernel:
             with cupy.cuda.Device(ordinal):
                 self.function = compiler.load_kernels(source, ordinal).get_function(render.ENTRY)
         except (DeviceError, RuntimeError) as error:
-            _log.warning("A GPU kernel of its own could not be made for a query; %s", error)
+            _log.warning(
+                "A query goes on with the general GPU kernel, its own not being made: %s", error
+            )
         finally:
             self.done.set()
 

@@ -284,11 +284,18 @@ class _TailBuilder:
         if len(twins) == 1 and len(partners) == 1 and self._pair(partners[0], twins[0]):
             left.remove(partners[0])
             self.explained.add((partners[0], twins[0]))
-            self.nodes.append(Node((twins[0],), Formula.PAIR))
-            self.nodes.append(Node((partners[0],), Formula.PAIR))
+            pair = sorted((twins[0], partners[0]), key=self._row_depth)
+            self.nodes += [Node((level,), Formula.PAIR) for level in pair]
             return True
         self.nodes.append(Node(tuple(twins), formula))
         return True
+
+    def _row_depth(self, k: int) -> int:
+        """The level whose row level k goes over, after which all other lists come."""
+        level = self.bare[k]
+        if isinstance(level, EdgeLevel) or level.base.kind is not Kind.ROW:
+            return len(self.bare)
+        return level.base.b
 
     def _pair(self, later: int, earlier: int) -> bool:
         """Whether two lone levels only have to differ, from one another and from nothing else in

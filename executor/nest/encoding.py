@@ -24,6 +24,7 @@ from ..table_fields import (
 from .nest import (
     Check,
     EdgeLevel,
+    Formula,
     Kind,
     Level,
     LoopNest,
@@ -241,6 +242,8 @@ class _Encoder:
                     *(node.parent, node.view, node.back, int(node.order)),
                     *(children[0] if children else -1, following, pusher, 0, ends.get(k, -1), 0),
                     int(reached and role is Role.INNER),
+                    *self.differing(k, role),
+                    int(self.is_held(k, levels)),
                 ]
             )
         for k, row in enumerate(rows):
@@ -253,6 +256,29 @@ class _Encoder:
             if parent is not row:
                 self.read |= self.sides(row, parent, k)
         return rows
+
+    def differing(self, k: int, role: Role) -> tuple[int, int]:
+        """See `NodeField.DIFFERS`."""
+        tail = self.nest.tail
+        if role is not Role.LONE:
+            return 0, 0
+        found: dict[int, int] = {}
+        both = tail[k].formula is Formula.PAIR
+        for whose, node in enumerate(tail[k : k + 1 + both], 1):
+            level = self.nest.levels[node.levels[0]]
+            for other in level.differs if isinstance(level, VertexLevel) else ():
+                found[other] = found.get(other, 0) | whose
+        return self.refer(tuple(4 * level + whose for level, whose in sorted(found.items())))
+
+    def is_held(self, k: int, levels: list[list[int]]) -> bool:
+        """See `NodeField.HELD`."""
+        if self.nest.tail[k].formula is not Formula.PAIR or k + 1 == len(self.nest.tail):
+            return False
+        one, other = (levels[node.levels[0]] for node in self.nest.tail[k : k + 2])
+        if any(row[LevelField.FLAGS] & ~LevelFlag.DIFFERS for row in (one, other)):
+            return False
+        rows = one[LevelField.BASE] == other[LevelField.BASE] == Kind.ROW
+        return rows and one[LevelField.BASE_B] < other[LevelField.BASE_B]
 
     @staticmethod
     def sides(row: list[int], parent: list[int], k: int) -> set[int]:

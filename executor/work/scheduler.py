@@ -84,8 +84,10 @@ class Elsewhere(Exception):
 class Guard:
     """Gives a run up where another device is expected to do all of it sooner than this one does the rest.
 
-    seconds : what another device takes for what takes this one so many seconds in all; None where there is none.
+    seconds : what another device takes for so many steps; None where there is none. Of steps and not of seconds here: a
+        plan may be slow here because each of its steps is, and not because they are many.
     least : seconds until the first comparison; the next ones follow each time that half as much again has passed.
+    whole : seconds that all of the run was found to take here.
     """
 
     seconds: Callable[[float], float | None]
@@ -94,15 +96,16 @@ class Guard:
     whole: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def leaves(self, progress: Callable[[], float]) -> bool:
-        """Whether to give up. progress : the share of the work that is done, above 0."""
+    def leaves(self, progress: Callable[[], float], steps: int) -> bool:
+        """Whether to give up. progress : the share of the work that is done, above 0. steps : of what is done."""
         passed = time.monotonic() - self.begun
         if passed < self.least or not self.lock.acquire(blocking=False):
             return False
         try:
             self.least = 1.5 * passed
-            self.whole = passed / progress()
-            there = self.seconds(self.whole)
+            done = progress()
+            self.whole = passed / done
+            there = self.seconds(steps / done)
             if there is None:
                 self.least = float("inf")
                 return False
@@ -124,6 +127,7 @@ class Watch:
         # how often each loop was bound, i64[loops], where that is wanted
         self.bound: I64 | None = None
         self.guard: Guard | None = None
+        self.steps = 0  # of all workers; counted where there is a guard
         self.progress: Callable[[], float] | None = None
         self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
         self.left = False
@@ -142,7 +146,7 @@ class Watch:
         cancelled = self.cancel is not None and self.cancel.is_set()
         if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
             self.stopped.set()
-        elif self.guard is not None and self.guard.leaves(self._done):
+        elif self.guard is not None and self.guard.leaves(self._done, self.steps):
             self.left = True
             self.stopped.set()
         return not self.stopped.is_set()
@@ -169,6 +173,12 @@ class Watch:
         """The share of the work that is done."""
         own = 0.0 if self.progress is None else self.progress()
         return max(self.part + own, 1e-9) / self.parts
+
+    def took(self, steps: int) -> None:
+        """Note that a launch took so many steps."""
+        if self.guard is not None:
+            with self.lock:
+                self.steps += steps
 
     def add_rows(self, n: int) -> None:
         """Count rows found; the run stops once the limit is reached."""

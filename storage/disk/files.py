@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from gdb.base import forks, waiting
+from gdb.base.closing import destructor
 from gdb.errors import ClosedError, CorruptStore, NotAStore, StoreError
 
 from ..columns.model import U8
@@ -384,8 +385,7 @@ class PosixFiles:
         self._writer_lock.close()
         self._let_go()
 
-    def __del__(self) -> None:
-        self.close()  # a store that was dropped must not hold up other writers
+    __del__ = destructor(close)  # a store that was dropped must not hold up other writers
 
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from gdb.base import forks
+from gdb.base.closing import destructor
 from gdb.errors import CorruptStore, Fault
 
 _ALWAYS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -69,8 +70,7 @@ class Descriptor:
         if fd >= 0:
             os.close(fd)
 
-    def __del__(self) -> None:
-        self.close()
+    __del__ = destructor(close)
 
 
 def _no_file(path: Path | str, mode: int) -> CorruptStore:

@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gdb.base import waiting
+from gdb.base.closing import destructor
 
 from .opening import opened
 from .os_errors import NO_LOCKS, translated
@@ -82,9 +83,11 @@ class PosixPin:
         """Its descriptor, to read."""
         return self._fd
 
-    def __del__(self) -> None:
+    def _close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+
+    __del__ = destructor(_close)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gdb.base import digests, forks
-from gdb.base.closing import Closing
+from gdb.base.closing import Closing, destructor
 from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore, StoreError
 
@@ -66,8 +66,7 @@ class ScratchFolder(Closing):
             os.close(self._lock)
             self._lock = -1
 
-    def __del__(self) -> None:
-        self.close()
+    __del__ = destructor(close)
 
 
 def _make_scratch() -> ScratchFolder | None:

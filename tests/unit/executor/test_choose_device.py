@@ -13,6 +13,7 @@ from gdb.errors import DeviceError, LimitExceeded, QueryTimeout
 from gdb.executor import choose_device, reference, run
 from gdb.executor.choose_device import Work, choose, gpu_seconds, shown
 from gdb.executor.cpu import launch
+from gdb.executor.cpu.workers import Worker
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
 from gdb.executor.nest.prepare import Prepared, stage
@@ -231,24 +232,35 @@ def test_runs_note_what_they_took(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
     asked: list[float] = []
 
-    def there(whole: float) -> float:
-        asked.append(whole)
+    def there(steps: float) -> float:
+        asked.append(steps)
         return 30.0
 
     guard = Guard(there, 1.0, begun=time.monotonic() - 2.0)
-    assert not guard.leaves(lambda: 0.5)  # 2 s are left
+    assert not guard.leaves(lambda: 0.5, 70)  # 2 s are left
     assert guard.least >= 3.0
-    assert not guard.leaves(lambda: 0.01)  # not looked at before
-    assert len(asked) == 1
+    assert not guard.leaves(lambda: 0.01, 70)  # not looked at before
+    assert asked == [140.0]
     guard.least = 1.0
-    assert guard.leaves(lambda: 0.01)  # 200 s in all
+    assert guard.leaves(lambda: 0.01, 70)  # 200 s in all
+    assert asked == [140.0, 7000.0]
     assert guard.whole == pytest.approx(200.0, rel=0.1)
 
 
 def test_a_guard_without_another_device_asks_once() -> None:
     guard = Guard(lambda _: None, 0.0, begun=time.monotonic() - 2.0)
-    assert not guard.leaves(lambda: 0.001)
+    assert not guard.leaves(lambda: 0.001, 1)
     assert guard.least == math.inf
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_steps_of_all_threads_are_counted(threads: int) -> None:
+    plan = counting(None)
+    watch, prepared = Watch(None, None, None), stage(plan, GRAPH)
+    watch.guard = Guard(lambda _: None, math.inf)
+    launch.count(prepared, watch, Budget(), threads)
+    spent = [worker.spent for worker in prepared.idle["cpu"] if isinstance(worker, Worker)]
+    assert watch.steps == sum(spent) > 0
 
 
 def test_a_run_that_is_given_up_stops() -> None:

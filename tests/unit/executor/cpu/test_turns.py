@@ -173,9 +173,9 @@ def steps_to_fill(turn: int, threads: int) -> int:
     spent: list[int] = []
     whole = launch._launch
 
-    def launched(worker: Worker, budget: int) -> bool:
+    def launched(worker: Worker, budget: int, watch: Watch) -> bool:
         before = worker.spent
-        done = whole(worker, budget)
+        done = whole(worker, budget, watch)
         spent.append(worker.spent - before)
         return done
 
@@ -240,10 +240,10 @@ def test_a_worker_that_fails_ends_those_that_wait(
     plan, graph = barren(24)
     launches = iter(range(200))
 
-    def failing(worker: Worker, budget: int) -> bool:
+    def failing(worker: Worker, budget: int, watch: Watch) -> bool:
         if next(launches, None) is None:
             raise ValueError("it fails")
-        return whole(worker, budget)
+        return whole(worker, budget, watch)
 
     whole = launch._launch
     short_turns(monkeypatch, 500)

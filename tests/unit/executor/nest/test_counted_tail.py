@@ -169,7 +169,7 @@ def test_children_that_add_to_what_is_reached(name: str, backend: Backend) -> No
 def test_a_pair_of_rows_that_stay_while_others_are_bound(mode: MatchMode, backend: Backend) -> None:
     """Leaves of 0 and 1, which both have to differ from what is bound after these two, or from a part of it."""
     ends = [(0, 1), (0, 2), (1, 2), (2, 3), (0, 3), (0, 4), (1, 5)]
-    pairs = 0
+    pairs, held = 0, 0
     for seed in range(6):
         draw = random.Random(seed)
         labels = sorted((draw.choice("AB"),) for _ in range(14))
@@ -187,9 +187,39 @@ def test_a_pair_of_rows_that_stay_while_others_are_bound(mode: MatchMode, backen
         plan = planner.plan(query, graph, counting=True, switched_off=off)
         nest = loop_nest(plan, graph)
         pairs += sum(node.formula is Formula.PAIR for node in nest.tail)
-        found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        prepared = prepare(plan, graph)
+        held += int(prepared.tables.nodes[:, NodeField.HELD].sum())
+        found = backend.count(prepared, Watch(None, None, None), Budget())
         assert found * plan.multiplicity == reference.count(plan, graph) * plan.divisor
-    assert bool(pairs) == (mode is not REPEATABLE_ELEMENTS)
+    assert bool(pairs) == bool(held) == (mode is not REPEATABLE_ELEMENTS)
+
+
+@pytest.mark.parametrize("tails", ["one", "pair"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_values_that_coincide_are_taken_off_once(tails: str, backend: Backend) -> None:
+    """Leaves of 0 and 1 that have to differ from some of the vertices 2, 3 and 4 beside them, which may be the same."""
+    ends = [(0, 1), (0, 2), (1, 3), (0, 4), (1, 5), (0, 6)][: 6 if tails == "pair" else 5]
+    lone = 0
+    for seed in range(20):
+        draw = random.Random(seed)
+        edges = [("U", a, b) for a, b in itertools.combinations(range(7), 2) if draw.random() < 0.7]
+        graph = SmallGraph([()] * 7, edges, frozenset("U"))
+        apart = [(v, leaf) for v in (2, 3, 4) for leaf in (5, 6) if draw.random() < 0.8]
+        query = QueryGraph(
+            tuple(QueryVertex() for _ in range(len(ends) + 1)),
+            tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ends),
+            REPEATABLE_ELEMENTS,
+            apart=tuple(p for p in [*apart, (5, 6)] if max(p) <= len(ends)),
+        )
+        off = frozenset({"order", "symmetry", "structure", "orientation"})
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        prepared = prepare(plan, graph)
+        nodes = prepared.tables.nodes
+        apart_from = nodes[:, NodeField.DIFFERS_END] - nodes[:, NodeField.DIFFERS]
+        lone += bool(np.any(apart_from > 1) and (tails == "one" or nodes[0, NodeField.HELD]))
+        found = backend.count(prepared, Watch(None, None, None), Budget())
+        assert found * plan.multiplicity == reference.count(plan, graph) * plan.divisor
+    assert lone > 5
 
 
 def test_what_is_read_for_a_vertex_is_the_shortest_first() -> None:
