@@ -5,10 +5,10 @@
 The questions are those of `large_patterns.py` (rows with a LIMIT, and counts) and those of `pattern_counts.py`. Seconds
 are those of `db.execute`, on the CPU, on a GPU and with "auto": the *first* time, with planning, nothing of the graph
 lying on the device; and *again*, after many runs of the same query on that device (where it gets a kernel of its own,
-once that is compiled); medians of five runs, or of as many as there are within the limit. The regret is the time of
-"auto" over that of the better device in the same state. Questions that neither device ends within the limit are left
-out. --raw writes what the choice knows of each query beside the times, as JSON. The exit code is 1 if devices disagree
-about an answer, 2 if there is nothing to measure on.
+once that is compiled); medians of five runs, the devices in turn, or of as many as there are within the limit. The
+regret is the time of "auto" over that of the better device in the same state. Questions that neither device ends within
+the limit are left out. --raw writes what the choice knows of each query beside the times, as JSON. The exit code is 1
+if devices disagree about an answer, 2 if there is nothing to measure on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SETS = (*large_patterns.SETS, *pattern_counts.GRAPHS)
 RUNS = 5  # whose median is taken, unless they take longer than the limit together
 ALLOWED = 1.5  # times the better device
 MANY = 60  # runs before a query counts as warm
-COMPILING = 4.0  # seconds that its own kernel may take before it is measured
+COMPILING = 20.0  # seconds that its own kernel may take before it is measured
 DEVICES = ("cpu", "cuda", "auto")
 STATES = ("first", "again")
 
@@ -98,7 +98,6 @@ class Asker:
         self.counts = "count(*)" in text
         self.texts, self.spaces = dict.fromkeys(DEVICES, text), 0
         self.asked = Asked(group, name)
-        self.ran = ""
 
     def anew(self, device: str) -> None:
         """Have nothing on the device, and a text that was not planned before."""
@@ -106,55 +105,53 @@ class Asker:
         self.spaces += 1
         self.texts[device] = self.texts[device].rstrip(" ") + " " * self.spaces
 
-    def once(self, device: str) -> float:
-        """Seconds of one run, infinite if it does not end."""
+    def once(self, device: str) -> tuple[float, str]:
+        """Seconds of one run, infinite if it does not end, and where it ran."""
         begin = time.perf_counter()
         try:
             result = self.db.execute(self.texts[device], device=device, timeout=self.limit)
         except QueryTimeout:
-            self.ran = "not ended"
-            return math.inf
+            return math.inf, "not ended"
         seconds = time.perf_counter() - begin
-        self.ran = result.summary.device
         self.asked.answers.add(int(str(result.scalar())) if self.counts else len(result))
-        return seconds
+        return seconds, result.summary.device
 
     def run(self) -> Asked:
         """All states of it."""
-        for device in self.texts:  # "auto" last
-            with large_patterns.planned() as plans:
-                first = self.median(device, first=True)
-            self._note("first", device, first)
-            if device == "cpu":
-                for plan in plans:
-                    self.asked.knows.update(known(plan))
-            if device == "auto" and not self.asked.ended:
-                break
-            again = math.inf if first == math.inf else self.again(device)
-            self._note("again", device, again)
+        with large_patterns.planned() as plans:
+            self.anew("cpu")
+            self.once("cpu")
+        for plan in plans:
+            self.asked.knows.update(known(plan))
+        self.measure("first")
+        if self.asked.ended:
+            for device in DEVICES:
+                self.warm(device)
+            special.settle(COMPILING)
+            self.measure("again")
         return self.asked
 
-    def again(self, device: str) -> float:
-        """Seconds of a run after many others: the median of several where they are short."""
+    def warm(self, device: str) -> None:
+        """Run it many times, unless it does not end."""
         begin, runs = time.perf_counter(), 0
-        while runs < MANY and time.perf_counter() - begin < self.limit:
-            self.once(device)
-            runs += 1
-        special.settle(COMPILING)
-        return self.median(device)
+        if self.asked.seconds[f"{device} first"] < math.inf:
+            while runs < MANY and time.perf_counter() - begin < self.limit:
+                self.once(device)
+                runs += 1
 
-    def median(self, device: str, *, first: bool = False) -> float:
-        """Of runs of a text that was planned before, or of `first` ones, of texts that were not."""
-        taken: list[float] = []
-        while len(taken) < RUNS and sum(taken) < self.limit:
-            if first:
-                self.anew(device)
-            taken.append(self.once(device))
-        return statistics.median(taken)
-
-    def _note(self, state: str, device: str, seconds: float) -> None:
-        self.asked.seconds[f"{device} {state}"] = seconds
-        self.asked.chosen[f"{device} {state}"] = self.ran
+    def measure(self, state: str) -> None:
+        """The medians of a state: the devices in turn, since a machine is not as quick at every time."""
+        taken: dict[str, list[float]] = {device: [] for device in DEVICES}
+        for _ in range(RUNS):
+            for device, seconds in taken.items():
+                if sum(seconds) < self.limit:
+                    if state == "first":
+                        self.anew(device)
+                    took, ran = self.once(device)
+                    seconds.append(took)
+                    self.asked.chosen[f"{device} {state}"] = ran
+        for device, seconds in taken.items():
+            self.asked.seconds[f"{device} {state}"] = statistics.median(seconds)
 
 
 def known(plan: Plan) -> dict[str, object]:
