@@ -287,7 +287,8 @@ def _guard(
         if absence() is not None:
             return None
         work = expected(plan, prepared)
-        more = work.times(steps / max(work.steps, 1.0))
+        # what is done is known in units alone, the first of which may be small: fewer than expected says nothing
+        more = work.times(max(steps / max(work.steps, 1.0), 1.0))
         return late + _first_gpu(plan, graph, more, gpu_memory)
 
     return Guard(there, max(SURE, late))

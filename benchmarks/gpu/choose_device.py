@@ -1,6 +1,7 @@
 """Does `device="auto"` take the quicker device? Every query on the CPU, on a GPU, and by choice.
 
-    python -m benchmarks.gpu.choose_device [--queries 10] [--limit 2] [--sets yeast,...,rmat10m] [--raw FILE] [--save]
+    python -m benchmarks.gpu.choose_device [--queries 10] [--limit 2] [--sets yeast,...,rmat10m] [--raw FILE]
+        [--earlier FILE ...] [--save]
 
 The questions are those of `large_patterns.py` (rows with a LIMIT, and counts) and those of `pattern_counts.py`. Seconds
 are those of `db.execute`, on the CPU, on a GPU and with "auto": the *first* time, with planning, nothing of the graph
@@ -206,6 +207,12 @@ def report(asked: list[Asked], limit: float) -> Report:
     return Report.of(f"Limit {limit:g} s.", [table], notes)
 
 
+def read(path: Path) -> list[Asked]:
+    """What --raw wrote."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return [Asked(**{**one, "answers": set(one["answers"])}) for one in found]
+
+
 def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[Asked]:
     """The measurements of every query."""
     for group in arguments.sets.split(","):
@@ -240,6 +247,13 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     add("--limit", type=float, default=2.0, help="seconds for one run (default: 2)")
     add("--sets", default=",".join(SETS), help=f"which of {', '.join(SETS)} (default: all)")
     add("--raw", type=Path, help="write what was known and measured, as JSON")
+    add(
+        "--earlier",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="such files, of sets that were measured before",
+    )
     return parser.parse_args(line)
 
 
@@ -250,7 +264,7 @@ def main(line: list[str] | None = None) -> int:
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
-    asked: list[Asked] = []
+    asked = [one for path in arguments.earlier for one in read(path)]
     with tempfile.TemporaryDirectory(prefix="gdb-choose-device-") as temporary:
         folder = arguments.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
