@@ -62,6 +62,7 @@ ALONE = 3  # runs on one of them that say so; the first places the stage there
 _SURELY = 8  # times the steps of a short launch: a plan that is expected to take these is not tried in one
 WARPS = 32  # of a multiprocessor
 UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
+SPREAD = 8  # warps that are soon busy with one unit, what is left of it being shared
 
 
 @quick
@@ -246,9 +247,10 @@ def _threads(prepared: Prepared, work: Work) -> int:
 
 def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
     """Of a run on a GPU with `most` warps that holds the graph."""
-    busy = most
-    if prepared.nest.around:  # warps do not share what is multiplied
-        busy = max(1, min(most, len(prepared.roots) + prepared.work // UNIT))
+    busy = len(prepared.roots) + prepared.work // UNIT
+    if not prepared.nest.around:  # warps do not share what is multiplied
+        busy *= SPREAD
+    busy = max(1, min(most, busy))
     seconds = (WARP_STEP * work.steps + WARP_BOUND * work.bound) / busy
     if seconds > COMPILED and not prepared.nest.around:
         own = (WARP_STEP * work.steps + OWN_BOUND * work.bound) / busy
@@ -287,7 +289,7 @@ def _guard(
         if absence() is not None:
             return None
         work = expected(plan, prepared)
-        # what is done is known in units alone, the first of which may be small: fewer than expected says nothing
+        # that there are fewer than expected says nothing: the share that is done is known in units, some of them small
         more = work.times(max(steps / max(work.steps, 1.0), 1.0))
         return late + _first_gpu(plan, graph, more, gpu_memory)
 

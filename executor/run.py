@@ -263,7 +263,6 @@ def _too_many(plan: Plan) -> CountOverflow:
 
 def _counted(job: _GraphRun, choice: Choice, watch: Watch, budget: Budget) -> int:
     terms = ((1, job.plan), *job.plan.terms)
-    watch.parts = len(terms)
     shared: dict[int, int] = {}
     options = job.options
     if options.on is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from itertools import accumulate
 
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
@@ -32,28 +33,41 @@ def counts(
     """What each plan's nest counts (without its multiplicity).
 
     staged : prepares a plan, in the order of `plans` where they run alone. alone : one plan runs at a time, as also
-        where memory is bounded, another device may be quicker, or steps are not known.
+        where memory is bounded, or steps are not known.
 
     Raises as `launch.count`.
     """
     threads = threads or cores()
     known = [steps for plan in plans if (steps := _own_steps(plan)) is not None]
-    alone = alone or watch.guard is not None or budget.limit is not None
+    alone = alone or budget.limit is not None
     if alone or threads == 1 or len(known) < max(len(plans), 2):
-        found = []
-        for watch.part, plan in enumerate(plans):
+        found, shares = [], known if len(known) == len(plans) else [1.0] * len(plans)
+        for plan, (watch.before, watch.share) in zip(plans, _spread(shares), strict=True):
             found.append(count(staged(plan), watch, budget, threads))
         return found
     most = max(float(ALONE), sum(known) / threads)
-    found = [
-        count(staged(plan), watch, budget, threads) if own > most else -1
-        for plan, own in zip(plans, known, strict=True)
-    ]
-    left = [k for k, n in enumerate(found) if n < 0]
-    left.sort(key=lambda k: known[k], reverse=True)
-    run = _Beside(plans, staged, watch, budget, found, deque(left))
-    run.all(min(threads, len(left)))
+    found = [-1] * len(plans)
+    long = [k for k, own in enumerate(known) if own > most]
+    left = sorted({*range(len(plans))}.difference(long), key=lambda k: known[k], reverse=True)
+    rest = [known[k] for k in left]
+    spread = _spread([*(known[k] for k in long), sum(rest)])
+    for k, (watch.before, watch.share) in zip(long, spread, strict=False):
+        found[k] = count(staged(plans[k]), watch, budget, threads)
+    if left:
+        watch.before, watch.share = spread[-1]
+        run = _Beside(plans, staged, watch, budget, found, deque(left), rest)
+        watch.beside = run.share_done
+        run.all(min(threads, len(left)))
     return found
+
+
+def _spread(work: list[float]) -> list[tuple[float, float]]:
+    """Of parts that take so much one after another: the share of the whole before each, and its own."""
+    whole = max(sum(work), 1.0)
+    return [
+        (before / whole, own / whole)
+        for before, own in zip(accumulate([0.0, *work]), work, strict=False)
+    ]
 
 
 def _own_steps(plan: Plan) -> float | None:
@@ -64,7 +78,7 @@ def _own_steps(plan: Plan) -> float | None:
 
 class _Beside:
     """Plans that threads take one after another, each to its end. left : their numbers. found : where the counts
-    go."""
+    go. steps : that they are expected to take, in the order in which they begin."""
 
     def __init__(
         self,
@@ -74,13 +88,16 @@ class _Beside:
         budget: Budget,
         found: list[int],
         left: deque[int],
+        steps: list[float],
     ) -> None:
         self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
-        self.found, self.left = found, left
+        self.found, self.left, self.steps = found, left, steps
+        self.threads = 1
         self._preparing = waiting.Lock()  # is work in Python, which one thread does at a time
 
     def all(self, threads: int) -> None:
         """Count all of them."""
+        self.threads = threads
         work = usage.carry_usage(self._work)
         helpers: list[Future[None]] = [helpers_of_all().submit(work) for _ in range(threads - 1)]
         try:
@@ -94,6 +111,13 @@ class _Beside:
                 if not helper.cancel():
                     waiting.wait_for_future(helper)
             raise
+
+    def share_done(self) -> float:
+        """Of the expected steps, those of plans under way being half done."""
+        begun = len(self.steps) - len(self.left)
+        ended = max(begun - self.threads, 0)
+        done = sum(self.steps[:ended]) + sum(self.steps[ended:begun]) / 2
+        return done / max(sum(self.steps), 1.0)
 
     def _work(self) -> None:
         try:

@@ -129,7 +129,11 @@ class Watch:
         self.guard: Guard | None = None
         self.steps = 0  # of all workers; counted where there is a guard
         self.progress: Callable[[], float] | None = None
-        self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
+        self.beside: Callable[[], float] | None = (
+            None  # instead, while several plans run beside one another
+        )
+        # of several plans: the share of those that were run, and that of the one whose `progress` it is
+        self.before, self.share = 0.0, 1.0
         self.left = False
         # where a run of the CPU begins instead of before its roots; from when on, from how many rows on, or whether by
         # now it only ends what it cannot give away; and what it gave, for others to go on with
@@ -146,7 +150,7 @@ class Watch:
         cancelled = self.cancel is not None and self.cancel.is_set()
         if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
             self.stopped.set()
-        elif self.guard is not None and self.guard.leaves(self._done, self.steps):
+        elif self.guard is not None and self.guard.leaves(self.share_done, self.steps):
             self.left = True
             self.stopped.set()
         return not self.stopped.is_set()
@@ -169,10 +173,11 @@ class Watch:
         """Whether to begin another work unit."""
         return not self.giving() and self.going()
 
-    def _done(self) -> float:
-        """The share of the work that is done."""
-        own = 0.0 if self.progress is None else self.progress()
-        return max(self.part + own, 1e-9) / self.parts
+    def share_done(self) -> float:
+        """Of the work, that of all plans; above 0."""
+        progress = self.progress if self.beside is None else self.beside
+        own = 0.0 if progress is None else progress()
+        return max(self.before + self.share * own, 1e-9)
 
     def took(self, steps: int) -> None:
         """Note that a launch took so many steps."""

@@ -132,6 +132,7 @@ def test_what_has_to_be_moved_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("some_gpu")
 def test_what_has_no_room_is_moved_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose_device, "LINK", 1e5)
+    monkeypatch.setattr(choose_device, "SPREAD", 1000)  # the graph is small
     plan, size = counting(1e9), stage(counting(None), GRAPH).bytes
     assert 0 < size / 1e5 < 0.2
     assert choose(plan, "auto", GRAPH).device == "cuda:0"

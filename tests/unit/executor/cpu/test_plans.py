@@ -91,6 +91,33 @@ def test_the_steps_of_a_plan_are_without_those_of_its_terms() -> None:
     assert counts([first, *plans[1:]], graph, 2)[1] == Counter({1: 2, 2: 1})
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_share_that_is_done_is_by_expected_steps(threads: int) -> None:
+    plans, graph = plans_of([3e6, 5e6, 1e6, 1e6])
+    watch, shares = Watch(None, None, None), dict[int, float]()
+    real, numbers = launch.count, dict[int, int]()
+
+    def staged(plan: Plan) -> Prepared:
+        prepared = stage(plan, graph)
+        numbers[id(prepared)] = next(k for k, one in enumerate(plans) if one is plan)
+        return prepared
+
+    def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
+        found = real(prepared, watch, budget, threads)
+        shares[numbers[id(prepared)]] = watch.share_done()
+        return found
+
+    with patch.object(beside, "count", count), patch.object(beside, "ALONE", 4e6):
+        beside.counts(plans, staged, watch, Budget(), threads, alone=False)
+    if threads == 1:  # in their order, and the last unit of each half done
+        assert all(shares[k] < later for k, later in enumerate([0.3, 0.8, 0.9, 1.0]))
+        assert all(shares[k] > before for k, before in enumerate([0.0, 0.3, 0.8, 0.9]))
+    else:  # the long one first, and the shortest last
+        assert 0.0 < shares[1] < 0.5
+        assert all(0.5 < shares[k] < 1.0 for k in (0, 2, 3))
+        assert shares[0] <= max(shares[2], shares[3])
+
+
 def test_an_error_ends_all() -> None:
     plans, graph = plans_of(STEPS[:1] * 4)
     watch, seen = Watch(None, None, None), threading.Event()

@@ -195,4 +195,4 @@ def test_loops_that_branch_take_a_gpu_as_long_as_few_warps_do() -> None:
     for pairs in (glued((CLIQUE, 0), (CLIQUE, 0)), CLIQUE):
         plan = planner.plan(query_of(pairs), graph, counting=True)
         seconds.append(gpu_seconds(plan, prepare(plan, graph), Work(1e8, 1e7), 4224))
-    assert seconds[0] > 100 * seconds[1]
+    assert seconds[0] > 10 * seconds[1]
