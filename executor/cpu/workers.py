@@ -138,9 +138,12 @@ class Worker:
         self.only_root = np.zeros(1, np.uint32)
         self.only_address = at_of(self.only_root)
 
-    def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
-        """Zeros in memory, or in a temporary file where the budget has no room for them."""
-        if self._sample:
+    def _placed(
+        self, count: int, dtype: type[Item], *, scattered: bool = False
+    ) -> npt.NDArray[Item]:
+        """Zeros in memory, or in a temporary file where the budget has no room for them. scattered : few of them are
+        touched, here and there."""
+        if self._sample or (scattered and (self._budget is None or self._budget.limit is None)):
             return sparse(count, dtype)
         return placed(count, dtype, WORKERS, self._budget)
 
@@ -232,8 +235,8 @@ class Worker:
         strangers[: len(tables.strangers), : len(StrangerField)] = tables.strangers
         widths, few = _slot_widths(self.prepared).tolist(), min(self.slots, FIRST_SLOTS)
         first = np.zeros(few * sum(widths), np.int64)
-        # pages that are there when they are touched
-        more = self._placed(self.slots * sum(widths), np.int64)
+        # small pages, each there when it is touched: of large ones most of the first run was making them
+        more = self._placed(self.slots * sum(widths), np.int64, scattered=True)
         self.kept.append(first)
         self.more_counts = more
         begin, grown = at_of(first), at_of(more)
