@@ -43,7 +43,8 @@ def grow(
 
     back : for each view the view of the same edges from their other ends, -1 where there is none.
     formulas : take in more than the last level. trees : also levels that query edges join.
-    wanted : the number of levels that the planner chose (0: it did not).
+    wanted : the number of levels that the planner chose (0: it did not). All of them leave no loop, where they are a
+        forest.
     sink : take in loops that no later loop reads as well.
 
     before: for a: for b in N(a): for c in N(a) - b: n += 1     after: for a: n += |N(a)| * (|N(a)| - 1)
@@ -54,7 +55,9 @@ def grow(
         return nest
     last = len(nest.levels) - 1
     first = last if not formulas else min(1, last)
-    if wanted and formulas:
+    if wanted == len(nest.levels) and formulas and trees:
+        first = 0
+    elif wanted and formulas:
         first = max(first, len(nest.levels) - wanted)
     # an edge level in the tail reads loops only
     reads = [

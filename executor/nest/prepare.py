@@ -142,13 +142,15 @@ def _numbering(plan: Plan) -> Callable[[GraphSource], GraphSource]:
 def loop_nest(
     plan: Plan, graph: GraphSource, *, windows: bool = False, ways: Ways | None = None
 ) -> LoopNest:
-    """The improved nest of a plan (what EXPLAIN shows). windows : rows may be read in the order of a value, which
-    the CPU's kernel can. ways : its `both_ways`, where they are known."""
+    """The improved nest of a plan (what EXPLAIN shows). windows : it is for the CPU's kernel, where rows may be read in
+    the order of a value, and no loop need be left to be shared by warps. ways : its `both_ways`, where they are known.
+    """
     specs, back = ways or both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
         known = value_order.orders(plan.compares, specs, back, _ends(specs, graph), graph)
-    return passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known)
+    tail = plan.tail if windows or not plan.without_loops else 0
+    return passes.improve(nest, plan.notes.switched_off, back=back, tail=tail, orders=known)
 
 
 def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
@@ -313,8 +315,8 @@ def stage(
     plan: Plan, graph: GraphSource, bindings: Bindings | None = None, *, windows: bool = False
 ) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
-    candidates where they are given. windows : rows may be read in the order of a value."""
-    key = id(graph), windows and plan.has_compares
+    candidates where they are given. windows : as for `loop_nest`."""
+    key = id(graph), windows and (plan.has_compares or plan.without_loops)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
         known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))

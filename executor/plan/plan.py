@@ -370,6 +370,11 @@ class Plan:
         return Compare in map(type, self.every if self.optional else self.phases)
 
     @property
+    def without_loops(self) -> bool:
+        """Whether all of it is meant to be counted as a forest, from its leaves to its roots."""
+        return 1 < self.tail == self.vertices
+
+    @property
     def bound_edges(self) -> tuple[int, ...]:
         """Query edges that have a column of edge ids, in binding order."""
         return tuple(p.edge for p in self.every if isinstance(p, BindEdge))

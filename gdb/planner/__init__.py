@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.base import usage
+from gdb.base.machine.cores import cores
 from gdb.errors import LimitExceeded
 from gdb.executor.nest import passes
 from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
@@ -29,7 +30,14 @@ from gdb.planner.order import components, independent_last, matching_order, writ
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
-from gdb.planner.structure import EFFORT, Effort, by_structure
+from gdb.planner.structure import (
+    EFFORT,
+    FOREST_STEPS,
+    SURE_EDGES,
+    Effort,
+    by_structure,
+    counts_forest,
+)
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
 from gdb.records import replace
@@ -50,13 +58,16 @@ PASSES = (
     "patterns",
     "implied",
     "structure",
+    "forests",
     "differences",
     *passes.PASSES,
 )
 
+LEAST_DEEP = 4  # vertices of a tree in which some have two above them
 LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
 _WITHOUT_DIFFERENCES = {"differences", "branches", "fuse", "count_last", "formulas", "trees"}
+_WITHOUT_FORESTS = {"forests", "order", "fuse", "count_last", "formulas", "trees"}
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
 
 
@@ -161,12 +172,30 @@ def plan(
             tail=tail,
         )
 
+    forest = None
+    if tails and not too_many and not graph.mode.distinct and not _WITHOUT_FORESTS & switched_off:
+        forest = _as_forest(
+            _assembled(
+                query,
+                order,
+                parts,
+                held,
+                Symmetry(),
+                switched_off,
+                parallel,
+                counting=True,
+                expected=expected,
+                tail=len(order),
+            ),
+            source,
+        )
+    if forest is not None and forest[1] <= SURE_EDGES:
+        return forest[0]
     if sampled is not None:
-        if sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many:
-            return found
-        return _with_terms(found, query, sampled, broken, arrange)
-    if counting and not _WITHOUT_STRUCTURE & switched_off:
-        return by_structure(
+        if not (sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many):
+            found = _with_terms(found, query, sampled, broken, arrange)
+    elif counting and not _WITHOUT_STRUCTURE & switched_off:
+        found = by_structure(
             found,
             lambda: problem_of(query, conditions(query, {})),
             source,
@@ -175,7 +204,20 @@ def plan(
             hubs_first="orientation" not in switched_off,
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
+    if forest is not None and (found.notes.steps or 0.0) > cores() * (forest[0].notes.steps or 0.0):
+        return forest[0]
     return found
+
+
+def _as_forest(plan: Plan, source: PlannerSource) -> tuple[Plan, int] | None:
+    """A plan without loops, noted, and the relationships that it goes over; None where it has to have loops."""
+    if plan.vertices < LEAST_DEEP:
+        return None
+    edges = counts_forest(plan, source)
+    if edges is None:
+        return None
+    notes = replace(plan.notes, steps=FOREST_STEPS * edges + plan.candidates[plan.order[0]].count)
+    return verify(replace(plan, multiplicity=1, notes=notes)), edges
 
 
 def _with_terms(

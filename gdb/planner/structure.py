@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
-from gdb.executor.nest.prepare import entangled_vertices, stage
-from gdb.executor.plan.plan import Plan, verify
+from gdb.executor.nest.prepare import entangled_vertices, loop_nest, stage
+from gdb.executor.plan.plan import Extend, Plan, Scan, verify
 from gdb.executor.plan.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
@@ -29,6 +29,7 @@ from gdb.records import dataclass, field, replace
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
     from gdb.executor.nest.prepare import Prepared
+    from gdb.planner.resolved_graph import PlannerSource
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
 Measure = Callable[[Plan, float], float]
@@ -58,6 +59,9 @@ class Effort:
 
 
 EFFORT = Effort()
+FOREST_EDGES = 20_000_000  # that are gone over in one call of the kernel, which nothing ends before: about 0.1 s
+SURE_EDGES = 1_000_000  # so few that nothing is measured before
+FOREST_STEPS = 0.25  # steps of the kernel for each
 # how much dearer a plan of several loops is than its steps say, which are but an estimate: below one loop all is
 # counted at once, which keeps the lanes of a warp busy on a GPU
 SEVERAL_LOOPS = 1.15
@@ -215,7 +219,7 @@ class Search:
         if problem.order:
             restrictions = (*sorted(problem.order), *symmetry.restrictions)
             symmetry = replace(symmetry, restrictions=restrictions)
-        return self.arrange(problem, order, symmetry, tail)
+        return self.arrange(problem, order, symmetry, min(tail, len(order) - 1))
 
     def terms(self, number: int) -> tuple[tuple[int, Plan], ...]:
         """All plans that a solution consists of, with their coefficients; its own first."""
@@ -302,6 +306,21 @@ def by_structure(
     (_, plan), *terms = search.terms(number)
     plan = replace(plan, terms=tuple(terms), divisor=divisor)
     return verify(_noted(plan, solution.steps, measure(plan, most)))
+
+
+def counts_forest(plan: Plan, source: PlannerSource) -> int | None:
+    """The relationships of the types that a plan without loops goes over, each once; None where the pattern cannot be
+    counted so, where there are more than `FOREST_EDGES`, or where it is a vertex with leaves: that is counted for one
+    vertex after another, by many threads."""
+    if not all(isinstance(phase, Scan | Extend) for phase in plan.phases):
+        return None
+    edges = sum(source.shape(view.types, view.direction).edges for view in plan.views)
+    if edges > FOREST_EDGES:
+        return None
+    nest = loop_nest(plan, source, windows=True)
+    parents = [node.parent for node in nest.tail]
+    deep = any(up >= 0 and parents[up] >= 0 for up in parents)
+    return edges if deep and nest.loops == 0 else None
 
 
 def _noted(plan: Plan, steps: float, estimate: Estimate) -> Plan:

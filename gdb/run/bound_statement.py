@@ -363,7 +363,7 @@ def bound_statement(
     if alone:  # no loop has these bounds
         candidates[0].low, candidates[0].end = 0, 1 << 32
     warnings = tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
-    prepared = stage(plan, snapshot, None, windows=rows)
+    prepared = stage(plan, snapshot, None, windows=True)
     if alone:  # no worker is needed
         prepared.idle["cpu"].clear()
     made = BoundStatement(

@@ -93,7 +93,7 @@ def test_the_steps_of_a_plan_are_without_those_of_its_terms() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_share_that_is_done_is_by_expected_steps(threads: int) -> None:
-    plans, graph = plans_of([3e6, 5e6, 1e6, 1e6])
+    plans, graph = plans_of([3e6, 1e7, 1e6, 1e6])
     watch, shares = Watch(None, None, None), dict[int, float]()
     real, numbers = launch.count, dict[int, int]()
 
@@ -110,11 +110,11 @@ def test_the_share_that_is_done_is_by_expected_steps(threads: int) -> None:
     with patch.object(beside, "count", count), patch.object(beside, "ALONE", 4e6):
         beside.counts(plans, staged, watch, Budget(), threads, alone=False)
     if threads == 1:  # in their order, and the last unit of each half done
-        assert all(shares[k] < later for k, later in enumerate([0.3, 0.8, 0.9, 1.0]))
-        assert all(shares[k] > before for k, before in enumerate([0.0, 0.3, 0.8, 0.9]))
+        ends = [0.0, 3 / 15, 13 / 15, 14 / 15, 1.0]
+        assert all(ends[k] < shares[k] < ends[k + 1] for k in range(4))
     else:  # the long one first, and the shortest last
-        assert 0.0 < shares[1] < 0.5
-        assert all(0.5 < shares[k] < 1.0 for k in (0, 2, 3))
+        assert 0.0 < shares[1] < 10 / 15
+        assert all(10 / 15 < shares[k] < 1.0 for k in (0, 2, 3))
         assert shares[0] <= max(shares[2], shares[3])
 
 
