@@ -24,7 +24,7 @@ from gdb.storage.graph.adjacency import I64, U32
 
 from .choose_device import Backend, Choice, choose, end_short_run, short_run
 from .nest.bindings import Bindings
-from .nest.prepare import Prepared, stage
+from .nest.prepare import Prepared, stage, without_passes
 from .options import Options as Options
 from .options import PlanRun as PlanRun
 from .options import Profile as Profile
@@ -74,6 +74,7 @@ class _GraphRun:
         the CPU count how often each loop is bound."""
         plan = plan or self.plan
         by_value = choice.windows if windows is None else windows
+        by_value = by_value and without_passes(plan, self.options.memory)
         prepared = stage(plan, self.graph, self.bindings, windows=by_value)
         profile = self.options.profile
         if profile is not None and profile.loops and choice.device == "cpu":
@@ -248,7 +249,10 @@ def count(
     try:
         return job.on_device(lambda *how: _counted(job, *how))
     except CountOverflow:
-        raise _too_many(plan) from None
+        if not plan.without_loops:
+            raise _too_many(plan) from None
+    # a part of the pattern may have more embeddings than all of it: in loops it is counted where the rest is bound
+    return count(replace(plan, tail=0, stages={}), graph, options, bindings)
 
 
 def _too_many(plan: Plan) -> CountOverflow:

@@ -188,7 +188,8 @@ def _run(
     # only there a search can continue from a place
     device = task.device if task.place is None else "cpu"
     choice = choose(plan, device, snapshot)
-    whole = stage(plan, snapshot, bindings, windows=choice.windows)
+    windows = choice.windows and not plan.without_loops  # whose roots are shared
+    whole = stage(plan, snapshot, bindings, windows=windows)
     prepared = between(whole, *task.roots)
     watch, budget = Watch(None, inbox, None), Budget(task.memory)
     watch.start, watch.until = task.place, time.monotonic() + task.patience

@@ -326,6 +326,12 @@ def stage(
     return prepared if bindings is None else bindings.stage(prepared, graph)
 
 
+def without_passes(plan: Plan, memory: int | None) -> bool:
+    """Whether a plan runs on the CPU as it is, in a budget of so many bytes: a graph that does not fit it is gone over
+    in passes, each over some vertices of the first loop, which there has to be."""
+    return memory is None or not plan.without_loops
+
+
 def between(prepared: Prepared, start: int, end: int) -> Prepared:
     """The part of a stage whose roots are those from one place to another."""
     if (start, end) == (0, len(prepared.roots)):

@@ -1,0 +1,151 @@
+"""Patterns that are trees, counted without a loop: the same number, and loops where they have to be."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.errors import CountOverflow
+from gdb.executor import reference, run
+from gdb.executor.cpu import launch
+from gdb.executor.nest.bindings import Bindings
+from gdb.executor.nest.prepare import Prepared, stage
+from gdb.executor.plan.plan import Plan
+from gdb.executor.run import Options
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.planner import structure
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.format.direction import Direction
+from tests.support.small_graph import SmallGraph
+
+LABELS, TYPES = "ABCD", "RSTU"
+OFF = frozenset({"forests"})
+
+
+def data_graph(draw: random.Random) -> SmallGraph:
+    """Of four labels and four types; those of U have no direction."""
+    labels = sorted((draw.choice(LABELS),) for _ in range(14))
+    pairs = [p if draw.random() < 0.5 else p[::-1] for p in itertools.combinations(range(14), 2)]
+    edges = [(draw.choice(TYPES), a, b) for a, b in pairs if draw.random() < 0.8]
+    return SmallGraph(labels, edges, frozenset("U"))
+
+
+def tree(draw: random.Random, n: int, mode: MatchMode) -> QueryGraph:
+    """A tree of n vertices whose edges have types of their own, where these last."""
+    one: list[tuple[tuple[str, ...], ...]] = [((label,),) for label in LABELS]
+    if mode is DIFFERENT_NODES:
+        named = draw.sample(one, n)
+    else:
+        named = [draw.choice(((), *one)) for _ in range(n)]
+    types = draw.sample([*TYPES, *TYPES], n - 1)
+    edges = [
+        QueryEdge(
+            draw.choice((v - 1, v - 1, draw.randrange(v))),
+            v,
+            (types[v - 1],)
+            if mode is not REPEATABLE_ELEMENTS
+            else draw.choice(((), (types[v - 1],))),
+            draw.choice((Direction.OUT, Direction.IN, Direction.ANY)),
+        )
+        for v in range(1, n)
+    ]
+    return QueryGraph(tuple(QueryVertex(labels=some) for some in named), tuple(edges), mode)
+
+
+def planned(
+    seed: int, mode: MatchMode = REPEATABLE_ELEMENTS, *, loops: bool = False
+) -> tuple[Plan, SmallGraph]:
+    """A plan of a random tree, and its graph."""
+    draw = random.Random(seed)
+    graph = data_graph(draw)
+    query = tree(draw, 4 if mode is DIFFERENT_NODES else draw.randint(4, 8), mode)
+    off = OFF if loops else frozenset[str]()
+    return planner.plan(query, graph, counting=True, switched_off=off), graph
+
+
+def whole() -> tuple[Plan, SmallGraph]:
+    """One without loops, with embeddings."""
+    for seed in range(100):
+        plan, graph = planned(seed)
+        if plan.without_loops and reference.count(plan, graph):
+            return plan, graph
+    raise AssertionError("all of them have loops")
+
+
+@pytest.mark.parametrize("mode", [REPEATABLE_ELEMENTS, DIFFERENT_EDGES, DIFFERENT_NODES])
+def test_trees_are_counted_as_in_loops(mode: MatchMode) -> None:
+    without = 0
+    for seed in range(60):
+        plan, graph = planned(seed, mode)
+        other, _ = planned(seed, mode, loops=True)
+        assert not other.without_loops
+        known = run.count(other, graph, Options("cpu"))
+        assert known == reference.count(other, graph) * other.multiplicity // other.divisor
+        for options in (Options("cpu"), Options("cpu", 1), Options("cpu", memory=1 << 26)):
+            assert run.count(plan, graph, options) == known
+        without += plan.without_loops
+    assert without > 10
+
+
+def test_only_the_cpu_has_no_loop() -> None:
+    plan, graph = whole()
+    assert stage(plan, graph, windows=True).tables.loops == 0
+    prepared = stage(plan, graph)
+    assert prepared.tables.loops == 1
+    found = launch.count(prepared, Watch(None, None, None), Budget())
+    assert found == reference.count(plan, graph)
+
+
+def test_other_candidates() -> None:
+    plan, graph = whole()
+    first = plan.order[0]
+    vids = plan.candidates[first].vids()
+    counts = [
+        run.count(plan, graph, Options("cpu"), Bindings({first: np.array([x], np.uint32)}, {}, {}))
+        for x in vids.tolist()
+    ]
+    assert sum(counts) == reference.count(plan, graph)
+    assert sum(map(bool, counts)) > 1
+
+
+def test_a_part_of_more_than_a_count_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, graph = whole()
+    real, refused = launch._run, list[int]()
+
+    def ran(job: launch._Run) -> launch._Run:
+        prepared: Prepared = job.prepared
+        if prepared.tables.loops == 0:
+            refused.append(1)
+            raise CountOverflow("too many", ".")
+        return real(job)
+
+    monkeypatch.setattr(launch, "_run", ran)
+    monkeypatch.setattr(run, "short_run", lambda *_: None)
+    assert run.count(plan, graph, Options("cpu")) == reference.count(plan, graph)
+    assert refused
+
+
+def test_many_relationships_are_gone_over_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = next(seed for seed in range(100) if planned(seed)[0].without_loops)
+    monkeypatch.setattr(structure, "FOREST_EDGES", 1)
+    assert not planned(seed)[0].without_loops
+
+
+def test_where_threads_are_sooner_done_there_are_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = next(seed for seed in range(100) if planned(seed)[0].without_loops)
+    monkeypatch.setattr(planner, "SURE_EDGES", 0)
+    assert not planned(seed)[0].without_loops  # what it takes is not known
+    monkeypatch.setattr(planner, "FOREST_STEPS", -1e9)
+    assert planned(seed)[0].without_loops
