@@ -103,6 +103,7 @@ def test_a_process_that_uses_no_gpu_does_not_begin_to_for_a_short_query(
 
 def test_a_long_query_begins_to_use_one(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "was_queried", lambda: False)
+    monkeypatch.setattr(choose_device, "SPREAD", 1000)  # the graph is small
     assert choose(counting(1e12), "auto", GRAPH).device == "cuda:0"
 
 
