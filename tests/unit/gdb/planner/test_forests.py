@@ -50,17 +50,13 @@ def tree(draw: random.Random, n: int, mode: MatchMode) -> QueryGraph:
     else:
         named = [draw.choice(((), *one)) for _ in range(n)]
     types = draw.sample([*TYPES, *TYPES], n - 1)
-    edges = [
-        QueryEdge(
-            draw.choice((v - 1, v - 1, draw.randrange(v))),
-            v,
-            (types[v - 1],)
-            if mode is not REPEATABLE_ELEMENTS
-            else draw.choice(((), (types[v - 1],))),
-            draw.choice((Direction.OUT, Direction.IN, Direction.ANY)),
-        )
-        for v in range(1, n)
-    ]
+    edges = []
+    for v in range(1, n):
+        source, target = draw.sample((v, draw.choice((v - 1, v - 1, draw.randrange(v)))), 2)
+        own: tuple[str, ...] = (types[v - 1],)
+        if mode is REPEATABLE_ELEMENTS:
+            own = draw.choice(((), own))
+        edges.append(QueryEdge(source, target, own, draw.choice((Direction.OUT, Direction.ANY))))
     return QueryGraph(tuple(QueryVertex(labels=some) for some in named), tuple(edges), mode)
 
 
