@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gdb.errors import InternalError
 from gdb.executor.plan.plan import Candidates, ViewSpec
 from gdb.executor.plan.source import GraphSource
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
@@ -184,6 +185,8 @@ def resolve(graph: QueryGraph, source: PlannerSource) -> Resolved:
 
 
 def _edge(edge: QueryEdge, known: dict[str, bool]) -> ResolvedEdge:
+    if edge.direction is Direction.IN:
+        raise InternalError("A query edge points backward.", "Please report it.")
     types: tuple[str, ...] | None = tuple(sorted(known.keys() & set(edge.types)))
     undirected = any(not known[t] for t in types or ())
     undirected = undirected or (not edge.types and not all(known.values()))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdb import planner
-from gdb.errors import CountOverflow
+from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference, run
 from gdb.executor.cpu import launch
 from gdb.executor.nest.bindings import Bindings
@@ -146,3 +146,11 @@ def test_where_threads_are_sooner_done_there_are_loops(monkeypatch: pytest.Monke
     assert not planned(seed)[0].without_loops  # what it takes is not known
     monkeypatch.setattr(planner, "FOREST_STEPS", -1e9)
     assert planned(seed)[0].without_loops
+
+
+def test_edges_that_point_backward_are_refused() -> None:
+    """Views are told apart by type alone where both ways are needed: the binder turns such edges around."""
+    graph = data_graph(random.Random(1))
+    back = QueryEdge(0, 1, ("R",), Direction.IN)
+    with pytest.raises(InternalError, match="points backward"):
+        planner.plan(QueryGraph((QueryVertex(), QueryVertex()), (back,)), graph, counting=True)
