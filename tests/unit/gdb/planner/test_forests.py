@@ -149,7 +149,7 @@ def test_where_threads_are_sooner_done_there_are_loops(monkeypatch: pytest.Monke
 
 
 def test_edges_that_point_backward_are_refused() -> None:
-    """Views are told apart by type alone where both ways are needed: the binder turns such edges around."""
+    """The planner takes both views of a type from one edge of it; the binder turns such edges around."""
     graph = data_graph(random.Random(1))
     back = QueryEdge(0, 1, ("R",), Direction.IN)
     with pytest.raises(InternalError, match="points backward"):
