@@ -24,7 +24,7 @@ from gdb.storage.graph.adjacency import I64, U32
 
 from .choose_device import Backend, Choice, choose, end_short_run, short_run
 from .nest.bindings import Bindings
-from .nest.prepare import Prepared, stage, without_passes
+from .nest.prepare import Prepared, needs_no_roots, stage
 from .options import Options as Options
 from .options import PlanRun as PlanRun
 from .options import Profile as Profile
@@ -74,7 +74,7 @@ class _GraphRun:
         the CPU count how often each loop is bound."""
         plan = plan or self.plan
         by_value = choice.windows if windows is None else windows
-        by_value = by_value and without_passes(plan, self.options.memory)
+        by_value = by_value and needs_no_roots(plan, self.options.memory)
         prepared = stage(plan, self.graph, self.bindings, windows=by_value)
         profile = self.options.profile
         if profile is not None and profile.loops and choice.device == "cpu":

@@ -25,7 +25,7 @@ from gdb.storage.graph.snapshot_state import State, open_state
 
 from ..choose_device import Backend, choose
 from ..nest.bindings import Bindings
-from ..nest.prepare import Prepared, between, stage
+from ..nest.prepare import Prepared, between, needs_no_roots, stage
 from ..plan.embeddings import Embeddings, Wanted
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch
@@ -188,7 +188,7 @@ def _run(
     # only there a search can continue from a place
     device = task.device if task.place is None else "cpu"
     choice = choose(plan, device, snapshot)
-    windows = choice.windows and not plan.without_loops  # whose roots are shared
+    windows = choice.windows and needs_no_roots(plan, task.memory, shared=True)
     whole = stage(plan, snapshot, bindings, windows=windows)
     prepared = between(whole, *task.roots)
     watch, budget = Watch(None, inbox, None), Budget(task.memory)

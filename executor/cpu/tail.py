@@ -121,7 +121,7 @@ def count_plain(p: Pointers, c: int) -> tuple[int, int]:
 
 
 @compiled
-def unmark(p: Pointers, marks: int, r: int) -> None:
+def take_out(p: Pointers, marks: int, r: int) -> None:
     """Take the value of ref r, the last one that is marked, out of the marks."""
     known = load_i64(p, P.DIFFERING) + r * D.N * 8
     if load_i64(known, D.MARKED) != 0:
@@ -131,7 +131,7 @@ def unmark(p: Pointers, marks: int, r: int) -> None:
 
 
 @compiled
-def mark(p: Pointers, c: int, a: int, i: int, ie: int) -> tuple[int, int]:
+def hold(p: Pointers, c: int, a: int, i: int, ie: int) -> tuple[int, int]:
     """Have the byte of each vid in the scratch of a HELD node say whether it is in the node's row, and whether the node
     (1) or its partner (2) has to differ from it: (how many of the row to take off, values and elements marked).
 
@@ -145,7 +145,7 @@ def mark(p: Pointers, c: int, a: int, i: int, ie: int) -> tuple[int, int]:
     if load_i64(q, Q.HELD) != i or load_i64(q, Q.HELD_END) != ie:
         while r > begin:
             r -= 1
-            unmark(p, marks, r)
+            take_out(p, marks, r)
         fill(marks, a, load_i64(q, Q.HELD), load_i64(q, Q.HELD_END), 0)
         fill(marks, a, i, ie, IN_FIRST)
         work += ie - i
@@ -156,7 +156,7 @@ def mark(p: Pointers, c: int, a: int, i: int, ie: int) -> tuple[int, int]:
         if load_i64(table + (r - 1) * D.N * 8, D.MARKED) == stamp:
             break
         r -= 1
-        unmark(p, marks, r)
+        take_out(p, marks, r)
     less = 0
     if r > begin:
         less = load_i64(table + (r - 1) * D.N * 8, D.LESS)
@@ -181,7 +181,7 @@ def count_held_pair(
     p: Pointers, c: int, a: int, i: int, ie: int, b: int, j: int, je: int
 ) -> tuple[int, int, int, int]:
     """As `count_plain_pair`, by the marks of a HELD node."""
-    less, work = mark(p, c, a, i, ie)
+    less, work = hold(p, c, a, i, ie)
     marks = load_i64(state(p, c), Q.SCRATCH)
     other, common = 0, 0
     for at in range(j, je):

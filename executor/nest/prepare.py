@@ -326,10 +326,10 @@ def stage(
     return prepared if bindings is None else bindings.stage(prepared, graph)
 
 
-def without_passes(plan: Plan, memory: int | None) -> bool:
-    """Whether a plan runs on the CPU as it is, in a budget of so many bytes: a graph that does not fit it is gone over
-    in passes, each over some vertices of the first loop, which there has to be."""
-    return memory is None or not plan.without_loops
+def needs_no_roots(plan: Plan, memory: int | None, *, shared: bool = False) -> bool:
+    """Whether a plan on the CPU may be without the loop whose roots are shared: by the processes of a cluster
+    (`shared`), or by the passes in which a graph is gone over that does not fit a budget (`memory`, bytes)."""
+    return not plan.without_loops or (memory is None and not shared)
 
 
 def between(prepared: Prepared, start: int, end: int) -> Prepared:

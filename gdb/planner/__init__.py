@@ -32,11 +32,11 @@ from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
 from gdb.planner.structure import (
     EFFORT,
-    FOREST_STEPS,
-    SURE_EDGES,
+    SURE_FOREST,
     Effort,
     by_structure,
-    counts_forest,
+    forest,
+    is_forest,
 )
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
@@ -63,7 +63,6 @@ PASSES = (
     *passes.PASSES,
 )
 
-LEAST_DEEP = 4  # vertices of a tree in which some have two above them
 LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
 _WITHOUT_DIFFERENCES = {"differences", "branches", "fuse", "count_last", "formulas", "trees"}
@@ -172,25 +171,15 @@ def plan(
             tail=tail,
         )
 
-    forest = None
-    if tails and not too_many and not graph.mode.distinct and not _WITHOUT_FORESTS & switched_off:
-        forest = _as_forest(
-            _assembled(
-                query,
-                order,
-                parts,
-                held,
-                Symmetry(),
-                switched_off,
-                parallel,
-                counting=True,
-                expected=expected,
-                tail=len(order),
-            ),
-            source,
-        )
-    if forest is not None and forest[1] <= SURE_EDGES:
-        return forest[0]
+    whole = None
+    forests = tails and not too_many and not graph.mode.distinct
+    if forests and not _WITHOUT_FORESTS & switched_off and is_forest(query, held):
+        free = found
+        if broken.restrictions:  # which would join vertices that no edge does
+            free = arrange(Problem(query, frozenset()), order, Symmetry(), 0)
+        whole = forest(free, source)
+        if whole is not None and (whole.notes.steps or 0.0) <= SURE_FOREST:
+            return whole
     if sampled is not None:
         if not (sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many):
             found = _with_terms(found, query, sampled, broken, arrange)
@@ -204,20 +193,9 @@ def plan(
             hubs_first="orientation" not in switched_off,
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
-    if forest is not None and (found.notes.steps or 0.0) > cores() * (forest[0].notes.steps or 0.0):
-        return forest[0]
+    if whole is not None and (found.notes.steps or 0.0) > cores() * (whole.notes.steps or 0.0):
+        return whole
     return found
-
-
-def _as_forest(plan: Plan, source: PlannerSource) -> tuple[Plan, int] | None:
-    """A plan without loops, noted, and the relationships that it goes over; None where it has to have loops."""
-    if plan.vertices < LEAST_DEEP:
-        return None
-    edges = counts_forest(plan, source)
-    if edges is None:
-        return None
-    notes = replace(plan.notes, steps=FOREST_STEPS * edges + plan.candidates[plan.order[0]].count)
-    return verify(replace(plan, multiplicity=1, notes=notes)), edges
 
 
 def _with_terms(

@@ -25,7 +25,7 @@ from gdb.executor.nest.nest import (
     WithinBounds,
 )
 from gdb.executor.nest.optional_parts import ends_of_trees, first_loops
-from gdb.executor.nest.prepare import both_ways, loop_nest, stage, without_passes
+from gdb.executor.nest.prepare import both_ways, loop_nest, needs_no_roots, stage
 from gdb.executor.plan.plan import (
     Apart,
     Between,
@@ -83,8 +83,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
     lines += [f"  {line}" for part in plan.optional for line in _optional(part, plan, expected)]
     lines.append("loop nest:")
-    windows = choice.windows and without_passes(plan, options.memory)
-    windows = windows and not (plan.without_loops and options.on is not None)
+    shared = options.on is not None
+    windows = choice.windows and needs_no_roots(plan, options.memory, shared=shared)
     lines += [f"  {line}" for line in _nest(graph, plan, bound, windows=windows)]
     for factor, term in plan.terms:
         lines.append(f"{_times(factor)} the embeddings in which some are the same vertex:")
@@ -106,7 +106,7 @@ def _memory(plan: Plan, graph: GraphSource, options: Options) -> list[str]:
     """How many workers a budget leaves, how large they are, and in how many passes they go over the graph."""
     from gdb.executor.cpu import launch  # brings the compiler
 
-    windows = without_passes(plan, options.memory)
+    windows = needs_no_roots(plan, options.memory)
     prepared, budget = stage(plan, graph, windows=windows), Budget(options.memory)
     size, wanted = launch.workers_under(prepared, budget, options.threads)
     fits = size.bytes * size.threads <= (options.memory or 0)

@@ -29,7 +29,8 @@ from gdb.records import dataclass, field, replace
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
     from gdb.executor.nest.prepare import Prepared
-    from gdb.planner.resolved_graph import PlannerSource
+    from gdb.planner.distinct import ModeConditions
+    from gdb.planner.resolved_graph import PlannerSource, Resolved
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
 Measure = Callable[[Plan, float], float]
@@ -59,9 +60,10 @@ class Effort:
 
 
 EFFORT = Effort()
-FOREST_EDGES = 20_000_000  # that are gone over in one call of the kernel, which nothing ends before: about 0.1 s
-SURE_EDGES = 1_000_000  # so few that nothing is measured before
-FOREST_STEPS = 0.25  # steps of the kernel for each
+# steps of a tree that is counted without loops: most, since one call of the kernel does them, which nothing ends before
+# (about 0.1 s); so few that nothing is measured first; and for each relationship
+MOST_FOREST, SURE_FOREST, FOREST_STEP = 5e6, 2.5e5, 0.25
+LEAST_FOREST = 4  # vertices of a tree that is no vertex with leaves
 # how much dearer a plan of several loops is than its steps say, which are but an estimate: below one loop all is
 # counted at once, which keeps the lanes of a warp busy on a GPU
 SEVERAL_LOOPS = 1.15
@@ -308,19 +310,29 @@ def by_structure(
     return verify(_noted(plan, solution.steps, measure(plan, most)))
 
 
-def counts_forest(plan: Plan, source: PlannerSource) -> int | None:
-    """The relationships of the types that a plan without loops goes over, each once; None where the pattern cannot be
-    counted so, where there are more than `FOREST_EDGES`, or where it is a vertex with leaves: that is counted for one
-    vertex after another, by many threads."""
+def is_forest(query: Resolved, held: ModeConditions) -> bool:
+    """Whether a connected pattern is a tree in which nothing has to differ, and more than a vertex with leaves: that is
+    counted for one vertex after another, by many threads."""
+    n = len(query.candidates)
+    if n < LEAST_FOREST or len(query.edges) != n - 1 or query.negated:
+        return False
+    if held.vertices or held.edges or held.apart or held.bound or held.between:
+        return False
+    return max(len(query.neighbours(v)) for v in range(n)) < n - 1
+
+
+def forest(plan: Plan, source: PlannerSource) -> Plan | None:
+    """A plan of such a pattern that counts it without loops: it goes over each relationship of its types once. None
+    where that cannot be, or takes more than `MOST_FOREST` steps."""
     if not all(isinstance(phase, Scan | Extend) for phase in plan.phases):
         return None
     edges = sum(source.shape(view.types, view.direction).edges for view in plan.views)
-    if edges > FOREST_EDGES:
+    steps = FOREST_STEP * edges + plan.candidates[plan.order[0]].count
+    notes = replace(plan.notes, steps=steps)
+    whole = verify(replace(plan, tail=plan.vertices, notes=notes, stages={}))
+    if steps > MOST_FOREST or loop_nest(whole, source, windows=True).loops:
         return None
-    nest = loop_nest(plan, source, windows=True)
-    parents = [node.parent for node in nest.tail]
-    deep = any(up >= 0 and parents[up] >= 0 for up in parents)
-    return edges if deep and nest.loops == 0 else None
+    return whole
 
 
 def _noted(plan: Plan, steps: float, estimate: Estimate) -> Plan:

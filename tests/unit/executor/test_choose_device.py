@@ -249,6 +249,14 @@ def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
     assert guard.whole == pytest.approx(200.0, rel=0.1)
 
 
+@pytest.mark.usefixtures("quick_gpu")
+def test_a_guard_takes_no_run_for_shorter_than_expected() -> None:
+    guard = choose(counting(1e5), "auto", GRAPH, runs=True).guard
+    assert guard is not None
+    few, expected, more = (guard.seconds(steps) or 0.0 for steps in (1e3, 1e5, 1e9))
+    assert 0.0 < few == expected < more
+
+
 def test_a_guard_without_another_device_asks_once() -> None:
     guard = Guard(lambda _: None, 0.0, begun=time.monotonic() - 2.0)
     assert not guard.leaves(lambda: 0.001, 1)

@@ -18,6 +18,7 @@ from gdb.executor.plan.plan import Plan
 from gdb.executor.run import Options
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner import structure
+from gdb.planner.explain import explain
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -66,7 +67,7 @@ def planned(
     """A plan of a random tree, and its graph."""
     draw = random.Random(seed)
     graph = data_graph(draw)
-    query = tree(draw, 4 if mode is DIFFERENT_NODES else draw.randint(4, 8), mode)
+    query = tree(draw, 4 if mode is DIFFERENT_NODES else draw.randint(4, 9), mode)
     off = OFF if loops else frozenset[str]()
     return planner.plan(query, graph, counting=True, switched_off=off), graph
 
@@ -104,6 +105,13 @@ def test_only_the_cpu_has_no_loop() -> None:
     assert found == reference.count(plan, graph)
 
 
+def test_a_budget_has_roots_to_share() -> None:
+    plan, graph = whole()
+    for memory, loops in ((None, 0), (1 << 26, 1)):
+        lines = explain(plan, graph, Options("cpu", memory=memory)).splitlines()
+        assert sum(line.strip().startswith("for ") for line in lines) == loops
+
+
 def test_other_candidates() -> None:
     several = 0
     for seed in range(40):
@@ -136,15 +144,15 @@ def test_a_part_of_more_than_a_count_holds(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_many_relationships_are_gone_over_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     seed = next(seed for seed in range(100) if planned(seed)[0].without_loops)
-    monkeypatch.setattr(structure, "FOREST_EDGES", 1)
+    monkeypatch.setattr(structure, "MOST_FOREST", 1)
     assert not planned(seed)[0].without_loops
 
 
 def test_where_threads_are_sooner_done_there_are_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     seed = next(seed for seed in range(100) if planned(seed)[0].without_loops)
-    monkeypatch.setattr(planner, "SURE_EDGES", 0)
+    monkeypatch.setattr(planner, "SURE_FOREST", 0)
     assert not planned(seed)[0].without_loops  # what it takes is not known
-    monkeypatch.setattr(planner, "FOREST_STEPS", -1e9)
+    monkeypatch.setattr(structure, "FOREST_STEP", -1e9)
     assert planned(seed)[0].without_loops
 
 
