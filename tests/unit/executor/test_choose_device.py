@@ -249,9 +249,10 @@ def test_a_guard_compares_what_is_left_with_the_other_device() -> None:
     assert guard.whole == pytest.approx(200.0, rel=0.1)
 
 
-@pytest.mark.usefixtures("quick_gpu")
+@pytest.mark.usefixtures("some_gpu")
 def test_a_guard_takes_no_run_for_shorter_than_expected() -> None:
-    guard = choose(counting(1e5), "auto", GRAPH, runs=True).guard
+    plan = counting(1e5)
+    guard = choose_device._guard(plan, GRAPH, stage(plan, GRAPH, windows=True), None)
     assert guard is not None
     few, expected, more = (guard.seconds(steps) or 0.0 for steps in (1e3, 1e5, 1e9))
     assert 0.0 < few == expected < more
