@@ -40,6 +40,8 @@ from .nest import (
 from .optional_parts import ends_of_trees, first_loops
 from .tables import I64, Tables
 
+SHORT = 2.0  # elements that a computed set is taken to have: what intersections leave is mostly shorter than a row
+
 
 class _Encoder:
     """Collects the side tables while levels and sets are written."""
@@ -319,16 +321,35 @@ class _Encoder:
             return Role.SLICE if node.free else Role.MARK
         return Role.PUSHED if node.free else Role.INNER
 
-    @staticmethod
-    def pusher(children: list[int], rows: list[list[int]]) -> int:
-        """The child that reaches its parent: one with a list, a leaf rather than an inner node."""
+    def pusher(self, children: list[int], rows: list[list[int]]) -> int:
+        """The child that reaches its parent: one with a list, a leaf rather than an inner node, and of these the one
+        that reaches the fewest."""
         for role in (Role.MARK, Role.INNER, Role.PUSHED):
-            for child in children:
-                if rows[child][NodeField.ROLE] == role:
-                    return child
+            found = [child for child in children if rows[child][NodeField.ROLE] == role]
+            if found:
+                return min(found, key=lambda child: self.reached(child, rows))
         raise InternalError(
             "A free node of the tail has no child with a list.", "Please report it."
         )
+
+    def reached(self, k: int, rows: list[list[int]]) -> float:
+        """About how many vertices of its parent node k reaches: as many as it has, times the mean degree of its
+        query edge."""
+        node = self.nest.tail[k]
+        degree = _mean(self.views[node.back])
+        if rows[k][NodeField.ROLE] == Role.PUSHED:
+            return self.reached(rows[k][NodeField.PUSHER], rows) * degree
+        level = self.nest.levels[node.levels[0]]
+        base = level.base if isinstance(level, VertexLevel) else None
+        if base is None or base.kind is Kind.SET:
+            return SHORT * degree
+        length = self.list_sizes[base.a] if base.kind is Kind.LIST else _mean(self.views[base.a])
+        return length * degree
+
+
+def _mean(view: Adjacency) -> float:
+    """The mean degree in a view."""
+    return len(view.neighbours) / max(view.rows, 1)
 
 
 def encode(

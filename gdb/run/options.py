@@ -301,4 +301,10 @@ def folder(path: str | os.PathLike[str]) -> Path:
         raise NotAStore(
             f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
         )
+    if text == ":memory:":
+        # in SQLite and DuckDB no file; here it would be a folder of this name that stays
+        raise NotAStore(
+            "':memory:' names no graph in memory.",
+            "Leave the path out for one; './:memory:' is a folder of this name.",
+        )
     return Path(text)

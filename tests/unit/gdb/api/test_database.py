@@ -211,6 +211,18 @@ def test_a_result_is_readable_after_the_database_is_closed(store: Path) -> None:
 # ---- what is no store -------------------------------------------------------------------------------
 
 
+def test_the_name_that_other_databases_give_to_memory_makes_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.NotAStore, match="Leave the path out"):
+        gdb.connect(":memory:")
+    assert not [*tmp_path.iterdir()]
+    with gdb.connect("./:memory:") as db:
+        assert db.path is not None
+    assert (tmp_path / ":memory:").is_dir()
+
+
 def test_a_missing_folder_is_not_made_unless_asked(tmp_path: Path) -> None:
     with pytest.raises(errors.NotAStore, match="nowhere"):
         gdb.connect(tmp_path / "nowhere.gdb", create=False)
