@@ -102,6 +102,35 @@ def test_a_vertex_that_only_twins_reach_is_counted_by_pairs() -> None:
     assert count(changed, graph) == reference.count(changed, graph)
 
 
+@pytest.mark.parametrize(("friends", "written", "by"), [(5, 60, "ANSWERS"), (1, 6, "WROTE")])
+def test_a_parent_is_reached_from_the_child_that_reaches_the_fewest(
+    friends: int, written: int, by: str
+) -> None:
+    """From an author a friend's post is reached through the friend, or through the author's comments."""
+    people, posts = range(6), range(6, 6 + written)
+    comments = range(posts.stop, posts.stop + 60)
+    edges = [("KNOWS", a, (a + k) % 6) for a in people for k in range(1, friends + 1)]
+    edges += [("WROTE", post, post % 6) for post in posts]
+    edges += [("COMMENT", comment, comment % 5) for comment in comments]
+    edges += [("ANSWERS", comment, posts[k % written]) for k, comment in enumerate(comments)]
+    labels = [("Author",)] * 6 + [("Blog",)] * written + [("Comment",)] * 60
+    graph = SmallGraph(labels, edges, frozenset())
+    shape = [("KNOWS", 0, 1), ("COMMENT", 2, 0), ("ANSWERS", 2, 3), ("WROTE", 3, 1)]
+    query = QueryGraph(
+        tuple(QueryVertex(labels=((x,),)) for x in ("Author", "Author", "Comment", "Blog")),
+        tuple(QueryEdge(a, b, (kind,), Direction.OUT) for kind, a, b in shape),
+        REPEATABLE_ELEMENTS,
+    )
+    plan = planner.plan(query, graph, counting=True)
+    prepared = prepare(plan, graph)
+    nodes = prepared.tables.nodes
+    (free,) = np.flatnonzero(nodes[:, NodeField.PUSHER] >= 0)
+    assert (nodes[:, NodeField.PARENT] == free).sum() == 2
+    pusher = nodes[nodes[free, NodeField.PUSHER]]
+    assert prepared.specs[pusher[NodeField.BACK]].types == (by,)
+    assert count(plan, graph) == reference.count(plan, graph) > 0
+
+
 def test_a_clique_keeps_all_but_two_loops() -> None:
     assert nest_of("4-clique").loops == 2
 
