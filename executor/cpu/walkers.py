@@ -353,6 +353,6 @@ def _weights(question: Question) -> I64:
     """About how many steps each row takes, i64[rows]."""
     view = question.steps.view
     degrees = view.degrees_of(question.starts)
-    mean = max(len(view.neighbours) / max(view.rows, 1), 1.0)
+    mean = max(view.shape.mean_degree, 1.0)
     deeper = 3 if question.high is None else max(min(question.high, 4) - 1, 0)
     return (degrees * min(mean**deeper, 1e6)).astype(np.int64) + 1

@@ -336,20 +336,16 @@ class _Encoder:
         """About how many vertices of its parent node k reaches: as many as it has, times the mean degree of its
         query edge."""
         node = self.nest.tail[k]
-        degree = _mean(self.views[node.back])
+        degree = self.views[node.back].shape.mean_degree
         if rows[k][NodeField.ROLE] == Role.PUSHED:
             return self.reached(rows[k][NodeField.PUSHER], rows) * degree
         level = self.nest.levels[node.levels[0]]
         base = level.base if isinstance(level, VertexLevel) else None
         if base is None or base.kind is Kind.SET:
             return SHORT * degree
-        length = self.list_sizes[base.a] if base.kind is Kind.LIST else _mean(self.views[base.a])
-        return length * degree
-
-
-def _mean(view: Adjacency) -> float:
-    """The mean degree in a view."""
-    return len(view.neighbours) / max(view.rows, 1)
+        if base.kind is Kind.LIST:
+            return self.list_sizes[base.a] * degree
+        return self.views[base.a].shape.mean_degree * degree
 
 
 def encode(

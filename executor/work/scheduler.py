@@ -128,7 +128,7 @@ class Watch:
         self.bound: I64 | None = None
         self.guard: Guard | None = None
         self.steps = 0  # of all workers; counted where there is a guard
-        # what is done of a plan, and instead of it, while several run beside one another, of all these
+        # the share that is done of the plan that runs; while several run beside one another, of all of them (`beside`)
         self.progress: Callable[[], float] | None = None
         self.beside: Callable[[], float] | None = None
         # of several plans: the share of those that were run, and that of the one whose `progress` it is

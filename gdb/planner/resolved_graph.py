@@ -131,8 +131,7 @@ class Resolved:
 
     def mean_degree(self, spec: ViewSpec) -> float:
         """Mean length of the lists of a view."""
-        shape = self.shape(spec)
-        return shape.edges / max(shape.rows, 1)
+        return self.shape(spec).mean_degree
 
     def shares(self, vertex: int) -> list[tuple[int, float]]:
         """For each query edge to another vertex that vertex, and the share of the possible ends at `vertex` that one

@@ -297,14 +297,10 @@ def folder(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
     text = os.fspath(path)
-    if not isinstance(text, str) or not text or "\0" in text or not _is_path(text):
+    unusable = not isinstance(text, str) or not text or "\0" in text or not _is_path(text)
+    # ":memory:" is a database in memory in SQLite and DuckDB; here it would make a folder that stays
+    if unusable or text == ":memory:":
         raise NotAStore(
             f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
-        )
-    if text == ":memory:":
-        # in SQLite and DuckDB no file; here it would be a folder of this name that stays
-        raise NotAStore(
-            "':memory:' names no graph in memory.",
-            "Leave the path out for one; './:memory:' is a folder of this name.",
         )
     return Path(text)

@@ -34,6 +34,11 @@ class Shape(NamedTuple):
     simple: bool
     loops: bool
 
+    @property
+    def mean_degree(self) -> float:
+        """Mean length of a row."""
+        return self.edges / max(self.rows, 1)
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Adjacency:

@@ -215,7 +215,7 @@ def test_the_name_that_other_databases_give_to_memory_makes_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(errors.NotAStore, match="Leave the path out"):
+    with pytest.raises(errors.NotAStore, match="None for a graph in memory"):
         gdb.connect(":memory:")
     assert not [*tmp_path.iterdir()]
     with gdb.connect("./:memory:") as db:
