@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gdb.base.machine.cores import cores
 from gdb.errors import Cancelled
 from gdb.imports import deferred
@@ -28,7 +30,7 @@ from gdb.storage.graph.adjacency import I64, U32
 from .device_names import AUTO, CPU, checked_device, ordinals
 from .nest.prepare import Prepared, stage
 from .options import Options
-from .plan.embeddings import Deliver, Wanted
+from .plan.embeddings import Deliver, Embeddings, Wanted, unbound_edges
 from .work.scheduler import Budget, Guard, Watch
 
 if TYPE_CHECKING:
@@ -443,3 +445,23 @@ def short_run(
 def end_short_run(worker: Worker) -> None:
     """Let the next run have the worker."""
     launch.put_back(worker)
+
+
+def embeddings_of(worker: Worker, plan: Plan) -> Embeddings:
+    """What a worker has found in one launch, in its memory."""
+    if worker.wanted.once is None:
+        return worker.taken()
+    return in_every_column(distinct_values(worker), plan)
+
+
+def distinct_values(worker: Worker) -> U32:
+    """The distinct values that a worker has found, u32[n], which it forgets."""
+    vids = worker.taken_once().copy()
+    worker.unsee(vids)
+    return vids
+
+
+def in_every_column(vids: U32, plan: Plan) -> Embeddings:
+    """A row for each data vertex of the only query vertex that is read."""
+    columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
+    return Embeddings(columns, unbound_edges(len(vids), plan.edges))

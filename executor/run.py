@@ -22,7 +22,16 @@ from gdb.records import dataclass, field, quick, replace
 from gdb.storage.disk.arrays import Shelf
 from gdb.storage.graph.adjacency import I64, U32
 
-from .choose_device import Backend, Choice, choose, end_short_run, short_run
+from .choose_device import (
+    Backend,
+    Choice,
+    choose,
+    distinct_values,
+    embeddings_of,
+    end_short_run,
+    in_every_column,
+    short_run,
+)
 from .nest.bindings import Bindings
 from .nest.prepare import Prepared, needs_no_roots, stage
 from .options import Options as Options
@@ -213,7 +222,7 @@ class _GraphRun:
             vids = self.distinct(choice, watch, budget, wanted, number=False)
             assert not isinstance(vids, int)
             watch.found = 0  # rows are counted when they are delivered
-            deliver(_in_every_column(vids, plan))
+            deliver(in_every_column(vids, plan))
             return
         elsewhere = self.elsewhere("rows", watch, wanted)
         if elsewhere is None:
@@ -312,7 +321,7 @@ def tallies(
         raise CountOverflow(
             "The count of a vertex exceeds 2^63 - 1.", "Query a smaller pattern or part of it."
         )
-    return _in_every_column(vids, plan), numbers * plan.multiplicity
+    return in_every_column(vids, plan), numbers * plan.multiplicity
 
 
 def kept_bytes(plan: Plan) -> int:
@@ -331,11 +340,13 @@ def rows(
     limit: int | None = None,
     bindings: Bindings | None = None,
     spill: Callable[[Part, Shelf], Part] | None = None,
+    take_all: Callable[[Sequence[Embeddings]], bool] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
     make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
     spill : puts that into temporary files, where the budget has no room for it; None: then OutOfBudget is raised.
+    take_all : takes the rows that one short launch has found, or gives False: then `make` gets them.
 
     Raises
     ------
@@ -344,7 +355,7 @@ def rows(
     own = wanted.under(plan.twins)
     worker = short_run(plan, graph, options, bindings, own, limit, windows=own.once is None)
     if worker is not None:
-        return _short_rows(plan, worker, make, limit)
+        return _short_rows(plan, worker, make, limit, take_all)
     found: Found[Part] = Found()
     lock = threading.Lock()
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
@@ -375,35 +386,23 @@ def rows(
 
 
 def _short_rows(
-    plan: Plan, worker: Worker, make: Callable[[Embeddings], Part], limit: int | None
+    plan: Plan,
+    worker: Worker,
+    make: Callable[[Embeddings], Part],
+    limit: int | None,
+    take_all: Callable[[Sequence[Embeddings]], bool] | None,
 ) -> Found[Part]:
     """The rows that a worker has found in one launch, as `rows` gives them."""
-    if worker.wanted.once is None:
-        some = worker.taken()
-    else:
-        some = _in_every_column(_distinct_values(worker), plan)
-    found: Found[Part] = Found()
+    some, rows = embeddings_of(worker, plan), 0
+    parts: list[Embeddings] = []
     for twin in (len(some) and plan.twins) or (None,):  # of no rows there is one part
         part = some if twin is None else replace(some, turned=twin)
-        if limit is not None:
-            part = part.part(0, limit - found.rows)
-        found.parts.append(make(part))
-        found.rows += len(part)
+        parts.append(part if limit is None else part.part(0, limit - rows))
+        rows += len(parts[-1])
+    taken = take_all is not None and take_all(parts)
+    found: Found[Part] = Found([] if taken else [make(part) for part in parts], rows)
     end_short_run(worker)
     return found
-
-
-def _distinct_values(worker: Worker) -> U32:
-    """The distinct values that a worker has found, u32[n], which it forgets."""
-    vids = worker.taken_once().copy()
-    worker.unsee(vids)
-    return vids
-
-
-def _in_every_column(vids: U32, plan: Plan) -> Embeddings:
-    """A row for each data vertex of the only query vertex that is read."""
-    columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
-    return Embeddings(columns, unbound_edges(len(vids), plan.edges))
 
 
 def handed_over(
@@ -474,7 +473,7 @@ def count_distinct(
     wanted = _once(vertex)
     worker = short_run(plan, graph, options, bindings, wanted, windows=False)
     if worker is not None:
-        number = len(_distinct_values(worker))
+        number = len(distinct_values(worker))
         end_short_run(worker)
         return number
     job = _GraphRun(plan, graph, options, bindings)

@@ -227,3 +227,45 @@ class RowAnswer:
 
     def _columns(self) -> list[list[Cell]]:
         return [[row[k] for row in self._rows] for k in range(len(self._names))]
+
+
+class NumberedAnswer(RowAnswer):
+    """An answer of Python objects in which nodes and relationships are still vids and edge ids, as in a
+    `ColumnAnswer`."""
+
+    def __init__(
+        self, outputs: Sequence[Output], rows: Sequence[Values], snapshot: Snapshot
+    ) -> None:
+        kinds = [output.values for output in outputs]
+        super().__init__([output.name for output in outputs], rows, lambda: kinds)
+        self._outputs, self._snapshot = outputs, snapshot
+        for output in outputs:
+            if output.kind != "value":
+                entities.touch(snapshot, output.kind)
+
+    def records(self, size: int | None = None) -> Iterator[Sequence[Values]]:
+        """The rows, at most `size` at a time, with an object for each node and relationship."""
+        return map(self._filled, super().records(size))
+
+    def exported(self) -> Array:
+        """The columns as one Arrow array; elements become structs of their id, labels and properties."""
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
+
+        return export_answer(self._outputs, super().exported(), self._snapshot)
+
+    def batches(self, size: int) -> Iterator[Array]:
+        """The same as `exported`, at most `size` rows at a time."""
+        from gdb.answer.export import export_answer  # here: it imports nanoarrow
+
+        for some in super().batches(size):
+            yield export_answer(self._outputs, some, self._snapshot)
+
+    def _filled(self, rows: Sequence[Values]) -> Sequence[Values]:
+        columns: list[Sequence[object]] = [*zip(*rows, strict=True)]
+        for k, output in enumerate(self._outputs):
+            numbers = columns[k]
+            if output.kind == "node":
+                columns[k] = entities.nodes(self._snapshot, np.array(numbers, np.uint32))
+            elif output.kind == "relationship":
+                columns[k] = entities.relationships(self._snapshot, np.array(numbers, np.int64))
+        return cast("list[Values]", [*zip(*columns, strict=True)])

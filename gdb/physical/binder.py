@@ -25,12 +25,13 @@ from gdb.logical.operators import Limit, Names, Operators, expressions_of
 from gdb.physical.one_pattern import OnePattern
 from gdb.physical.tail import TailCompiler
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.element_comparisons import Compared
     from gdb.physical.rows.bound import Bound
+    from gdb.physical.rows.row_tail import RowTails
     from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 
@@ -44,6 +45,7 @@ class Sources:
 
     scope : holds the values. pushed : conditions on one element. compared : comparisons of two, in the order of the
         query graph's. rest : the other conditions. mode : of a MATCH that names none.
+    tails : the tail compiled for few embeddings, once there were some.
     """
 
     pattern: OnePattern
@@ -52,6 +54,7 @@ class Sources:
     rest: Sequence[Expression]
     compared: Sequence[Compared]
     mode: MatchMode
+    tails: list[RowTails] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +86,20 @@ class BoundQuery:
         """The parameters that the tail was made with."""
         made_of = [*self.sources.rest, *_computed(self.sources.pattern.behind)]
         return frozenset(name for e in made_of for name, _ in parameters(e))
+
+    @property
+    def row_tails(self) -> RowTails | None:
+        """The tail compiled for few embeddings; None where conditions are left for it."""
+        made = self.sources.tails
+        if not made and not self.sources.rest:
+            made.append(self.row_tails_over(self.sources.scope))
+        return made[0] if made else None
+
+    def row_tails_over(self, scope: Scope) -> RowTails:
+        """As `row_tails`, made for the snapshot of a scope."""
+        from gdb.physical.rows.row_tail import RowTails  # here: only patterns of few embeddings need it
+
+        return RowTails(self.sources.pattern, scope, self.tail.wanted, self.tail_names)
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
         """The parameters that have another value here than the query was bound with."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from gdb import limits
 from gdb.answer.device_columns import DeviceColumns
 from gdb.answer.result import Result
-from gdb.answer.rows import ColumnAnswer
-from gdb.answer.summary import Summary
+from gdb.answer.rows import ColumnAnswer, NumberedAnswer
+from gdb.answer.summary import Evaluator, Summary
 from gdb.base import garbage
 from gdb.errors import DeviceError, InternalError, NotSupported, PlacedError, QueryError
 from gdb.executor import run as executor
@@ -22,6 +22,7 @@ from gdb.executor.relational import relational_tail
 from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
+from gdb.run.options import half_of_memory
 from gdb.run.query_cache import by_shape
 from gdb.run.request import Clock, QueryRun, Request
 from gdb.run.statements import Refusal, Statement, key_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Names
     from gdb.physical.binder import BoundQuery
     from gdb.physical.rows.bound import Bound
+    from gdb.physical.rows.row_tail import FewRows, RowTails
     from gdb.query_graph import QueryGraph
     from gdb.run import rows_first
     from gdb.run.columns_or_rows import Planned
@@ -376,9 +378,20 @@ def run_statement(
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = run.options(profile)
+    few = _row_tails(statement) if profile is None else None
     begun = clock.begin()
-    parts, embeddings, numbers = _matched(statement, snapshot, options)
+    parts, embeddings, numbers = _matched(statement, snapshot, options, few)
     clock.end("run", begun)
+    warnings = (*_warnings(statement.bound, plan), *options.lost)
+    if few is not None and not isinstance(parts, (int, list)):
+        begun = clock.begin()
+        memory = half_of_memory() if request.memory is None else request.memory
+        rows = few.run(parts, statement.values, memory, request.cancel, clock.deadline)
+        clock.end("tail", begun)
+        limits.check_rows(len(rows))
+        summary = partial(_summary, clock, options, len(rows), embeddings, "rows")
+        numbered = NumberedAnswer(tail.outputs, rows, snapshot)
+        return Result(numbered, warnings=warnings, summary=summary)
     if isinstance(parts, int):
         answer = relational_tail.finish(tail, parts)
     else:
@@ -400,16 +413,24 @@ def run_statement(
                 raise locate_failure(_parsed(run), failed) from None
             return _again(run, failed)
     limits.check_rows(len(answer))
-    summary = partial(_summary, clock, options, len(answer), embeddings)
-    warnings = (*_warnings(statement.bound, plan), *options.lost)
+    summary = partial(_summary, clock, options, len(answer), embeddings, "duckdb")
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 
+def _row_tails(statement: Statement) -> RowTails | None:
+    """The tail of a statement compiled for few embeddings; None where it has none, or needs none."""
+    tail = statement.tail
+    if tail.direct is not None or tail.count_only or statement.plan.counting:
+        return None
+    tails = statement.bound.row_tails
+    return tails if tails is not None and tails.suit(statement.values) else None
+
+
 def _matched(
-    statement: Statement, snapshot: Snapshot, options: executor.Options
-) -> tuple[Sequence[Array] | int, int, I64 | None]:
-    """What the executors find: a number, or the columns that the tail needs in parts; the number of embeddings; where
-    rows represent several of them, how many each."""
+    statement: Statement, snapshot: Snapshot, options: executor.Options, few: RowTails | None
+) -> tuple[list[Array] | FewRows | int, int, I64 | None]:
+    """What the executors find: a number, or the columns that the tail needs in parts, or few rows for `few`; the number
+    of embeddings; where rows represent several of them, how many each."""
     plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if tail.count_only:
         if tail.once is None:
@@ -425,19 +446,28 @@ def _matched(
     def part(some: Embeddings) -> Array:
         return relational_tail.part(tail, some, snapshot)
 
+    start: FewRows | None = None
+
+    def take_few(parts: Sequence[Embeddings]) -> bool:
+        nonlocal start
+        start = None if few is None else few.starts(parts)
+        return start is not None
+
     spill = None if tail.direct is not None else relational_tail.filed_part
-    most = _most_rows(tail)
-    found = executor.rows(plan, snapshot, options, tail.wanted, part, most, bindings, spill)
-    return found.parts, found.rows, None
+    how = tail.wanted, part, _most_rows(tail), bindings, spill
+    found = executor.rows(plan, snapshot, options, *how, None if few is None else take_few)
+    return found.parts if start is None else start, found.rows, None
 
 
-def _summary(clock: Clock, options: executor.Options, rows: int, embeddings: int) -> Summary:
+def _summary(
+    clock: Clock, options: executor.Options, rows: int, embeddings: int, evaluator: Evaluator
+) -> Summary:
     """The summary of a run of a statement, made when it is read."""
     kept = None if options.ran == "cpu" else options.profile
     gpu = (0.0, 0) if kept is None else (kept.kernel_seconds, kept.moved_bytes)
     return Summary(
         *(clock.seconds, options.ran, rows, embeddings, *gpu),
-        evaluator="duckdb",
+        evaluator=evaluator,
         bytes_read=clock.usage.bytes_read,
     )
 

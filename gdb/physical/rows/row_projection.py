@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _GROUP, _STATE = 200, 160  # bytes of a group, and of an aggregate in it, without what they keep
 _Sorted = tuple["Row", "list[Value]"]
+_ALIKE: Sequence[set[type]] = ({int}, {str})
 
 
 # ---- row by row ----------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ class _Aggregation:
                 kept += allowance.kept - before
                 turn(None)
         if not self.keys and not groups:
-            groups[()] = ({}, [_gathering(call) for call in self.calls])
+            groups[()] = ({}, [gathering(call) for call in self.calls])
         yield from self._results(groups)
         allowance.kept -= kept
 
@@ -117,7 +118,7 @@ class _Aggregation:
         """A group whose first row is this one."""
         group = dict(zip([name for name, _ in self.keys], values, strict=True))
         group |= {name: row[name] for name in self.operator.rest}
-        return group, [_gathering(call) for call in self.calls]
+        return group, [gathering(call) for call in self.calls]
 
     def _results(self, groups: dict[Hashable, tuple[Row, list[Gathering]]]) -> Parts:
         made: list[Row] = []
@@ -137,7 +138,7 @@ class _Aggregation:
             yield made
 
 
-def _gathering(call: Call) -> Gathering:
+def gathering(call: Call) -> Gathering:
     """An aggregate for one group."""
     return AGGREGATES[call.function.text.lower()].over(call.distinct)
 
@@ -202,6 +203,21 @@ def _ordered(keys: Sequence[SortItem], found: list[_Sorted]) -> list[_Sorted]:
         if nulls_first != item.descending:
             found = in_order(found, _null_last(number, nulls_first))
     return found
+
+
+def ordered(
+    keys: Sequence[SortItem], functions: Sequence[Callable[[Row], Value]], rows: list[Row]
+) -> list[Row]:
+    """A few rows in order. functions : the values of the keys."""
+    for item, value_of in reversed([*zip(keys, functions, strict=True)]):
+        values = [value_of(row) for row in rows]
+        if {*map(type, values)} in _ALIKE:  # these are their own keys, and none is null
+            places = sorted(range(len(rows)), key=values.__getitem__, reverse=item.descending)  # type: ignore[arg-type]
+            rows = [rows[place] for place in places]
+        else:
+            found = [(row, [value]) for row, value in zip(rows, values, strict=True)]
+            rows = [row for row, _ in _ordered([item], found)]
+    return rows
 
 
 def _by(number: int) -> Callable[[_Sorted], Key]:

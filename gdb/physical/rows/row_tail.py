@@ -1,0 +1,426 @@
+"""The tail of a pattern with few embeddings, over rows.
+
+DuckDB takes one to two milliseconds before the first row of a SELECT; a few hundred rows in Python take less. So the
+operators behind a pattern are compiled for rows as well, once for a statement, and a run that finds few embeddings goes
+through them. They mean what they mean in `gdb.physical.rows.row_projection`; but nothing is accounted for row by row,
+and no objects are made for nodes and relationships: in a row these are vids and edge ids, and an expression that has a
+property or an id of one looks that up.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.base.allowance import Allowance
+from gdb.base.values.comparison import group_key
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal_clock import clock_at
+from gdb.executor.relational import lookup
+from gdb.language import syntax
+from gdb.language.aggregation import is_count
+from gdb.language.mentioned_names import asks
+from gdb.language.report import row_count
+from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable, walk
+from gdb.logical.operators import Aggregate, Column, Distinct, Filter, Limit, Operator, Project, Sort
+from gdb.physical.evaluator import Evaluator
+from gdb.physical.rows.row_projection import gathering, ordered
+from gdb.physical.rows.values import UserValues, taken
+from gdb.records import dataclass
+
+if TYPE_CHECKING:
+    import threading
+
+    from gdb.answer.rows import Values
+    from gdb.base.values.aggregates import Gathering
+    from gdb.base.values.kinds import Row, Value
+    from gdb.executor.plan.embeddings import Embeddings, Wanted
+    from gdb.executor.relational.relational_tail import Value as Plain
+    from gdb.language.scope import Scope
+    from gdb.physical.evaluator import Compiled
+    from gdb.physical.one_pattern import OnePattern
+    from gdb.storage.graph.snapshot import Snapshot
+
+MOST = 256
+"""Embeddings: over more, DuckDB is as fast (`benchmarks.matching.short_reads`)."""
+_PLAIN = ("int64", "float64", "bool", "string")  # kinds whose values are the same in a row as in the store
+_LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
+_Elements: TypeAlias = "dict[str, ElementReference]"
+"""The names of rows that are nodes and relationships, and what they are in the pattern."""
+_Step: TypeAlias = "Callable[[list[Row]], list[Row]]"
+
+
+class _Unsuited(Exception):
+    """The operators need more of an element than its number, its id and plain properties."""
+
+
+class RowTail:
+    """The operators behind a pattern, compiled over one snapshot. One thread at a time may run them.
+
+    names : of the elements that a row begins with. kinds : for each column of the answer "node" or "relationship" where
+    it has vids or edge ids, else "value".
+    """
+
+    def __init__(self, pattern: OnePattern, scope: Scope, wanted: Wanted) -> None:
+        """wanted : the columns that the embeddings have. Raises _Unsuited, which `RowTails` answers."""
+        self._scope, self.allowance = scope, Allowance()
+        self._values: dict[str, Value] = {}
+        self._edges: list[tuple[ElementReference, str, dict[int, Value]]] = []
+        self._evaluator = _Looking(self, pattern.text)
+        elements: _Elements = {
+            name: element for name, element in scope.names.items() if name in pattern.demand.live
+        }
+        self.names = tuple(elements)
+        # those that are only tested for null, or have none of the properties, are not among the columns
+        self._starts = [
+            element
+            if element.index in (wanted.vertices if element.kind == "vertex" else wanted.edges)
+            else None
+            for element in elements.values()
+        ]
+        self._steps: list[_Step] = []
+        for operator in pattern.behind:
+            self._evaluator.elements = elements
+            step, elements = self._step(operator, elements)
+            self._steps.append(step)
+        self._columns = pattern.names
+        self.kinds = [_kind(elements.get(name)) for name in pattern.names]
+
+    # ---- a run -----------------------------------------------------------------------------------
+
+    def starts(self, parts: Sequence[Embeddings]) -> tuple[list[list[int]], int]:
+        """For each name its vids or edge ids, and the number of the rows."""
+        count = sum(map(len, parts))
+        columns: list[list[int]] = []
+        for element in self._starts:
+            column: list[int] = [0] * count if element is None else []
+            for some in () if element is None else parts:
+                of = some.vertex if element.kind == "vertex" else some.edge
+                column += of(element.index).tolist()
+            columns.append(column)
+        return columns, count
+
+    def run(
+        self, start: FewRows, parameters: Mapping[str, Value], allowance: Allowance
+    ) -> list[Values]:
+        """The rows of the answer. parameters : values of the language. Raises as `RowTails.run`."""
+        own, names, columns = self.allowance, self.names, start.columns
+        own.made = own.kept = 0
+        own.limit, own.cancel, own.deadline = allowance.limit, allowance.cancel, allowance.deadline
+        self._values.update(parameters)
+        if self._edges:
+            self._look_up_edges(columns)
+        try:
+            with own, clock_at(time.time_ns()):
+                rows: list[Row]
+                if len(names) == 1:
+                    (name,) = names
+                    rows = [{name: number} for number in columns[0]]
+                elif names:
+                    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+                else:
+                    rows = [{} for _ in range(start.count)]
+                for step in self._steps:
+                    rows = step(rows)
+                cell, answer = UserValues().cell, self._columns
+                return [tuple([cell(row[name]) for name in answer]) for row in rows]
+        finally:  # what is kept holds no value
+            self._values.clear()
+            for _, _, known in self._edges:
+                known.clear()
+
+    def _look_up_edges(self, columns: list[list[int]]) -> None:
+        """Read the properties of relationships that the operators have."""
+        import numpy as np  # here: most patterns read none
+
+        for element, key, known in self._edges:
+            eids = columns[self._starts.index(element)]
+            found = lookup.edge_property(self._scope.snapshot, np.array(eids, np.int64), key)
+            if found is not None:
+                known.update(zip(eids, found.to_list(), strict=True))
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def _step(self, operator: Operator, elements: _Elements) -> tuple[_Step, _Elements]:
+        """What an operator makes of rows, and which names are elements behind it."""
+        match operator:
+            case Project(columns=columns):
+                return self._project(columns, elements)
+            case Filter(condition=condition):
+                self._check(condition)
+                test = self._evaluator.condition(condition)
+                return lambda rows: [row for row in rows if test(row) is True], elements
+            case Aggregate():
+                return self._aggregate(operator, elements)
+            case Distinct(names=names):
+                return self._distinct(names), elements
+            case Sort(keys=keys):
+                functions = [self._compiled(item.expression) for item in keys]
+                return lambda rows: ordered(keys, functions, rows), elements
+            case Limit():
+                return self._limit(operator), elements
+        raise _Unsuited
+
+    def _compiled(self, expression: Expression) -> Compiled:
+        self._check(expression)
+        return self._evaluator.compiled(expression)
+
+    def _check(self, expression: Expression) -> None:
+        """Raise _Unsuited for an expression that matches patterns, or has an element's name for one of its own."""
+        if asks(expression):
+            raise _Unsuited
+        for part in walk(expression):
+            if isinstance(part, _LOOPS) and part.variable.text in self._evaluator.elements:
+                raise _Unsuited
+
+    def _column(self, column: Column, elements: _Elements, after: _Elements) -> Compiled:
+        """The value of a column; `after` gets its name where that is an element."""
+        match column.expression:
+            case Variable(name=name) if name in elements:
+                after[column.name] = elements[name]
+                return itemgetter(name)
+        return self._compiled(column.expression)
+
+    def _project(self, columns: Sequence[Column], elements: _Elements) -> tuple[_Step, _Elements]:
+        after: _Elements = {}
+        values = [(column.name, self._column(column, elements, after)) for column in columns]
+        if len(values) == 1:
+            ((only, value_of),) = values
+            return lambda rows: [{only: value_of(row)} for row in rows], after
+        return lambda rows: [{name: value(row) for name, value in values} for row in rows], after
+
+    def _aggregate(self, operator: Aggregate, elements: _Elements) -> tuple[_Step, _Elements]:
+        after: _Elements = {name: elements[name] for name in operator.rest if name in elements}
+        keys = [(key.name, self._column(key, elements, after)) for key in operator.keys]
+        calls = [(gathered.name, gathered.call) for gathered in operator.calls]
+        arguments = [[self._argument(call, one) for one in call.arguments] for _, call in calls]
+        rest, located = operator.rest, self._evaluator.located
+
+        def step(rows: list[Row]) -> list[Row]:
+            groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
+            for row in rows:
+                values = [value(row) for _, value in keys]
+                key = tuple(map(group_key, values))
+                found = groups.get(key)
+                if found is None:
+                    group = {name: value for (name, _), value in zip(keys, values, strict=True)}
+                    for name in rest:
+                        group[name] = row[name]
+                    found = groups[key] = group, [gathering(call) for _, call in calls]
+                for state, own, (_, call) in zip(found[1], arguments, calls, strict=True):
+                    try:
+                        state.add(*[value(row) for value in own])
+                    except ValueProblem as refused:
+                        raise located(refused, call.place) from None
+            if not keys and not groups:
+                groups[()] = {}, [gathering(call) for _, call in calls]
+            for group, states in groups.values():
+                for state, (name, call) in zip(states, calls, strict=True):
+                    try:
+                        group[name] = state.result()
+                    except ValueProblem as refused:
+                        raise located(refused, call.place) from None
+            return [group for group, _ in groups.values()]
+
+        return step, after
+
+    def _argument(self, call: Call, expression: Expression) -> Compiled:
+        """The argument of an aggregate: of a count an element too, which is never null."""
+        match expression:
+            case Variable(name=name) if name in self._evaluator.elements and is_count(call):
+                return itemgetter(name)
+        return self._compiled(expression)
+
+    def _distinct(self, names: Sequence[str]) -> _Step:
+        def step(rows: list[Row]) -> list[Row]:
+            first: dict[Hashable, Row] = {}
+            for row in rows:
+                first.setdefault(tuple([group_key(row[name]) for name in names]), row)
+            return [*first.values()]
+
+        return step
+
+    def _limit(self, operator: Limit) -> _Step:
+        skip = self._number(operator.skip, "SKIP")
+        limit = self._number(operator.limit, "LIMIT")
+
+        def step(rows: list[Row]) -> list[Row]:
+            first, most = (skip() or 0), limit()
+            return rows[first:] if most is None else rows[first : first + most]
+
+        return step
+
+    def _number(self, expression: Expression | None, clause: str) -> Callable[[], int | None]:
+        """What gives the value of SKIP or LIMIT in a run."""
+        if expression is None:
+            return lambda: None
+        value_of, place = self._compiled(expression), expression.place
+        return lambda: row_count(value_of({}), self._scope.text, place, clause)
+
+    # ---- elements --------------------------------------------------------------------------------
+
+    def looked_up(self, name: str, element: ElementReference, key: str | None) -> Compiled:
+        """What reads a property (None: the id) of an element of a row. Raises _Unsuited."""
+        if element.kind == "edge":
+            return self._of_edge(name, element, key)
+        snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
+        looks = {
+            group: snapshot.value_look_up(group, key)
+            for group in groups
+            if key is None or key in snapshot.groups[group].keys
+        }
+        kinds = {None if look is None else look.kind for look in looks.values()}
+        if not looks:
+            return lambda row: None
+        if len(kinds) > 1 or None in kinds or element not in self._starts:
+            raise _Unsuited
+        readers = {group: look.value for group, look in looks.items() if look is not None}
+        if len(groups) == 1:
+            (value_of,) = readers.values()
+            return lambda row: value_of(row[name])  # type: ignore[arg-type,return-value]
+        return _of_groups(name, snapshot, groups, readers)
+
+    def _of_edge(self, name: str, element: ElementReference, key: str | None) -> Compiled:
+        if key is None:
+            if element not in self._starts:
+                raise _Unsuited
+            return itemgetter(name)
+        admitted = self._scope.types(element.index)
+        types = [one for one in self._scope.snapshot.edge_types if one.name in admitted]
+        kinds = {one.keys[key] for one in types if key in one.keys}
+        if not kinds:
+            return lambda row: None
+        if len(kinds) > 1 or not kinds <= {*_PLAIN} or element not in self._starts:
+            raise _Unsuited
+        known: dict[int, Value] = {}
+        self._edges.append((element, key, known))
+        return lambda row: known[row[name]]  # type: ignore[index]
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Those of the parameters in a run."""
+        return self._values
+
+
+class _Looking(Evaluator):
+    """Compiles expressions in which names are elements. elements : those."""
+
+    def __init__(self, tail: RowTail, text: str) -> None:
+        super().__init__(text, tail.values, None, tail.allowance)
+        self._tail = tail
+        self.elements: _Elements = {}
+
+    def compiled(self, expression: Expression) -> Compiled:
+        """As an `Evaluator`'s. Raises _Unsuited where it needs an element itself."""
+        match expression:
+            case Variable(name=name) if name in self.elements:
+                raise _Unsuited
+            case Property(subject=Variable(name=name), key=key) if name in self.elements:
+                return self._tail.looked_up(name, self.elements[name], key.text)
+            case Call(function=function, arguments=(Variable(name=name),)) if (
+                name in self.elements and function.text.lower() == "id"
+            ):
+                return self._tail.looked_up(name, self.elements[name], None)
+        return super().compiled(expression)
+
+
+def _kind(element: ElementReference | None) -> str:
+    if element is None:
+        return "value"
+    return "node" if element.kind == "vertex" else "relationship"
+
+
+def _of_groups(
+    name: str,
+    snapshot: Snapshot,
+    groups: Sequence[int],
+    readers: Mapping[int, Callable[[int], object]],
+) -> Compiled:
+    """What reads a value of nodes of several groups. readers : of those that have it."""
+    ranges = sorted((first, group) for group in groups for first, _ in snapshot.groups[group].ranges)
+    starts = [first for first, _ in ranges]
+    own = [readers.get(group) for _, group in ranges]
+
+    def value(row: Row) -> Value:
+        vid = row[name]
+        read = own[bisect_right(starts, vid) - 1]  # type: ignore[arg-type]
+        return None if read is None else read(vid)  # type: ignore[arg-type,return-value]
+
+    return value
+
+
+@dataclass(slots=True, eq=False)
+class FewRows:
+    """The rows that a tail begins with. columns : for each of its names the vids or edge ids."""
+
+    tail: RowTail
+    columns: list[list[int]]
+    count: int
+
+
+class RowTails:
+    """The tail of a pattern over one snapshot, compiled for few embeddings, for any number of threads: each run has one
+    of its own.
+
+    wanted : the columns that the embeddings have. names : of the parameters that it mentions.
+    """
+
+    __slots__ = ("_names", "_of", "_suited", "_waiting")
+
+    def __init__(
+        self, pattern: OnePattern, scope: Scope, wanted: Wanted, names: Set[str]
+    ) -> None:
+        self._of, self._names = (pattern, scope, wanted), names
+        self._suited = True
+        self._waiting: list[RowTail] = []
+
+    def suit(self, parameters: Mapping[str, Plain]) -> bool:
+        """Whether they will do for parameters: what is made of a list is compiled."""
+        return self._suited and not any(
+            isinstance(parameters[name], (list, tuple, dict)) for name in self._names
+        )
+
+    def starts(self, parts: Sequence[Embeddings]) -> FewRows | None:
+        """What a run begins with, of all embeddings; None where these are many, or the operators need more of elements
+        than they have in such rows."""
+        if sum(map(len, parts)) > MOST:
+            return None
+        tail = self._taken()
+        return None if tail is None else FewRows(tail, *tail.starts(parts))
+
+    def run(
+        self,
+        few: FewRows,
+        parameters: Mapping[str, Plain],
+        memory: int,
+        cancel: threading.Event | None = None,
+        deadline: float | None = None,
+    ) -> list[Values]:
+        """The rows of the answer; nodes and relationships are vids and edge ids.
+
+        memory : bytes of values. deadline : of time.monotonic().
+
+        Raises
+        ------
+        QueryError, with the place; Cancelled, QueryTimeout, OutOfBudget.
+        """
+        tail = few.tail
+        values = {name: taken(parameters[name]) for name in self._names}
+        found = tail.run(few, values, Allowance(memory, deadline, cancel))
+        self._waiting.append(tail)
+        return found
+
+    def _taken(self) -> RowTail | None:
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            pass
+        if self._suited:
+            try:
+                return RowTail(*self._of)
+            except _Unsuited:
+                self._suited = False
+        return None
