@@ -470,7 +470,7 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
 
-    wanted = _once(vertex)
+    wanted = once(vertex)
     worker = short_run(plan, graph, options, bindings, wanted, windows=False)
     if worker is not None:
         number = len(distinct_values(worker))
@@ -486,5 +486,6 @@ def count_distinct(
 
 
 @cache
-def _once(vertex: int) -> Wanted:
+def once(vertex: int) -> Wanted:
+    """What distinct values of a query vertex take of the embeddings."""
     return Wanted((vertex,), once=vertex)

@@ -236,7 +236,9 @@ class NumberedAnswer(RowAnswer):
     def __init__(
         self, outputs: Sequence[Output], rows: Sequence[Values], snapshot: Snapshot
     ) -> None:
-        kinds = [output.values for output in outputs]
+        kinds: list[Kind | None] = [
+            output.values if output.kind == "value" else "int64" for output in outputs
+        ]
         super().__init__([output.name for output in outputs], rows, lambda: kinds)
         self._outputs, self._snapshot = outputs, snapshot
         for output in outputs:

@@ -63,7 +63,8 @@ class Summary:
         whether or not it had been read before. Not counted: what only the planner looked at, looking up nodes by id,
         and, where rows hold nodes or relationships of a query over columns, what these are made of when they are read.
     evaluator : "duckdb" where the query ran over columns: as one pattern and a relational tail, or, where there is a
-        `why`, operator by operator; "rows" where it ran so over rows, and `why`; "" where nothing ran.
+        `why`, operator by operator; "rows" where it ran so over rows, and `why`, or, without one, where what is
+        behind the few embeddings of one pattern ran over rows; "" where nothing ran.
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)

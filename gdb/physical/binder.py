@@ -88,18 +88,22 @@ class BoundQuery:
         return frozenset(name for e in made_of for name, _ in parameters(e))
 
     @property
-    def row_tails(self) -> RowTails | None:
-        """The tail compiled for few embeddings; None where conditions are left for it."""
+    def row_tails(self) -> RowTails:
+        """The tail compiled for few embeddings."""
         made = self.sources.tails
-        if not made and not self.sources.rest:
-            made.append(self.row_tails_over(self.sources.scope))
-        return made[0] if made else None
+        if not made:
+            made.append(self.compiles_tails(self.sources.scope))
+        return made[0]
 
-    def row_tails_over(self, scope: Scope) -> RowTails:
-        """As `row_tails`, made for the snapshot of a scope."""
-        from gdb.physical.rows.row_tail import RowTails  # here: only patterns of few embeddings need it
+    @property
+    def compiles_tails(self) -> Callable[[Scope], RowTails]:
+        """What makes `row_tails` for the snapshot of a scope; it holds no snapshot."""
+        from gdb.physical.rows.row_tail import (
+            RowTails,
+        )  # here: only patterns of few embeddings need it
 
-        return RowTails(self.sources.pattern, scope, self.tail.wanted, self.tail_names)
+        behind = self.sources.pattern, self.sources.rest, self.tail.wanted, self.tail_names
+        return lambda scope: RowTails(scope, *behind)
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
         """The parameters that have another value here than the query was bound with."""

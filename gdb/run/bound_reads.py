@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
     from gdb.language.scope import Scope
+    from gdb.physical.rows.row_tail import RowTails
     from gdb.storage.columns.model import Kind, PropertyValue
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.single_look_ups import HolderLookUp, IdLookUp, ValueLookUp
@@ -61,6 +62,7 @@ class Reads:
     scope: Scope
     probes: Sequence[Probe]
     columns: Sequence[tuple[ValueLookUp, int]] | None
+    tails: RowTails | None = None
     latest: tuple[Mapping[str, Value], Prepared] | None = None
 
     def probed(self, probe: Probe, values: Mapping[str, Value]) -> list[int] | None:

@@ -15,15 +15,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from gdb.answer.result import Result
-from gdb.answer.rows import ColumnAnswer, RowAnswer
+from gdb.answer.rows import ColumnAnswer, NumberedAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.errors import Cancelled
+from gdb.executor import run as executor
+from gdb.executor.choose_device import distinct_values, embeddings_of
 from gdb.executor.cpu import launch
 from gdb.executor.device_names import CPU
 from gdb.executor.nest.bindings import Bindings
@@ -38,19 +40,22 @@ from gdb.records import dataclass
 from gdb.run.bound_reads import Candidates, Reads, columns_of, groups_of, probe_of
 from gdb.run.interrupt import Cancel
 from gdb.run.late_interrupt import Outcome
+from gdb.run.options import half_of_memory
 from gdb.storage.columns.model import INT64
 from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
-    from gdb.answer.rows import Answer
+    from gdb.answer.rows import Answer, Values
+    from gdb.answer.summary import Evaluator
     from gdb.executor.plan.embeddings import Wanted
     from gdb.executor.plan.plan import Plan
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.scope import Scope
+    from gdb.physical.rows.row_tail import RowTails
     from gdb.run.bound_reads import Groups, Row
     from gdb.run.request import Change
     from gdb.run.statements import Statement
-    from gdb.storage.columns.model import Kind
+    from gdb.storage.columns.model import Kind, PropertyValue
     from gdb.storage.graph.adjacency import U32
     from gdb.storage.graph.partitions import Partitions
     from gdb.storage.graph.snapshot import Snapshot
@@ -58,8 +63,8 @@ if TYPE_CHECKING:
 FEW = 16
 """Rows whose values are read one by one: more are gathered as columns."""
 _NO_VALUES: Mapping[str, Value] = {}
-_Found: TypeAlias = "list[Row] | Batch | int"
-"""Rows that were read one by one, columns, or a number of embeddings."""
+_Found: TypeAlias = "list[Row] | list[Values] | Batch | int"
+"""Rows that were read one by one, or made by a tail, columns, or a number of embeddings."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,6 +76,7 @@ class BoundStatement:
     candidates : of the query vertices that values decide on. alone : the plan binds one vertex, whose candidates are
         the rows.
     names, kinds_read : of the outputs, and their kinds where values are read one by one.
+    tails : what compiles the operators behind few embeddings, for the snapshot of a scope; None where there are none.
     groups : see `groups_of`. partitions : of the snapshot, where the stage reads them. follows : it depends on no more
         of the snapshot than these, and what is looked up in each run.
     reads : in the snapshot that it is bound to; None until it runs again. moved : gives those in another one
@@ -93,6 +99,7 @@ class BoundStatement:
     kinds_read: Sequence[Kind]
     warnings: tuple[str, ...]
     alone: bool
+    tails: Callable[[Scope], RowTails] | None
     groups: Groups
     partitions: Partitions | None
     follows: bool
@@ -197,7 +204,9 @@ class BoundStatement:
         self.used = True
         seconds = time.monotonic() - begun
         answer: Answer
-        if isinstance(made, list):
+        if isinstance(made, list) and reads.tails is not None:
+            answer = NumberedAnswer(self.tail.outputs, made, snapshot)
+        elif isinstance(made, list):
             answer = RowAnswer(self.names, made, self._kinds)
         else:
             answer = ColumnAnswer(TailResult(self.tail.outputs, made), snapshot)
@@ -211,12 +220,17 @@ class BoundStatement:
         read = {id(one): one for one in self.stage.read if one is not None}
         size = sum(one.nbytes for one in read.values())
         rows = 1 if isinstance(found, int) else len(found)
+        evaluator: Evaluator = "duckdb"
         if isinstance(found, Batch):
             size += found.bytes
+        elif self.tails is not None:
+            evaluator = "rows"
         elif isinstance(found, list):
             for k, kind in enumerate(self.kinds_read):
-                size += column_of([row[k] for row in found], kind).nbytes
-        return Summary({"run": seconds}, CPU, rows, embeddings, evaluator="duckdb", bytes_read=size)
+                size += column_of([cast("PropertyValue", row[k]) for row in found], kind).nbytes
+        return Summary(
+            {"run": seconds}, CPU, rows, embeddings, evaluator=evaluator, bytes_read=size
+        )
 
     def _found(
         self, reads: Reads, values: Mapping[str, Value], cancel: threading.Event
@@ -237,14 +251,25 @@ class BoundStatement:
         plan, tail = self.plan, self.tail
         if tail.count_only:
             number = worker.total * plan.multiplicity // plan.divisor
+            if tail.once is not None:
+                number = len(distinct_values(worker))
             launch.put_back(worker)
             return number, number
         number = worker.rows if self.limit is None else min(worker.rows, self.limit)
-        answer: list[Row] | Batch
-        if reads.columns is not None and number <= FEW:
-            answer = reads.rows(worker.out_vids[:, :number].tolist(), number)
+        if reads.tails is None and reads.columns is not None and number <= FEW:
+            vids = worker.out_vids[:, :number].tolist()
+            if tail.once is not None:
+                distinct_values(worker)
+            answer: list[Row] | Batch = reads.rows(vids, number)
         else:
-            some = worker.taken().part(0, number)
+            some = embeddings_of(worker, plan).part(0, number)
+            if reads.tails is not None:
+                start = reads.tails.starts([some])
+                launch.put_back(worker)
+                if start is None:
+                    return None
+                values = {**self.scope.parameters, **values}
+                return number, reads.tails.run(start, values, half_of_memory(), cancel)
             columns: list[Gathered] = [
                 relational_tail.gather_one(ref, some, reads.snapshot) for ref in tail.columns
             ]
@@ -299,11 +324,13 @@ class BoundStatement:
 
     def looked_up(self, scope: Scope) -> Reads | None:
         """What it looks up in the snapshot of a scope; None where it cannot."""
-        columns = columns_of(scope, self.tail, self.wanted)
+        alone = self.tails is None and not self.tail.count_only
+        columns = columns_of(scope, self.tail, self.wanted) if alone else None
         if self.alone and columns is None:
             return None
         probes = [probe_of(one, self.kinds, scope) for one in self.candidates]
-        return Reads(scope.snapshot, scope, probes, columns)
+        tails = None if self.tails is None else self.tails(scope)
+        return Reads(scope.snapshot, scope, probes, columns, tails)
 
 
 # ---- binding ---------------------------------------------------------------------------------------
@@ -318,18 +345,18 @@ def bound_statement(
     """The statement bound to a snapshot in which it ran in one launch; None where its runs are others. moved : see
     `BoundStatement`."""
     plan, tail, bound = statement.plan, statement.tail, statement.bound
-    rows = tail.direct is not None and not tail.count_only
+    over_rows = tail.direct is None and not tail.count_only
     if not (
         plan.runs.latest == CPU
-        and (rows or (tail.count_only and tail.once is None))
-        and (plan.counting is not rows)
+        and plan.counting is (tail.count_only and tail.once is None)
         and not (plan.terms or plan.twins or plan.ranked or plan.notes.too_many)
         and not (bound.graph.compared or bound.graph.optional)
-        and tail.once is None
         and tail.row_limit != 0
         and not any(output.durations for output in tail.outputs)
         and all(type(value) in (int, float, bool, str) for value in parameters.values())
     ):
+        return None
+    if over_rows and statement.row_tails is None:
         return None
     candidates: list[Candidates] = []
     for element, names, conditions in statement.mentions:
@@ -351,8 +378,11 @@ def bound_statement(
                 *(known.ranges[0][0], known.ranges[-1][1]),
             )
         )
-    scope, wanted = bound.sources.scope, tail.wanted if rows else NO_COLUMNS
-    columns = columns_of(scope, tail, wanted)
+    scope = bound.sources.scope
+    wanted = tail.wanted if not tail.count_only else NO_COLUMNS
+    if tail.count_only and tail.once is not None:
+        wanted = executor.once(tail.once)
+    columns = None if over_rows or tail.count_only else columns_of(scope, tail, wanted)
     alone = (
         columns is not None
         and len(candidates) == 1
@@ -363,7 +393,7 @@ def bound_statement(
     if alone:  # no loop has these bounds
         candidates[0].low, candidates[0].end = 0, 1 << 32
     warnings = tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
-    prepared = stage(plan, snapshot, None, windows=True)
+    prepared = stage(plan, snapshot, None, windows=tail.once is None)
     if alone:  # no worker is needed
         prepared.idle["cpu"].clear()
     made = BoundStatement(
@@ -380,12 +410,14 @@ def bound_statement(
             name: value
             for name, value in parameters.items()
             if not any(name in one.names for one in candidates)
+            and (tail.row_limit is not None or not over_rows)
         },
         candidates=candidates,
         names=[output.name for output in tail.outputs],
         kinds_read=[look_up.kind for look_up, _ in columns or ()],
         warnings=warnings,
         alone=alone,
+        tails=bound.compiles_tails if over_rows else None,
         groups=groups_of(snapshot),
         partitions=None if alone else snapshot.partitions,
         follows=not warnings and _follows(statement, candidates, alone=alone),

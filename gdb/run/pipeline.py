@@ -378,7 +378,7 @@ def run_statement(
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = run.options(profile)
-    few = _row_tails(statement) if profile is None else None
+    few = statement.row_tails if profile is None else None
     begun = clock.begin()
     parts, embeddings, numbers = _matched(statement, snapshot, options, few)
     clock.end("run", begun)
@@ -415,15 +415,6 @@ def run_statement(
     limits.check_rows(len(answer))
     summary = partial(_summary, clock, options, len(answer), embeddings, "duckdb")
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
-
-
-def _row_tails(statement: Statement) -> RowTails | None:
-    """The tail of a statement compiled for few embeddings; None where it has none, or needs none."""
-    tail = statement.tail
-    if tail.direct is not None or tail.count_only or statement.plan.counting:
-        return None
-    tails = statement.bound.row_tails
-    return tails if tails is not None and tails.suit(statement.values) else None
 
 
 def _matched(

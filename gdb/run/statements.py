@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
     from gdb.physical.rows.bound import Bound
+    from gdb.physical.rows.row_tail import RowTails
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.bound_reads import Reads
     from gdb.run.bound_statement import BoundStatement
@@ -84,6 +85,19 @@ class Statement:
         from gdb.executor.run import kept_bytes  # here: only a statement that has run is counted
 
         return kept_bytes(self.plan)
+
+    @property
+    def row_tails(self) -> RowTails | None:
+        """The tail compiled for few embeddings; None where it has none, or needs none."""
+        tail = self.tail
+        if tail.direct is not None or tail.count_only or self.plan.counting:
+            return None
+        from gdb.run import columns_or_rows  # here: answers that need no SELECT do not need it
+
+        if columns_or_rows.WAY == "columns":
+            return None
+        tails = self.bound.row_tails
+        return tails if tails.suit(self.values) else None
 
     def with_values(
         self,

@@ -10,16 +10,20 @@ from unittest.mock import patch
 from gdb.run import columns_or_rows
 from gdb.run.query_cache import QueryCache
 
-Way = Literal["chosen", "operators", "columns", "rows"]
+Way = Literal["chosen", "selects", "operators", "columns", "rows"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 
 @contextmanager
 def forced(way: Way) -> Iterator[None]:
-    """Queries run as the library chooses; no query as one pattern and its tail; all operators over columns where they
-    can; or over rows."""
+    """Queries run as the library chooses; what is behind one pattern as a SELECT, however few its embeddings are; no
+    query as one pattern and its tail; all operators over columns where they can; or over rows."""
     if way == "chosen":
         yield
+        return
+    if way == "selects":
+        with patch.object(columns_or_rows, "WAY", "columns"):
+            yield
         return
     no_pattern = patch.object(QueryCache, "one_pattern", lambda *_: None)
     with no_pattern, patch.object(columns_or_rows, "WAY", None if way == "operators" else way):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gdb.base.allowance import Allowance
 from gdb.base.values.comparison import group_key
@@ -22,10 +22,20 @@ from gdb.base.values.temporal_clock import clock_at
 from gdb.executor.relational import lookup
 from gdb.language import syntax
 from gdb.language.aggregation import is_count
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks
 from gdb.language.report import row_count
 from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable, walk
-from gdb.logical.operators import Aggregate, Column, Distinct, Filter, Limit, Operator, Project, Sort
+from gdb.logical.operators import (
+    Aggregate,
+    Column,
+    Distinct,
+    Filter,
+    Limit,
+    Operator,
+    Project,
+    Sort,
+)
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.row_projection import gathering, ordered
 from gdb.physical.rows.values import UserValues, taken
@@ -35,7 +45,6 @@ if TYPE_CHECKING:
     import threading
 
     from gdb.answer.rows import Values
-    from gdb.base.values.aggregates import Gathering
     from gdb.base.values.kinds import Row, Value
     from gdb.executor.plan.embeddings import Embeddings, Wanted
     from gdb.executor.relational.relational_tail import Value as Plain
@@ -46,8 +55,14 @@ if TYPE_CHECKING:
 
 MOST = 256
 """Embeddings: over more, DuckDB is as fast (`benchmarks.matching.short_reads`)."""
-_PLAIN = ("int64", "float64", "bool", "string")  # kinds whose values are the same in a row as in the store
+_PLAIN = (
+    "int64",
+    "float64",
+    "bool",
+    "string",
+)  # kinds whose values are the same in a row as in the store
 _LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
+_OWN_KEYS = (int, str)  # whose values are their own keys
 _Elements: TypeAlias = "dict[str, ElementReference]"
 """The names of rows that are nodes and relationships, and what they are in the pattern."""
 _Step: TypeAlias = "Callable[[list[Row]], list[Row]]"
@@ -64,8 +79,10 @@ class RowTail:
     it has vids or edge ids, else "value".
     """
 
-    def __init__(self, pattern: OnePattern, scope: Scope, wanted: Wanted) -> None:
-        """wanted : the columns that the embeddings have. Raises _Unsuited, which `RowTails` answers."""
+    def __init__(
+        self, scope: Scope, pattern: OnePattern, conditions: Sequence[Expression], wanted: Wanted
+    ) -> None:
+        """As `RowTails`. Raises _Unsuited, which that answers."""
         self._scope, self.allowance = scope, Allowance()
         self._values: dict[str, Value] = {}
         self._edges: list[tuple[ElementReference, str, dict[int, Value]]] = []
@@ -73,6 +90,7 @@ class RowTail:
         elements: _Elements = {
             name: element for name, element in scope.names.items() if name in pattern.demand.live
         }
+        self._of_conditions(conditions, elements)
         self.names = tuple(elements)
         # those that are only tested for null, or have none of the properties, are not among the columns
         self._starts = [
@@ -81,7 +99,8 @@ class RowTail:
             else None
             for element in elements.values()
         ]
-        self._steps: list[_Step] = []
+        self._evaluator.elements = elements
+        self._steps: list[_Step] = [self._satisfying(condition) for condition in conditions]
         for operator in pattern.behind:
             self._evaluator.elements = elements
             step, elements = self._step(operator, elements)
@@ -96,8 +115,11 @@ class RowTail:
         count = sum(map(len, parts))
         columns: list[list[int]] = []
         for element in self._starts:
-            column: list[int] = [0] * count if element is None else []
-            for some in () if element is None else parts:
+            if element is None:
+                columns.append([0] * count)
+                continue
+            column: list[int] = []
+            for some in parts:
                 of = some.vertex if element.kind == "vertex" else some.edge
                 column += of(element.index).tolist()
             columns.append(column)
@@ -120,7 +142,9 @@ class RowTail:
                     (name,) = names
                     rows = [{name: number} for number in columns[0]]
                 elif names:
-                    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+                    rows = [
+                        dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
+                    ]
                 else:
                     rows = [{} for _ in range(start.count)]
                 for step in self._steps:
@@ -140,7 +164,7 @@ class RowTail:
             eids = columns[self._starts.index(element)]
             found = lookup.edge_property(self._scope.snapshot, np.array(eids, np.int64), key)
             if found is not None:
-                known.update(zip(eids, found.to_list(), strict=True))
+                known.update(zip(eids, cast("list[Value]", found.to_list()), strict=True))
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -150,9 +174,7 @@ class RowTail:
             case Project(columns=columns):
                 return self._project(columns, elements)
             case Filter(condition=condition):
-                self._check(condition)
-                test = self._evaluator.condition(condition)
-                return lambda rows: [row for row in rows if test(row) is True], elements
+                return self._satisfying(condition), elements
             case Aggregate():
                 return self._aggregate(operator, elements)
             case Distinct(names=names):
@@ -163,6 +185,19 @@ class RowTail:
             case Limit():
                 return self._limit(operator), elements
         raise _Unsuited
+
+    @staticmethod
+    def _of_conditions(conditions: Sequence[Expression], elements: _Elements) -> None:
+        """Give the elements that conditions mention a name."""
+        for condition in conditions:
+            for part in walk(condition):
+                if isinstance(part, ElementReference) and part not in elements.values():
+                    elements[f"{HIDDEN}{part.kind}{part.index}"] = part
+
+    def _satisfying(self, condition: Expression) -> _Step:
+        self._check(condition)
+        test = self._evaluator.condition(condition)
+        return lambda rows: [row for row in rows if test(row) is True]
 
     def _compiled(self, expression: Expression) -> Compiled:
         self._check(expression)
@@ -195,53 +230,66 @@ class RowTail:
     def _aggregate(self, operator: Aggregate, elements: _Elements) -> tuple[_Step, _Elements]:
         after: _Elements = {name: elements[name] for name in operator.rest if name in elements}
         keys = [(key.name, self._column(key, elements, after)) for key in operator.keys]
-        calls = [(gathered.name, gathered.call) for gathered in operator.calls]
-        arguments = [[self._argument(call, one) for one in call.arguments] for _, call in calls]
-        rest, located = operator.rest, self._evaluator.located
+        calls = [(one.name, self._gathered(one.call)) for one in operator.calls]
+        grouped, rest = _grouped([value for _, value in keys]), operator.rest
 
         def step(rows: list[Row]) -> list[Row]:
-            groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
-            for row in rows:
-                values = [value(row) for _, value in keys]
-                key = tuple(map(group_key, values))
-                found = groups.get(key)
-                if found is None:
-                    group = {name: value for (name, _), value in zip(keys, values, strict=True)}
+            made: list[Row] = []
+            for own in grouped(rows):
+                group: Row = {}
+                if own:
+                    first = own[0]
+                    for name, value in keys:
+                        group[name] = value(first)
                     for name in rest:
-                        group[name] = row[name]
-                    found = groups[key] = group, [gathering(call) for _, call in calls]
-                for state, own, (_, call) in zip(found[1], arguments, calls, strict=True):
-                    try:
-                        state.add(*[value(row) for value in own])
-                    except ValueProblem as refused:
-                        raise located(refused, call.place) from None
-            if not keys and not groups:
-                groups[()] = {}, [gathering(call) for _, call in calls]
-            for group, states in groups.values():
-                for state, (name, call) in zip(states, calls, strict=True):
-                    try:
-                        group[name] = state.result()
-                    except ValueProblem as refused:
-                        raise located(refused, call.place) from None
-            return [group for group, _ in groups.values()]
+                        group[name] = first[name]
+                for name, gathered in calls:
+                    group[name] = gathered(own)
+                made.append(group)
+            return made
 
         return step, after
 
+    def _gathered(self, call: Call) -> Callable[[list[Row]], Value]:
+        """What an aggregate is of the rows of a group."""
+        arguments = [self._argument(call, one) for one in call.arguments]
+        if (
+            is_count(call)
+            and not call.distinct
+            and (call.star or self._is_element(call.arguments[0]))
+        ):
+            return len
+        located, place = self._evaluator.located, call.place
+
+        def gathered(rows: list[Row]) -> Value:
+            state = gathering(call)
+            add = state.add
+            try:
+                if len(arguments) == 1:
+                    (value_of,) = arguments
+                    for row in rows:
+                        add(value_of(row))
+                else:
+                    for row in rows:
+                        add(*[value(row) for value in arguments])
+                return state.result()
+            except ValueProblem as refused:
+                raise located(refused, place) from None
+
+        return gathered
+
+    def _is_element(self, expression: Expression) -> bool:
+        return isinstance(expression, Variable) and expression.name in self._evaluator.elements
+
     def _argument(self, call: Call, expression: Expression) -> Compiled:
         """The argument of an aggregate: of a count an element too, which is never null."""
-        match expression:
-            case Variable(name=name) if name in self._evaluator.elements and is_count(call):
-                return itemgetter(name)
+        if isinstance(expression, Variable) and is_count(call) and self._is_element(expression):
+            return itemgetter(expression.name)
         return self._compiled(expression)
 
     def _distinct(self, names: Sequence[str]) -> _Step:
-        def step(rows: list[Row]) -> list[Row]:
-            first: dict[Hashable, Row] = {}
-            for row in rows:
-                first.setdefault(tuple([group_key(row[name]) for name in names]), row)
-            return [*first.values()]
-
-        return step
+        grouped = _grouped([itemgetter(name) for name in names])
+        return lambda rows: [own[0] for own in grouped(rows)]
 
     def _limit(self, operator: Limit) -> _Step:
         skip = self._number(operator.skip, "SKIP")
@@ -315,16 +363,49 @@ class _Looking(Evaluator):
 
     def compiled(self, expression: Expression) -> Compiled:
         """As an `Evaluator`'s. Raises _Unsuited where it needs an element itself."""
+        if self._name(expression) is not None:
+            raise _Unsuited
         match expression:
-            case Variable(name=name) if name in self.elements:
-                raise _Unsuited
-            case Property(subject=Variable(name=name), key=key) if name in self.elements:
+            case Property(subject=subject, key=key) if name := self._name(subject):
                 return self._tail.looked_up(name, self.elements[name], key.text)
-            case Call(function=function, arguments=(Variable(name=name),)) if (
-                name in self.elements and function.text.lower() == "id"
+            case Call(function=function, arguments=(subject,)) if (
+                function.text.lower() == "id" and (name := self._name(subject))
             ):
                 return self._tail.looked_up(name, self.elements[name], None)
         return super().compiled(expression)
+
+    def _name(self, expression: Expression) -> str | None:
+        """The name of the rows that an expression is, where it is an element."""
+        match expression:
+            case Variable(name=name):
+                return name if name in self.elements else None
+            case ElementReference():
+                return next(name for name, one in self.elements.items() if one == expression)
+        return None
+
+
+def _grouped(keys: Sequence[Compiled]) -> Callable[[list[Row]], Iterable[list[Row]]]:
+    """What puts rows whose keys are the same into groups, in the order of their first rows; without keys all of them,
+    also where there are none."""
+    if not keys:
+        return lambda rows: (rows,)
+
+    def grouped(rows: list[Row]) -> Iterable[list[Row]]:
+        groups: dict[Hashable, list[Row]] = {}
+        for row in rows:
+            if len(keys) == 1:
+                value = keys[0](row)
+                key = cast("Hashable", value) if type(value) in _OWN_KEYS else group_key(value)
+            else:
+                key = tuple([group_key(value(row)) for value in keys])
+            found = groups.get(key)
+            if found is None:
+                groups[key] = [row]
+            else:
+                found.append(row)
+        return groups.values()
+
+    return grouped
 
 
 def _kind(element: ElementReference | None) -> str:
@@ -340,14 +421,16 @@ def _of_groups(
     readers: Mapping[int, Callable[[int], object]],
 ) -> Compiled:
     """What reads a value of nodes of several groups. readers : of those that have it."""
-    ranges = sorted((first, group) for group in groups for first, _ in snapshot.groups[group].ranges)
+    ranges = sorted(
+        (first, group) for group in groups for first, _ in snapshot.groups[group].ranges
+    )
     starts = [first for first, _ in ranges]
     own = [readers.get(group) for _, group in ranges]
 
     def value(row: Row) -> Value:
-        vid = row[name]
-        read = own[bisect_right(starts, vid) - 1]  # type: ignore[arg-type]
-        return None if read is None else read(vid)  # type: ignore[arg-type,return-value]
+        vid = cast("int", row[name])
+        read = own[bisect_right(starts, vid) - 1]
+        return None if read is None else cast("Value", read(vid))
 
     return value
 
@@ -365,15 +448,21 @@ class RowTails:
     """The tail of a pattern over one snapshot, compiled for few embeddings, for any number of threads: each run has one
     of its own.
 
-    wanted : the columns that the embeddings have. names : of the parameters that it mentions.
+    conditions : left for the embeddings. wanted : the columns that these have. names : of the parameters that all of it
+    mentions.
     """
 
     __slots__ = ("_names", "_of", "_suited", "_waiting")
 
     def __init__(
-        self, pattern: OnePattern, scope: Scope, wanted: Wanted, names: Set[str]
+        self,
+        scope: Scope,
+        pattern: OnePattern,
+        conditions: Sequence[Expression],
+        wanted: Wanted,
+        names: Set[str],
     ) -> None:
-        self._of, self._names = (pattern, scope, wanted), names
+        self._of, self._names = (scope, pattern, conditions, wanted), names
         self._suited = True
         self._waiting: list[RowTail] = []
 

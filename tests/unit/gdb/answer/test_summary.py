@@ -10,6 +10,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.answer.summary import Effects, Summary, sentence
+from tests.support.ways import forced
 
 
 @pytest.mark.parametrize(
@@ -57,8 +58,16 @@ def steps(summary: Summary) -> list[str]:
     return [step for step in summary.seconds if step != "compile"]
 
 
-def test_a_query_of_one_pattern_goes_through_duckdb(db: Database) -> None:
+def test_what_is_behind_few_embeddings_runs_over_rows(db: Database) -> None:
     summary = db.execute("MATCH (a) RETURN a.name ORDER BY a.name").summary
+    assert (summary.evaluator, summary.why, summary.effects) == ("rows", "", None)
+    assert steps(summary) == ["parse", "bind", "plan", "run", "tail"]
+    assert re.fullmatch(r"4 rows; \S+ m?s on the CPU", str(summary))
+
+
+def test_a_query_of_one_pattern_goes_through_duckdb(db: Database) -> None:
+    with forced("selects"):
+        summary = db.execute("MATCH (a) RETURN a.name ORDER BY a.name").summary
     assert (summary.evaluator, summary.why, summary.effects) == ("duckdb", "", None)
     assert steps(summary) == ["parse", "bind", "plan", "run", "tail"]
     assert re.fullmatch(r"4 rows; \S+ m?s on the CPU", str(summary))

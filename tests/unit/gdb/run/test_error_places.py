@@ -15,7 +15,7 @@ from gdb.errors import (
     QueryError,
     TypeProblem,
 )
-from gdb.run import pipeline
+from gdb.run import columns_or_rows, pipeline
 
 LARGEST = 2**63 - 1
 
@@ -81,6 +81,7 @@ def test_of_many_embeddings_the_text_tells_the_place(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "AGAIN", 0)
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
     assert place_of(db, "MATCH (a:P) RETURN a.x + 1, a.x / 0") == "a.x / 0"
     several = "MATCH (a:P)-->(b) WHERE a.x / b.zero > 1 RETURN b.y % 2"
     assert place_of(db, several) == "a.x / b.zero > 1 RETURN b.y % 2"
