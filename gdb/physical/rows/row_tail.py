@@ -12,8 +12,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
 
 from gdb.base.allowance import Allowance
 from gdb.base.values.comparison import group_key
@@ -38,6 +41,7 @@ from gdb.logical.operators import (
 )
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.row_projection import gathering, ordered
+from gdb.physical.rows.stored import from_store
 from gdb.physical.rows.values import UserValues, taken
 from gdb.records import dataclass
 
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from gdb.language.scope import Scope
     from gdb.physical.evaluator import Compiled
     from gdb.physical.one_pattern import OnePattern
+    from gdb.storage.columns.model import Kind, PropertyValue
     from gdb.storage.graph.snapshot import Snapshot
 
 MOST = 256
@@ -85,7 +90,10 @@ class RowTail:
         """As `RowTails`. Raises _Unsuited, which that answers."""
         self._scope, self.allowance = scope, Allowance()
         self._values: dict[str, Value] = {}
-        self._edges: list[tuple[ElementReference, str, dict[int, Value]]] = []
+        # what is read for all rows at once: of which element, how, and of this run
+        self._reads: list[
+            tuple[ElementReference, Callable[[list[int]], list[Value]], dict[int, Value]]
+        ] = []
         self._evaluator = _Looking(self, pattern.text)
         elements: _Elements = {
             name: element for name, element in scope.names.items() if name in pattern.demand.live
@@ -133,8 +141,9 @@ class RowTail:
         own.made = own.kept = 0
         own.limit, own.cancel, own.deadline = allowance.limit, allowance.cancel, allowance.deadline
         self._values.update(parameters)
-        if self._edges:
-            self._look_up_edges(columns)
+        for element, read, known in self._reads:
+            numbers = columns[self._starts.index(element)]
+            known.update(zip(numbers, read(numbers), strict=True))
         try:
             with own, clock_at(time.time_ns()):
                 rows: list[Row]
@@ -153,18 +162,8 @@ class RowTail:
                 return [tuple([cell(row[name]) for name in answer]) for row in rows]
         finally:  # what is kept holds no value
             self._values.clear()
-            for _, _, known in self._edges:
+            for _, _, known in self._reads:
                 known.clear()
-
-    def _look_up_edges(self, columns: list[list[int]]) -> None:
-        """Read the properties of relationships that the operators have."""
-        import numpy as np  # here: most patterns read none
-
-        for element, key, known in self._edges:
-            eids = columns[self._starts.index(element)]
-            found = lookup.edge_property(self._scope.snapshot, np.array(eids, np.int64), key)
-            if found is not None:
-                known.update(zip(eids, cast("list[Value]", found.to_list()), strict=True))
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -315,15 +314,19 @@ class RowTail:
         if element.kind == "edge":
             return self._of_edge(name, element, key)
         snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
-        looks = {
-            group: snapshot.value_look_up(group, key)
-            for group in groups
-            if key is None or key in snapshot.groups[group].keys
-        }
-        kinds = {None if look is None else look.kind for look in looks.values()}
-        if not looks:
+        having = [group for group in groups if key is None or key in snapshot.groups[group].keys]
+        if not having:
             return lambda row: None
-        if len(kinds) > 1 or None in kinds or element not in self._starts:
+        self._need(element)
+        if key is not None:
+            kinds = {snapshot.groups[group].keys[key] for group in having}
+            if len(kinds) > 1:
+                raise _Unsuited
+            (kind,) = kinds
+            if kind not in _PLAIN:
+                return self._read(name, element, partial(_of_vertices, snapshot, key, kind))
+        looks = {group: snapshot.value_look_up(group, key) for group in having}
+        if None in looks.values() or len({look.kind for look in looks.values() if look}) > 1:
             raise _Unsuited
         readers = {group: look.value for group, look in looks.items() if look is not None}
         if len(groups) == 1:
@@ -331,20 +334,51 @@ class RowTail:
             return lambda row: value_of(row[name])  # type: ignore[arg-type,return-value]
         return _of_groups(name, snapshot, groups, readers)
 
+    def labelled(self, name: str, element: ElementReference) -> Compiled:
+        """What gives the labels of a node of a row. Raises _Unsuited."""
+        if element.kind == "edge":
+            raise _Unsuited
+        self._need(element)
+        snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
+        return _of_groups(
+            name,
+            snapshot,
+            groups,
+            {group: partial(_labels, sorted(snapshot.groups[group].labels)) for group in groups},
+        )
+
+    def typed(self, name: str, element: ElementReference) -> Compiled:
+        """What gives the type of a relationship of a row. Raises _Unsuited."""
+        if element.kind == "vertex":
+            raise _Unsuited
+        self._need(element)
+        return self._read(name, element, partial(_types, self._scope.snapshot))
+
     def _of_edge(self, name: str, element: ElementReference, key: str | None) -> Compiled:
         if key is None:
-            if element not in self._starts:
-                raise _Unsuited
+            self._need(element)
             return itemgetter(name)
-        admitted = self._scope.types(element.index)
-        types = [one for one in self._scope.snapshot.edge_types if one.name in admitted]
+        snapshot, admitted = self._scope.snapshot, self._scope.types(element.index)
+        types = [one for one in snapshot.edge_types if one.name in admitted]
         kinds = {one.keys[key] for one in types if key in one.keys}
         if not kinds:
             return lambda row: None
-        if len(kinds) > 1 or not kinds <= {*_PLAIN} or element not in self._starts:
+        self._need(element)
+        if len(kinds) > 1:
             raise _Unsuited
+        return self._read(name, element, partial(_of_edges, snapshot, key, kinds.pop()))
+
+    def _need(self, element: ElementReference) -> None:
+        """Raise _Unsuited where the embeddings have no column of an element."""
+        if element not in self._starts:
+            raise _Unsuited
+
+    def _read(
+        self, name: str, element: ElementReference, read: Callable[[list[int]], list[Value]]
+    ) -> Compiled:
+        """What gives a value of an element of a row that is read for all rows at once."""
         known: dict[int, Value] = {}
-        self._edges.append((element, key, known))
+        self._reads.append((element, read, known))
         return lambda row: known[row[name]]  # type: ignore[index]
 
     @property
@@ -368,10 +402,14 @@ class _Looking(Evaluator):
         match expression:
             case Property(subject=subject, key=key) if name := self._name(subject):
                 return self._tail.looked_up(name, self.elements[name], key.text)
-            case Call(function=function, arguments=(subject,)) if (
-                function.text.lower() == "id" and (name := self._name(subject))
-            ):
-                return self._tail.looked_up(name, self.elements[name], None)
+            case Call(function=function, arguments=(subject,)) if name := self._name(subject):
+                match function.text.lower():
+                    case "id":
+                        return self._tail.looked_up(name, self.elements[name], None)
+                    case "labels":
+                        return self._tail.labelled(name, self.elements[name])
+                    case "type":
+                        return self._tail.typed(name, self.elements[name])
         return super().compiled(expression)
 
     def _name(self, expression: Expression) -> str | None:
@@ -412,6 +450,28 @@ def _kind(element: ElementReference | None) -> str:
     if element is None:
         return "value"
     return "node" if element.kind == "vertex" else "relationship"
+
+
+def _of_vertices(snapshot: Snapshot, key: str, kind: Kind, vids: list[int]) -> list[Value]:
+    found = lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind)
+    return [None] * len(vids) if found is None else [*map(_from_store, found.to_list())]
+
+
+def _of_edges(snapshot: Snapshot, key: str, kind: Kind, eids: list[int]) -> list[Value]:
+    found = lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind)
+    return [None] * len(eids) if found is None else [*map(_from_store, found.to_list())]
+
+
+def _types(snapshot: Snapshot, eids: list[int]) -> list[Value]:
+    return [*lookup.edge_types(snapshot, np.array(eids, np.int64)).to_list()]  # type: ignore[list-item]
+
+
+def _labels(labels: list[str], _: int) -> list[str]:
+    return [*labels]
+
+
+def _from_store(value: PropertyValue) -> Value:
+    return None if value is None else from_store(value)
 
 
 def _of_groups(
