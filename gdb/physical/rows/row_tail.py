@@ -2,45 +2,28 @@
 
 DuckDB takes one to two milliseconds before the first row of a SELECT; a few hundred rows in Python take less. So the
 operators behind a pattern are compiled for rows as well, once for a statement, and a run that finds few embeddings goes
-through them. They mean what they mean in `gdb.physical.rows.row_projection`; but nothing is accounted for row by row,
-and no objects are made for nodes and relationships: in a row these are vids and edge ids, and an expression that has a
-property or an id of one looks that up.
+through them (`row_steps`). No objects are made for nodes and relationships: in a row these are vids and edge ids, and
+an expression that has an id, a property, labels or the type of one looks that up.
 """
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from gdb.base.allowance import Allowance
-from gdb.base.values.comparison import group_key
-from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal_clock import clock_at
 from gdb.executor.relational import lookup
-from gdb.language import syntax
-from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import HIDDEN
-from gdb.language.mentioned_names import asks
-from gdb.language.report import row_count
 from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable, walk
-from gdb.logical.operators import (
-    Aggregate,
-    Column,
-    Distinct,
-    Filter,
-    Limit,
-    Operator,
-    Project,
-    Sort,
-)
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows.row_projection import gathering, ordered
+from gdb.physical.rows.row_steps import Elements, RowSteps, Step, Unsuited
 from gdb.physical.rows.stored import from_store
 from gdb.physical.rows.values import UserValues, taken
 from gdb.records import dataclass
@@ -60,46 +43,33 @@ if TYPE_CHECKING:
 
 MOST = 256
 """Embeddings: over more, DuckDB is as fast (`benchmarks.matching.short_reads`)."""
-_PLAIN = (
-    "int64",
-    "float64",
-    "bool",
-    "string",
-)  # kinds whose values are the same in a row as in the store
-_LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
-_OWN_KEYS = (int, str)  # whose values are their own keys
-_Elements: TypeAlias = "dict[str, ElementReference]"
-"""The names of rows that are nodes and relationships, and what they are in the pattern."""
-_Step: TypeAlias = "Callable[[list[Row]], list[Row]]"
-
-
-class _Unsuited(Exception):
-    """The operators need more of an element than its number, its id and plain properties."""
+_PLAIN = frozenset({"int64", "float64", "bool", "string"})  # kinds that a look-up has one by one
 
 
 class RowTail:
     """The operators behind a pattern, compiled over one snapshot. One thread at a time may run them.
 
-    names : of the elements that a row begins with. kinds : for each column of the answer "node" or "relationship" where
-    it has vids or edge ids, else "value".
+    names : of the elements that a row begins with.
     """
 
     def __init__(
         self, scope: Scope, pattern: OnePattern, conditions: Sequence[Expression], wanted: Wanted
     ) -> None:
-        """As `RowTails`. Raises _Unsuited, which that answers."""
+        """As `RowTails`. Raises Unsuited, which that answers."""
         self._scope, self.allowance = scope, Allowance()
         self._values: dict[str, Value] = {}
         # what is read for all rows at once: of which element, how, and of this run
         self._reads: list[
             tuple[ElementReference, Callable[[list[int]], list[Value]], dict[int, Value]]
         ] = []
-        self._evaluator = _Looking(self, pattern.text)
-        elements: _Elements = {
+        elements: Elements = {
             name: element for name, element in scope.names.items() if name in pattern.demand.live
         }
-        self._of_conditions(conditions, elements)
-        self.names = tuple(elements)
+        for condition in conditions:
+            for part in walk(condition):
+                if isinstance(part, ElementReference) and part not in elements.values():
+                    elements[f"{HIDDEN}{part.kind}{part.index}"] = part
+        self.names, self._columns = tuple(elements), pattern.names
         # those that are only tested for null, or have none of the properties, are not among the columns
         self._starts = [
             element
@@ -107,14 +77,13 @@ class RowTail:
             else None
             for element in elements.values()
         ]
-        self._evaluator.elements = elements
-        self._steps: list[_Step] = [self._satisfying(condition) for condition in conditions]
-        for operator in pattern.behind:
-            self._evaluator.elements = elements
-            step, elements = self._step(operator, elements)
-            self._steps.append(step)
-        self._columns = pattern.names
-        self.kinds = [_kind(elements.get(name)) for name in pattern.names]
+        evaluator = _Looking(self, pattern.text)
+        steps = evaluator.steps
+        steps.elements = elements
+        self._steps: list[Step] = [
+            *map(steps.satisfying, conditions),
+            *map(steps.step, pattern.behind),
+        ]
 
     # ---- a run -----------------------------------------------------------------------------------
 
@@ -141,10 +110,10 @@ class RowTail:
         own.made = own.kept = 0
         own.limit, own.cancel, own.deadline = allowance.limit, allowance.cancel, allowance.deadline
         self._values.update(parameters)
-        for element, read, known in self._reads:
-            numbers = columns[self._starts.index(element)]
-            known.update(zip(numbers, read(numbers), strict=True))
         try:
+            for element, read, known in self._reads:
+                numbers = columns[self._starts.index(element)]
+                known.update(zip(numbers, read(numbers), strict=True))
             with own, clock_at(time.time_ns()):
                 rows: list[Row]
                 if len(names) == 1:
@@ -165,152 +134,10 @@ class RowTail:
             for _, _, known in self._reads:
                 known.clear()
 
-    # ---- operators -------------------------------------------------------------------------------
-
-    def _step(self, operator: Operator, elements: _Elements) -> tuple[_Step, _Elements]:
-        """What an operator makes of rows, and which names are elements behind it."""
-        match operator:
-            case Project(columns=columns):
-                return self._project(columns, elements)
-            case Filter(condition=condition):
-                return self._satisfying(condition), elements
-            case Aggregate():
-                return self._aggregate(operator, elements)
-            case Distinct(names=names):
-                return self._distinct(names), elements
-            case Sort(keys=keys):
-                functions = [self._compiled(item.expression) for item in keys]
-                return lambda rows: ordered(keys, functions, rows), elements
-            case Limit():
-                return self._limit(operator), elements
-        raise _Unsuited
-
-    @staticmethod
-    def _of_conditions(conditions: Sequence[Expression], elements: _Elements) -> None:
-        """Give the elements that conditions mention a name."""
-        for condition in conditions:
-            for part in walk(condition):
-                if isinstance(part, ElementReference) and part not in elements.values():
-                    elements[f"{HIDDEN}{part.kind}{part.index}"] = part
-
-    def _satisfying(self, condition: Expression) -> _Step:
-        self._check(condition)
-        test = self._evaluator.condition(condition)
-        return lambda rows: [row for row in rows if test(row) is True]
-
-    def _compiled(self, expression: Expression) -> Compiled:
-        self._check(expression)
-        return self._evaluator.compiled(expression)
-
-    def _check(self, expression: Expression) -> None:
-        """Raise _Unsuited for an expression that matches patterns, or has an element's name for one of its own."""
-        if asks(expression):
-            raise _Unsuited
-        for part in walk(expression):
-            if isinstance(part, _LOOPS) and part.variable.text in self._evaluator.elements:
-                raise _Unsuited
-
-    def _column(self, column: Column, elements: _Elements, after: _Elements) -> Compiled:
-        """The value of a column; `after` gets its name where that is an element."""
-        match column.expression:
-            case Variable(name=name) if name in elements:
-                after[column.name] = elements[name]
-                return itemgetter(name)
-        return self._compiled(column.expression)
-
-    def _project(self, columns: Sequence[Column], elements: _Elements) -> tuple[_Step, _Elements]:
-        after: _Elements = {}
-        values = [(column.name, self._column(column, elements, after)) for column in columns]
-        if len(values) == 1:
-            ((only, value_of),) = values
-            return lambda rows: [{only: value_of(row)} for row in rows], after
-        return lambda rows: [{name: value(row) for name, value in values} for row in rows], after
-
-    def _aggregate(self, operator: Aggregate, elements: _Elements) -> tuple[_Step, _Elements]:
-        after: _Elements = {name: elements[name] for name in operator.rest if name in elements}
-        keys = [(key.name, self._column(key, elements, after)) for key in operator.keys]
-        calls = [(one.name, self._gathered(one.call)) for one in operator.calls]
-        grouped, rest = _grouped([value for _, value in keys]), operator.rest
-
-        def step(rows: list[Row]) -> list[Row]:
-            made: list[Row] = []
-            for own in grouped(rows):
-                group: Row = {}
-                if own:
-                    first = own[0]
-                    for name, value in keys:
-                        group[name] = value(first)
-                    for name in rest:
-                        group[name] = first[name]
-                for name, gathered in calls:
-                    group[name] = gathered(own)
-                made.append(group)
-            return made
-
-        return step, after
-
-    def _gathered(self, call: Call) -> Callable[[list[Row]], Value]:
-        """What an aggregate is of the rows of a group."""
-        arguments = [self._argument(call, one) for one in call.arguments]
-        if (
-            is_count(call)
-            and not call.distinct
-            and (call.star or self._is_element(call.arguments[0]))
-        ):
-            return len
-        located, place = self._evaluator.located, call.place
-
-        def gathered(rows: list[Row]) -> Value:
-            state = gathering(call)
-            add = state.add
-            try:
-                if len(arguments) == 1:
-                    (value_of,) = arguments
-                    for row in rows:
-                        add(value_of(row))
-                else:
-                    for row in rows:
-                        add(*[value(row) for value in arguments])
-                return state.result()
-            except ValueProblem as refused:
-                raise located(refused, place) from None
-
-        return gathered
-
-    def _is_element(self, expression: Expression) -> bool:
-        return isinstance(expression, Variable) and expression.name in self._evaluator.elements
-
-    def _argument(self, call: Call, expression: Expression) -> Compiled:
-        """The argument of an aggregate: of a count an element too, which is never null."""
-        if isinstance(expression, Variable) and is_count(call) and self._is_element(expression):
-            return itemgetter(expression.name)
-        return self._compiled(expression)
-
-    def _distinct(self, names: Sequence[str]) -> _Step:
-        grouped = _grouped([itemgetter(name) for name in names])
-        return lambda rows: [own[0] for own in grouped(rows)]
-
-    def _limit(self, operator: Limit) -> _Step:
-        skip = self._number(operator.skip, "SKIP")
-        limit = self._number(operator.limit, "LIMIT")
-
-        def step(rows: list[Row]) -> list[Row]:
-            first, most = (skip() or 0), limit()
-            return rows[first:] if most is None else rows[first : first + most]
-
-        return step
-
-    def _number(self, expression: Expression | None, clause: str) -> Callable[[], int | None]:
-        """What gives the value of SKIP or LIMIT in a run."""
-        if expression is None:
-            return lambda: None
-        value_of, place = self._compiled(expression), expression.place
-        return lambda: row_count(value_of({}), self._scope.text, place, clause)
-
     # ---- elements --------------------------------------------------------------------------------
 
     def looked_up(self, name: str, element: ElementReference, key: str | None) -> Compiled:
-        """What reads a property (None: the id) of an element of a row. Raises _Unsuited."""
+        """What reads a property (None: the id) of an element of a row. Raises Unsuited."""
         if element.kind == "edge":
             return self._of_edge(name, element, key)
         snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
@@ -321,13 +148,13 @@ class RowTail:
         if key is not None:
             kinds = {snapshot.groups[group].keys[key] for group in having}
             if len(kinds) > 1:
-                raise _Unsuited
+                raise Unsuited
             (kind,) = kinds
             if kind not in _PLAIN:
                 return self._read(name, element, partial(_of_vertices, snapshot, key, kind))
         looks = {group: snapshot.value_look_up(group, key) for group in having}
         if None in looks.values() or len({look.kind for look in looks.values() if look}) > 1:
-            raise _Unsuited
+            raise Unsuited
         readers = {group: look.value for group, look in looks.items() if look is not None}
         if len(groups) == 1:
             (value_of,) = readers.values()
@@ -335,9 +162,9 @@ class RowTail:
         return _of_groups(name, snapshot, groups, readers)
 
     def labelled(self, name: str, element: ElementReference) -> Compiled:
-        """What gives the labels of a node of a row. Raises _Unsuited."""
+        """What gives the labels of a node of a row. Raises Unsuited."""
         if element.kind == "edge":
-            raise _Unsuited
+            raise Unsuited
         self._need(element)
         snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
         return _of_groups(
@@ -348,9 +175,9 @@ class RowTail:
         )
 
     def typed(self, name: str, element: ElementReference) -> Compiled:
-        """What gives the type of a relationship of a row. Raises _Unsuited."""
+        """What gives the type of a relationship of a row. Raises Unsuited."""
         if element.kind == "vertex":
-            raise _Unsuited
+            raise Unsuited
         self._need(element)
         return self._read(name, element, partial(_types, self._scope.snapshot))
 
@@ -365,13 +192,13 @@ class RowTail:
             return lambda row: None
         self._need(element)
         if len(kinds) > 1:
-            raise _Unsuited
+            raise Unsuited
         return self._read(name, element, partial(_of_edges, snapshot, key, kinds.pop()))
 
     def _need(self, element: ElementReference) -> None:
-        """Raise _Unsuited where the embeddings have no column of an element."""
+        """Raise Unsuited where the embeddings have no column of an element."""
         if element not in self._starts:
-            raise _Unsuited
+            raise Unsuited
 
     def _read(
         self, name: str, element: ElementReference, read: Callable[[list[int]], list[Value]]
@@ -388,68 +215,37 @@ class RowTail:
 
 
 class _Looking(Evaluator):
-    """Compiles expressions in which names are elements. elements : those."""
+    """Compiles expressions in which names stand for elements. steps : what compiles operators with it."""
 
     def __init__(self, tail: RowTail, text: str) -> None:
         super().__init__(text, tail.values, None, tail.allowance)
-        self._tail = tail
-        self.elements: _Elements = {}
+        self._tail, self.steps = tail, RowSteps(self, text)
 
     def compiled(self, expression: Expression) -> Compiled:
-        """As an `Evaluator`'s. Raises _Unsuited where it needs an element itself."""
+        """As an `Evaluator`'s. Raises Unsuited where it needs an element itself."""
         if self._name(expression) is not None:
-            raise _Unsuited
+            raise Unsuited
         match expression:
             case Property(subject=subject, key=key) if name := self._name(subject):
-                return self._tail.looked_up(name, self.elements[name], key.text)
+                return self._tail.looked_up(name, self.steps.elements[name], key.text)
             case Call(function=function, arguments=(subject,)) if name := self._name(subject):
                 match function.text.lower():
                     case "id":
-                        return self._tail.looked_up(name, self.elements[name], None)
+                        return self._tail.looked_up(name, self.steps.elements[name], None)
                     case "labels":
-                        return self._tail.labelled(name, self.elements[name])
+                        return self._tail.labelled(name, self.steps.elements[name])
                     case "type":
-                        return self._tail.typed(name, self.elements[name])
+                        return self._tail.typed(name, self.steps.elements[name])
         return super().compiled(expression)
 
     def _name(self, expression: Expression) -> str | None:
         """The name of the rows that an expression is, where it is an element."""
         match expression:
             case Variable(name=name):
-                return name if name in self.elements else None
+                return name if name in self.steps.elements else None
             case ElementReference():
-                return next(name for name, one in self.elements.items() if one == expression)
+                return next(name for name, one in self.steps.elements.items() if one == expression)
         return None
-
-
-def _grouped(keys: Sequence[Compiled]) -> Callable[[list[Row]], Iterable[list[Row]]]:
-    """What puts rows whose keys are the same into groups, in the order of their first rows; without keys all of them,
-    also where there are none."""
-    if not keys:
-        return lambda rows: (rows,)
-
-    def grouped(rows: list[Row]) -> Iterable[list[Row]]:
-        groups: dict[Hashable, list[Row]] = {}
-        for row in rows:
-            if len(keys) == 1:
-                value = keys[0](row)
-                key = cast("Hashable", value) if type(value) in _OWN_KEYS else group_key(value)
-            else:
-                key = tuple([group_key(value(row)) for value in keys])
-            found = groups.get(key)
-            if found is None:
-                groups[key] = [row]
-            else:
-                found.append(row)
-        return groups.values()
-
-    return grouped
-
-
-def _kind(element: ElementReference | None) -> str:
-    if element is None:
-        return "value"
-    return "node" if element.kind == "vertex" else "relationship"
 
 
 def _of_vertices(snapshot: Snapshot, key: str, kind: Kind, vids: list[int]) -> list[Value]:
@@ -570,6 +366,6 @@ class RowTails:
         if self._suited:
             try:
                 return RowTail(*self._of)
-            except _Unsuited:
+            except Unsuited:
                 self._suited = False
         return None
