@@ -83,10 +83,11 @@ def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
 
     found = answer_by_operators(run, prepared)
     request, cache = run.request, run.statements.cache
-    if prepared.changes and request.plain and cache.is_to_be_bound(request.text):
-        from gdb.run.bound_write import bound_write  # here: only texts that come again need it
+    over_rows = prepared.changes or found.summary.evaluator == "rows"
+    if over_rows and request.plain and cache.is_to_be_bound(request.text):
+        from gdb.run.bound_rows import bound_rows  # here: only texts that come again need it
 
-        cache.keep_bound(request.text, bound_write(request, prepared, found.summary.why))
+        cache.keep_bound(request.text, bound_rows(request, prepared, found.summary.why))
     return found
 
 

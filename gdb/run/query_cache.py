@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
-    from gdb.run.bound_write import BoundWrite
+    from gdb.run.bound_rows import BoundRows
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Request
 
@@ -49,7 +49,7 @@ class QueryCache:
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
-        self._bound: dict[str, BoundWrite | None] = {}  # None for what cannot be
+        self._bound: dict[str, BoundRows | None] = {}  # None for what cannot be
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
             *(self._of_schema, self._prepared, self._bound),
@@ -231,8 +231,8 @@ class QueryCache:
             if self._keeps(query):
                 self._prepared.setdefault(query.text, {})[_prepared_key(request)] = plan
 
-    def bound(self, text: str) -> BoundWrite | None:
-        """The statement of a text that writes, where it is bound."""
+    def bound(self, text: str) -> BoundRows | None:
+        """The statement of a text that runs over rows, where it is bound."""
         found = self._bound.get(text)
         if found is not None:
             with self._lock:
@@ -241,10 +241,10 @@ class QueryCache:
         return found
 
     def is_to_be_bound(self, text: str) -> bool:
-        """Whether a statement that writes and was prepared is to be bound (`keep_bound`)."""
+        """Whether a statement that runs over rows and was prepared is to be bound (`keep_bound`)."""
         return text not in self._bound
 
-    def keep_bound(self, text: str, made: BoundWrite | None) -> None:
+    def keep_bound(self, text: str, made: BoundRows | None) -> None:
         """Keep a statement that was bound; None where it cannot be."""
         with self._lock:
             if text in self._queries:

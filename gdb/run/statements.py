@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from gdb.physical.rows.row_tail import RowTails
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.bound_reads import Reads
+    from gdb.run.bound_rows import BoundRows
     from gdb.run.bound_statement import BoundStatement
-    from gdb.run.bound_write import BoundWrite
     from gdb.run.request import Request
     from gdb.storage.graph.snapshot import Snapshot
 else:  # only texts that come again need them
@@ -353,7 +353,7 @@ class Statements:
                 self._held -= self._bytes.pop(oldest)
                 self._bound.pop(text, None)
 
-    def bound(self, text: str) -> BoundStatement | BoundWrite | None:
+    def bound(self, text: str) -> BoundStatement | BoundRows | None:
         """The statement of a text that is bound: to a snapshot, perhaps an earlier one, or to none."""
         return self._bound.get(text) or self.cache.bound(text)
 

@@ -48,16 +48,26 @@ def expand_component(
     else:
         (name,) = bound
         direction = edge.direction if name == edge.left else edge.direction.flipped
-        distinct, row_of = np.unique(vids[name], return_inverse=True)
+        other = edge.right if name == edge.left else edge.left
+        one = len(vids[name]) == 1
+        distinct, row_of = vids[name], None
+        if not one:
+            distinct, row_of = np.unique(vids[name], return_inverse=True)
         if snapshot.degrees(distinct, edge.types, direction) > MOST:
             return None
         of, others, eids = snapshot.incident(distinct, edge.types, direction)
-        at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
-        other = edge.right if name == edge.left else edge.left
-        found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
+        if row_of is None:
+            at = of
+            found = {name: distinct[of], other: others}
+        else:
+            at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
+            found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
+    accepted = {name: pattern.parts.accepted[name] for name in found}
+    if not any(one.terms for one in accepted.values()):
+        return found, {edge.name: eids}, at
     kept = np.arange(len(at), dtype=np.int64)
     for name, column in found.items():
-        kept = kept[places_labelled(snapshot, pattern.parts.accepted[name], column[kept])]
+        kept = kept[places_labelled(snapshot, accepted[name], column[kept])]
     return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
 
 

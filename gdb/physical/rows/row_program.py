@@ -44,7 +44,11 @@ class RowProgram:
     def run(self, context: RowContext, row: Row) -> list[Row] | None:
         """The rows that MATCH makes of a row, their hidden names included; None where this needs the matching of
         batches."""
-        rows = [dict(row)]
+        return self.run_all(context, [row])
+
+    def run_all(self, context: RowContext, rows: Sequence[Row]) -> list[Row] | None:
+        """As `run`, of several rows, in their order."""
+        rows = [dict(row) for row in rows]
         for step in self.steps:
             found = step(context, rows)
             if not found or len(found) > MOST:
@@ -104,40 +108,56 @@ class _Compiler:
     def _vertex(self, component: Component) -> Step | None:
         """The step of a node that the row has, or that a value of the row names."""
         (name,) = component.vertices
-        accepted = self.pattern.parts.accepted[name]
         if name in self.bound:
-            return _labelled(name, accepted)
+            return _labelled(name, self.pattern.parts.accepted[name])
+        return self._named(name, alone=True)
+
+    def _named(self, name: str, *, alone: bool) -> Step | None:
+        """The step of a node that a value of the row names. alone : it is a component."""
         unbound = self.reach - self.bound
         for condition in self.waiting:
             for one in condition.equalities:
                 if one.vertex == name:  # the first is the condition's
                     if not one.within and not one.mentions & unbound:
                         self.waiting.remove(condition)
-                        return _look_up(one, accepted)
+                        return _look_up(one, self.pattern.parts.accepted[name], alone=alone)
                     break
         return None
 
     def _edge(self, component: Component) -> Step | None:
-        """The step of one relationship between two nodes that the row has."""
-        if len(component.edges) > 1 or not self.bound.issuperset(component.vertices):
+        """The step of one relationship at a node, or between two nodes, that the row has, or of which a value names
+        one."""
+        if len(component.edges) > 1:
             return None
         edge = self.pattern.edges[component.edges[0]]
         if edge.name in self.bound or edge.left == edge.right:
             return None
+        if self.bound.isdisjoint(component.vertices):
+            ends = ((end, self._named(end, alone=False)) for end in edge.ends)
+            end, step = next((both for both in ends if both[1] is not None), ("", None))
+            if step is None:
+                return None
+            self.steps.append(step)
+            self.bound.add(end)
         asked = not is_hidden(edge.name) or any(edge.name in c.names for c in self.waiting)
-        return _between(self.pattern, component, edge.name if asked else None)
+        name = edge.name if asked else None
+        new = [end for end in component.vertices if end not in self.bound]
+        if new:
+            return _expanded(self.pattern, component, new[0], name)
+        return _between(self.pattern, component, name)
 
 
 def _there(names: Sequence[str]) -> Step:
     """Rows in which what the pattern shares with them is there: not null, and not deleted."""
 
     def step(_: RowContext, rows: list[Row]) -> list[Row]:
-        for row in rows:
-            for name in names:
-                value = row[name]
-                if value is None or getattr(value, "deleted", False):
-                    return []
-        return rows
+        return [row for row in rows if all(map(there, row_of(row)))]
+
+    def row_of(row: Row) -> list[Value]:
+        return [row[name] for name in names]
+
+    def there(value: Value) -> bool:
+        return value is not None and not getattr(value, "deleted", False)
 
     return step
 
@@ -165,8 +185,8 @@ def _labelled(name: str, accepted: Accepted) -> Step:
     return step
 
 
-def _look_up(equality: Equality, accepted: Accepted) -> Step:
-    """Rows with each node that a value of theirs names."""
+def _look_up(equality: Equality, accepted: Accepted, *, alone: bool) -> Step:
+    """Rows with each node that a value of theirs names. alone : it is a component."""
     name, key, value_of = equality.vertex, equality.key, _value(equality.value)
 
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
@@ -191,7 +211,8 @@ def _look_up(equality: Equality, accepted: Accepted) -> Step:
                 return None
             for vid in found[1].tolist():
                 made.append({**row, name: graph.node(vid)})
-        context.embeddings += len(made)
+        if alone:
+            context.embeddings += len(made)
         return made
 
     return step
@@ -234,6 +255,37 @@ def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
                 made += [{**row, name: one} for one in graph.relationships(eids)]
         context.embeddings += len(made)
         return made
+
+    return step
+
+
+def _expanded(pattern: Pattern, component: Component, new: str, name: str | None) -> Step:
+    """Rows with each relationship at a node of theirs, and the node at its other end. new : what that is called. name :
+    what the relationship is called, None where that is unused."""
+    (known,) = (end for end in component.vertices if end != new)
+
+    def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
+        graph = context.graph
+        nodes = list[NodeValue]()
+        for row in rows:
+            node = row[known]
+            assert isinstance(node, NodeValue)
+            nodes.append(node)
+        vids = graph.vids(nodes)
+        found = expand_component(graph.snapshot, pattern, component, {known: vids})
+        if found is None or len(found[2]) > MOST:
+            return None
+        vertices, edges, at = found
+        others, places = graph.nodes(vertices[new]), at.tolist()
+        context.embeddings += len(places)
+        if name is None:
+            return [{**rows[k], new: other} for k, other in zip(places, others, strict=True)]
+        (eids,) = edges.values()
+        found_edges = graph.relationships(eids)
+        return [
+            {**rows[k], new: other, name: edge}
+            for k, other, edge in zip(places, others, found_edges, strict=True)
+        ]
 
     return step
 

@@ -1,22 +1,32 @@
-"""A plan that writes, compiled for one row: what few rows go through, step by step, without batches.
+"""A plan compiled for one row: what few rows go through, step by step, without batches.
 
 `gdb.physical.rows.row_run` makes for each run an evaluator, the functions of all expressions, and what creates,
 merges and sets. None of these depends on the graph, and of parameters only on their names while no value is a list. So
 a plan of operators that take a row and make few of it keeps them, with the context that they were made for. Only one
-thread at a time may run it: a statement that writes has the writer's lock.
+thread at a time may run it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.values.temporal_clock import clock_at
 from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set
 from gdb.language.hidden_names import is_hidden
-from gdb.language.mentioned_names import asks
-from gdb.logical.operators import Filter, Names, Operator, Plan, Project
+from gdb.logical.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operator,
+    Plan,
+    Project,
+    Sort,
+)
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.batches import few_rows
 from gdb.physical.rows.creating import created
@@ -25,6 +35,7 @@ from gdb.physical.rows.merging import Merging
 from gdb.physical.rows.pattern import visible_rows
 from gdb.physical.rows.row_program import MOST
 from gdb.physical.rows.row_run import RowsAnswer, Runner, extensions
+from gdb.physical.rows.row_steps import RowSteps, Unsuited
 from gdb.physical.rows.values import taken
 from gdb.records import dataclass
 
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 _NO_VALUES: Mapping[str, Plain] = {}
+_READING = (Match, Project, Filter, Aggregate, Distinct, Sort, Limit)
 RowStep: TypeAlias = "Callable[[list[Row]], list[Row] | None]"
 """The rows that an operator makes of some; None where it has no answer for few rows."""
 
@@ -51,17 +63,21 @@ class _Compiled:
 
 
 class RowStatement:
-    """See the module. context : its own from now on; that of a run without a graph and without parameters. Made by
-    `row_statement`."""
+    """See the module. context : its own from now on; that of a run without a graph and without parameters.
 
-    def __init__(self, context: RowContext) -> None:
+    suits : whether all operators of the plan take few rows, and make few of these; else it cannot run.
+    """
+
+    def __init__(self, context: RowContext, plan: Plan) -> None:
         self.context, self._runner = context, Runner(context)
         self._values: dict[str, Value] = {}
         context.parameters = self._values
         context.evaluator = Evaluator(context.text, self._values, self._runner, context.allowance)
         context.extensions = extensions
+        self._rows = RowSteps(context.evaluator, context.text)
         self._steps: list[_Compiled] = []
         self._columns: Names = ()
+        self.suits = self._compile(plan)
 
     def run(self, graph: Graph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
         """What RETURN gives, the graph's changes flushed; None where the plan needs the run of batches, and nothing was
@@ -102,16 +118,16 @@ class RowStatement:
 
     # ---- compiling -------------------------------------------------------------------------------
 
-    def compile(self, plan: Plan) -> bool:
-        """Compile all operators, once; whether each of them can be."""
+    def _compile(self, plan: Plan) -> bool:
+        """Compile all operators; whether each of them can be."""
         if len(plan.sides) > 1 or plan.start:
             return False
         before = plan.start
         for step in self.context.kept.steps(plan.sides[0], before):
             made = self._step(step.operator, before)
-            if made is None or step.last is not None or step.kept is not None:
+            if made is None or step.kept is not None:
                 return False
-            writes = not isinstance(step.operator, (Match, Project, Filter))
+            writes = not isinstance(step.operator, _READING)
             self._steps.append(_Compiled(step.operator, made, before, step.names, writes))
             before = step.names
         self._columns = before if plan.returns else ()
@@ -121,13 +137,12 @@ class RowStatement:
         """The step of an operator; None for one of another kind. before : the names of its rows."""
         context = self.context
         match operator:
-            case Match(optional=False):
+            case Match():
                 return self._match(operator, before)
-            case Project():
-                return self._project(operator)
-            case Filter(condition=condition) if not asks(condition):
-                test = context.evaluator.condition(condition)
-                return lambda rows: [row for row in rows if test(row) is True]
+            case Project() | Filter() | Aggregate() | Distinct() | Sort() | Limit():
+                with suppress(Unsuited):
+                    return self._rows.step(operator)
+                return None
             case Create():
                 return created(context, operator)
             case Merge():
@@ -148,28 +163,20 @@ class RowStatement:
         if program is None:
             return None
         hides = any(map(is_hidden, (*pattern.vertices, *pattern.edges)))
+        missing: Row = {}
+        if operator.optional:
+            missing = dict.fromkeys(name for name in pattern.names if name not in before)
 
         def step(rows: list[Row]) -> list[Row] | None:
+            if not operator.optional:
+                several = program.run_all(context, rows)
+                return visible_rows(several) if several is not None and hides else several
             found = list["Row"]()
             for row in rows:
                 some = program.run(context, row)
                 if some is None or len(found) + len(some) > MOST:
                     return None
-                found += some
+                found += some or [{**row, **missing}]
             return visible_rows(found) if hides else found
 
         return step
-
-    def _project(self, operator: Project) -> RowStep | None:
-        columns, compiled = operator.columns, self.context.evaluator.compiled
-        if any(asks(column.expression) for column in columns):
-            return None
-        values = [(column.name, compiled(column.expression)) for column in columns]
-        return lambda rows: [{name: value(row) for name, value in values} for row in rows]
-
-
-def row_statement(context: RowContext, plan: Plan) -> RowStatement | None:
-    """The plan compiled; None where it has operators that take many rows, or make many of a few. context : see
-    `RowStatement`."""
-    made = RowStatement(context)
-    return made if made.compile(plan) else None

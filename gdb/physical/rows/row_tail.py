@@ -84,6 +84,7 @@ class RowTail:
             *map(steps.satisfying, conditions),
             *map(steps.step, pattern.behind),
         ]
+        evaluator.close()
 
     # ---- a run -----------------------------------------------------------------------------------
 
@@ -220,6 +221,10 @@ class _Looking(Evaluator):
     def __init__(self, tail: RowTail, text: str) -> None:
         super().__init__(text, tail.values, None, tail.allowance)
         self._tail, self.steps = tail, RowSteps(self, text)
+
+    def close(self) -> None:
+        """Let go of what it compiled for: together they would outlive their last user until garbage is collected."""
+        del self._tail, self.steps
 
     def compiled(self, expression: Expression) -> Compiled:
         """As an `Evaluator`'s. Raises Unsuited where it needs an element itself."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _ELEMENT = 500  # bytes of a node or relationship, without its properties
 _NUMBER = 200  # of a number, and what names it
 _NUMBERS = (int, float, bool)
+_FIXED = ("int64", "float64", "bool")  # kinds of these
 _AS_STORED = ("int64", "float64", "bool", "string")
 
 
@@ -58,7 +59,11 @@ class Batch:
         if len(self.nodes) == 1:
             return self._read_one(key, kind)
         every = records({key: self._values(key, kind)}, len(self.nodes))
-        count_elements(0, every, "properties of nodes")
+        if kind in _FIXED:
+            here().keep(_NUMBER * len(every), "properties of nodes")
+            here().tick(4 * len(every))
+        else:
+            count_elements(0, every, "properties of nodes")
         for node, properties in zip(self.nodes, every, strict=True):
             node.know(properties)
 

@@ -13,6 +13,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.errors import ArithmeticProblem, OutOfBudget, QueryError, TypeProblem
+from gdb.executor import choose_device
 from gdb.physical.rows import row_tail
 from tests.support.ways import forced
 
@@ -22,6 +23,12 @@ PEOPLE = """:ID,name,age:int,score:float,ok:boolean,born:date,:LABEL
 KNOWS = """:START_ID,:END_ID,:TYPE,since:int,note
 {rows}
 """
+
+
+@pytest.fixture(autouse=True)
+def first_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a GPU was used before, the first run of a plan may be there."""
+    monkeypatch.setattr(choose_device, "cuda_begun", lambda: False)
 
 
 @pytest.fixture(scope="module")

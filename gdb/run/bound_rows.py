@@ -1,8 +1,8 @@
-"""A statement that writes, bound to its text: what comes again with other values runs from `execute` straight through
-its compiled operators (`gdb.physical.rows.row_statement`) to the commit.
+"""A statement that runs over rows, bound to its text: what comes again with other values runs from `execute` straight
+through its compiled operators (`gdb.physical.rows.row_statement`), to the commit where it writes.
 
-Nothing in it belongs to a snapshot, for each write makes another one. A run that is not for it, as one with a list for
-a parameter or one whose patterns take batches, gives None before it has changed anything, and goes the usual way.
+Nothing in it belongs to a snapshot. A run that is not for it, as one with a list for a parameter or one whose patterns
+take batches, gives None before it has changed anything, and goes the usual way.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gdb.answer.rows import RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.base.allowance import Allowance
+from gdb.executor.options import Options
 from gdb.physical.rows.object_graph import Graph
-from gdb.physical.rows.row_statement import RowStatement, row_statement
+from gdb.physical.rows.row_statement import RowStatement
 from gdb.physical.rows.run_context import RowContext
 from gdb.records import dataclass
 from gdb.run import columns_or_rows
@@ -37,29 +38,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class BoundWrite:
-    """See the module. names : of the parameters. why : the reason of its last run the usual way."""
+class BoundRows:
+    """See the module. names : of the parameters. why : the reason of its last run the usual way. waiting : the compiled
+    statements that no run has: each run takes one."""
 
+    text: str
     mode: MatchMode
     planned: Planned
     names: frozenset[str]
-    statement: RowStatement
+    compiled: Callable[[], RowStatement]
+    waiting: list[RowStatement]
     why: str
 
     @property
     def look_up(self) -> None:
-        """What a `BoundStatement` has: a write is more."""
+        """What a `BoundStatement` has: this is more."""
 
     def run(
         self,
         do: Callable[[Callable[[], Result | None], threading.Event], Result | None],
-        _: Callable[[], Snapshot],
+        newest: Callable[[], Snapshot],
         change: Change,
         parameters: Mapping[str, object] | None,
     ) -> Result | None:
         """The answer for parameters, which nothing has checked yet; None where this is not for them.
 
-        do : does work that can be cancelled (`Work.do`). change : makes the changes of a query and commits them.
+        do : does work that can be cancelled (`Work.do`). newest : gives the snapshot that a query which reads sees.
+        change : makes the changes of one that writes, and commits them.
 
         Raises
         ------
@@ -71,37 +76,52 @@ class BoundWrite:
         for value in values.values():
             if isinstance(value, (list, dict)):
                 return None
-        request = Request(self.statement.context.text, values, self.mode, Cancel())
+        request = Request(self.text, values, self.mode, Cancel())
         try:
-            return do(partial(self._answer, change, request), request.cancel)
+            if self.planned.changes:
+                return do(partial(self._write, change, request), request.cancel)
+            return do(partial(self._read, newest, request), request.cancel)
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
 
-    def _answer(self, change: Change, request: Request) -> Result | None:
+    def _write(self, change: Change, request: Request) -> Result | None:
         clock = Clock(request.cancel, None)
         with clock:
             return change(request, clock, partial(self._changed, request, clock))
 
     def _changed(self, request: Request, clock: Clock, changes: Changes) -> Result | None:
         """The answer, its changes made but not committed. The writer's lock is held."""
+        with changes.base.reading():
+            return self._answer(request, clock, Graph(changes.view, changes, request.text))
+
+    def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
+        clock, snapshot = Clock(request.cancel, None), newest()
+        with clock, snapshot.reading():
+            return self._answer(request, clock, Graph(snapshot, None, request.text))
+
+    def _answer(self, request: Request, clock: Clock, graph: Graph) -> Result | None:
         begun = clock.begin()
-        context = self.statement.context
+        try:
+            statement = self.waiting.pop()
+        except IndexError:
+            statement = self.compiled()
+        context = statement.context
         context.options = request.options(None)
         context.allowance.cancel = request.cancel
-        graph = Graph(changes.view, changes, request.text)
         try:
-            with changes.base.reading(), context.allowance, not_too_deep():
-                found = self.statement.run(graph, request.parameters)
+            with context.allowance, not_too_deep():
+                found = statement.run(graph, request.parameters)
                 if found is None:
                     return None
                 rows = user_rows(found)
         finally:
             graph.release()
+            self.waiting.append(statement)
         clock.end("run", begun)
         summary = Summary(
             *(clock.seconds, "cpu", len(rows), context.embeddings),
             bytes_read=clock.usage.bytes_read,
-            effects=graph.effects,
+            effects=graph.effects if self.planned.changes else None,
             evaluator="rows",
             why=self.why,
         )
@@ -110,22 +130,22 @@ class BoundWrite:
         return Result(answer, warnings=tuple(warnings), summary=summary)
 
 
-def bound_write(request: Request, planned: Planned, why: str) -> BoundWrite | None:
+def bound_rows(request: Request, planned: Planned, why: str) -> BoundRows | None:
     """A statement bound that ran over rows, for a request without options; None where an operator takes many rows, or
     makes many. why : it ran so."""
-    if planned.profile or columns_or_rows.WAY is not None:
+    if planned.profile or planned.explain or columns_or_rows.WAY is not None:
         return None
+    statement = _compiled(request, planned)
+    if not statement.suits:
+        return None
+    names, again = frozenset(request.parameters), partial(_compiled, request, planned)
+    return BoundRows(request.text, request.mode, planned, names, again, [statement], why)
+
+
+def _compiled(request: Request, planned: Planned) -> RowStatement:
     context = RowContext(
-        request.text,
-        {},
-        {},
-        request.mode,
-        request.options(None),
-        Allowance(half_of_memory()),
+        *(request.text, {}, {}, request.mode, Options(), Allowance(half_of_memory())),
         import_root=request.import_root,
         kept=planned.kept,
     )
-    statement = row_statement(context, planned.plan)
-    if statement is None:
-        return None
-    return BoundWrite(request.mode, planned, frozenset(request.parameters), statement, why)
+    return RowStatement(context, planned.plan)

@@ -1,4 +1,4 @@
-"""Statements that write, bound to their text (`gdb.run.bound_write`): they do what the usual way does, or leave it to
+"""Statements that write, bound to their text (`gdb.run.bound_rows`): they do what the usual way does, or leave it to
 that before anything is changed."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.physical.rows.row_statement import RowStatement
-from gdb.run.bound_write import BoundWrite
+from gdb.run.bound_rows import BoundRows
 from gdb.run.query_cache import QueryCache
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.store import Store
@@ -52,6 +52,10 @@ BOUND = [
     "MERGE (n:P {id: $i}) MERGE (n)-[r:R]->(m:Q {id: $x}) SET r.w = $x RETURN m.id",
     "MATCH (n:P {id: $i}) WITH n, n.x AS x WHERE x > 3 SET n.y = x RETURN x",
     "MATCH (n:P {id: $i}) SET n.x = $x FINISH",
+    "OPTIONAL MATCH (n:P {id: $i}) SET n.x = $x",
+    "MATCH (n:P {id: $i}) SET n.x = $x RETURN count(*)",
+    "MATCH (n:P {id: $i}) SET n.x = $x RETURN n.x ORDER BY n.x LIMIT 1",
+    "MATCH (a:P {id: $i})-[r:R]->(b) SET r.w = $x",
     "MATCH (n:P {id: $i}) SET n.x = 5 WITH n MATCH (m:P {id: n.x}) SET m.y = 1 RETURN m.id",
     "MATCH (n:P {id: $i}) SET n.when = timestamp() > 0",
     "MATCH (n:P {id: $i}) SET n.x = n.x / $x",
@@ -60,10 +64,6 @@ BOUND = [
 USUAL = [
     "UNWIND [$i, $x] AS k MERGE (n:P {id: k}) SET n.x = k",
     "MATCH (n:P) WHERE n.x > $i SET n.x = $x",
-    "MATCH (a:P {id: $i})-[r:R]->(b) SET r.w = $x",
-    "OPTIONAL MATCH (n:P {id: $i}) SET n.x = $x",
-    "MATCH (n:P {id: $i}) SET n.x = $x RETURN count(*)",
-    "MATCH (n:P {id: $i}) SET n.x = $x RETURN n.x ORDER BY n.x LIMIT 1",
     "MATCH (n:P {id: $i}) FOREACH (k IN [1, 2] | SET n.x = k + $x)",
     "MATCH (n:P {id: $i}) CALL (n) { CREATE (:Q {id: n.id}) } RETURN n.x",
     "CREATE (:P {id: $i}) UNION CREATE (:P {id: $x})",
@@ -84,15 +84,15 @@ ALL = {**VALUES, "x": 3, "name": "x"}
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts of the runs that were bound, and gave the answer."""
-    found, run = list[str](), BoundWrite.run
+    found, run = list[str](), BoundRows.run
 
-    def noted(self: BoundWrite, *arguments: object) -> gdb.Result | None:
+    def noted(self: BoundRows, *arguments: object) -> gdb.Result | None:
         result = run(self, *arguments)  # type: ignore[arg-type]
         if result is not None:
-            found.append(self.statement.context.text)
+            found.append(self.text)
         return result
 
-    monkeypatch.setattr(BoundWrite, "run", noted)
+    monkeypatch.setattr(BoundRows, "run", noted)
     return found
 
 
@@ -157,7 +157,7 @@ def test_values_of_other_kinds(text: str, monkeypatch: pytest.MonkeyPatch) -> No
 def forced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every statement that writes and can be bound is, at its first run; those texts."""
     from gdb.run import columns_or_rows
-    from gdb.run.bound_write import bound_write
+    from gdb.run.bound_rows import bound_rows
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import QueryRun
 
@@ -167,7 +167,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         request, change = run.request, run.change
         lists = any(isinstance(one, (list, dict)) for one in request.parameters.values())
         if planned.changes and change is not None and not lists:
-            made = bound_write(request, planned, "")
+            made = bound_rows(request, planned, "")
             if made is not None:
                 work = partial(made._changed, request, run.clock)
                 result = change(request, run.clock, work)
