@@ -52,6 +52,9 @@ class System(Protocol):
         """Run a statement; the seconds that its commit took, None where that is not known."""
 
     def batch(self, cell: str, rows: Sequence[Row]) -> None: ...
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        """The rows of a query in Cypher, not of the SQL systems."""
+
     def count(self) -> tuple[int, int]:
         """Nodes and relationships."""
 
@@ -97,6 +100,9 @@ class Ours:
     def batch(self, cell: str, rows: Sequence[Row]) -> None:
         self.db.execute(batch_text(cell), {"rows": list(rows)})
 
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        return self.db.execute(text, given).fetchall()
+
     def count(self) -> tuple[int, int]:
         nodes, edges = (int(str(self.db.execute(text).scalar())) for text in _COUNTS)
         return nodes, edges
@@ -132,6 +138,9 @@ class Kuzu:
 
     def batch(self, cell: str, rows: Sequence[Row]) -> None:
         self._all(batch_text(cell), {"rows": list(rows)})
+
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        return self._all(text, given)
 
     def count(self) -> tuple[int, int]:
         nodes, edges = (int(self._all(text, {})[0][0]) for text in _COUNTS)
@@ -181,6 +190,9 @@ class Neug:
             raise
         self.connection.commit()
 
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        return self._all(text, given)
+
     def count(self) -> tuple[int, int]:
         nodes, edges = (int(self._all(text, {})[0][0]) for text in _COUNTS)
         return nodes, edges
@@ -228,6 +240,10 @@ class Arcade:
     def batch(self, cell: str, rows: Sequence[Row]) -> None:
         self._run(batch_text(cell), {"rows": list(rows)})
 
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        found = self.db.query("opencypher", text, given).to_list()
+        return [tuple(row.values()) for row in found]
+
     def count(self) -> tuple[int, int]:
         found = [self.db.query("opencypher", f"{text} AS n").to_list()[0] for text in _COUNTS]
         nodes, edges = (int(next(iter(one.values()))) for one in found)
@@ -242,6 +258,9 @@ class _Sql:
 
     execute: Callable[..., Any]
     many: Callable[..., Any]
+
+    def read(self, text: str, given: dict[str, int]) -> list[tuple[Any, ...]]:
+        raise Unsupported(text)
 
     def one(self, cell: str, row: Row) -> float | None:
         i, j, x = row["i"], row["j"], row["x"]
@@ -365,15 +384,16 @@ MODULES = {
 }
 
 
-def data(folder: Path, nodes: int) -> tuple[Path, Path]:
-    """The files of nodes and relationships: with the headers of neo4j-admin, and beside them plain ones."""
+def data(folder: Path, nodes: int, each: int = 3) -> tuple[Path, Path]:
+    """The files of nodes and relationships, so many for each node: with the headers of neo4j-admin, and beside them
+    plain ones."""
     draw = random.Random(nodes)
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "nodes.csv", folder / "edges.csv"
     headers = ("id:ID,name:string,x:int", "id,name,x"), (":START_ID,:END_ID", "a,b")
     lines = (
         [f"{k},n{k},{draw.randrange(1000)}" for k in range(nodes)],
-        [f"{draw.randrange(nodes)},{draw.randrange(nodes)}" for _ in range(3 * nodes)],
+        [f"{draw.randrange(nodes)},{draw.randrange(nodes)}" for _ in range(each * nodes)],
     )
     for path, (header, plain), body in zip(paths, headers, lines, strict=True):
         path.write_text("\n".join((header, *body, "")))

@@ -7,17 +7,28 @@ must or must not exist, vertices that differ, comparisons of two elements. All o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal as OneOf
 
 import numpy as np
 
+from gdb.errors import QueryError
 from gdb.language import pushdown
 from gdb.language.existence import EdgeTest, edge_test, told_apart
 from gdb.language.hidden_names import is_hidden
 from gdb.language.name_resolution import conjuncts, measure, parameters, resolve
 from gdb.language.pushdown import ElementConditions
 from gdb.language.scope import Scope
-from gdb.language.syntax import ElementReference, Expression
+from gdb.language.syntax import (
+    Comparator,
+    Comparison,
+    ElementReference,
+    Expression,
+    Literal,
+    Parameter,
+    Property,
+    walk,
+)
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, field
 from gdb.storage.format.direction import Direction
@@ -30,6 +41,8 @@ if TYPE_CHECKING:
 
 FEW = 64
 """Candidates of one vertex, of whom what matches may be listed sooner than columns are read."""
+LISTED, SCANNED = 64.0, 4_096
+"""Embeddings that are sooner tested than columns of so many elements are read (`benchmarks.matching.short_reads`)."""
 
 
 @dataclass(slots=True)
@@ -130,7 +143,7 @@ def candidates_of(
 def candidates(
     scope: Scope,
     pushed: Mapping[ElementReference, ElementConditions],
-    kind: Literal["vertex", "edge"],
+    kind: OneOf["vertex", "edge"],
 ) -> Candidates:
     """What the elements of a kind may be by their own conditions."""
     elements_ = (element for element in pushed if element.kind == kind)
@@ -174,6 +187,69 @@ def _shown(name: str | None) -> str | None:
     return None if name is None or is_hidden(name) else name
 
 
+def leave_scans(scope: Scope, found: SortedConditions) -> None:
+    """Leave conditions on properties to the embeddings, where these are expected to be few and columns of many elements
+    would be read for the candidates: those of a pattern that begins at a vertex which a value names."""
+    named = [e for e, own in found.pushed.items() if e.kind == "vertex" and _is_named(own)]
+    late = [
+        element
+        for element, own in found.pushed.items()
+        if own.on_properties and element not in named and _count(scope, element) > SCANNED
+    ]
+    if not named or not late:
+        return
+    few = min(len(pushdown.allowed_vertices(scope, e, found.pushed[e])) for e in named)
+    if _expected(scope, few, len(scope.vertices)) > LISTED:
+        return
+    for element in late:
+        own = found.pushed[element]
+        if not _has_types(scope, own.on_properties):
+            continue
+        found.rest += own.on_properties
+        own.on_properties = []
+        if not own.on_id and not own.on_edges:
+            del found.pushed[element]
+
+
+def _is_named(conditions: ElementConditions) -> bool:
+    """Whether a value is that of the id or of a property."""
+    if conditions.on_id:
+        return True
+    for condition in conditions.on_properties:
+        match condition:
+            case Comparison(
+                operator=Comparator.EQUAL, left=Property(), right=Literal() | Parameter()
+            ):
+                return True
+            case Comparison(
+                operator=Comparator.EQUAL, left=Literal() | Parameter(), right=Property()
+            ):
+                return True
+    return False
+
+
+def _count(scope: Scope, element: ElementReference) -> int:
+    """The data vertices or edges that an element may be by its labels or types."""
+    snapshot, index = scope.snapshot, element.index
+    if element.kind == "vertex":
+        return sum(snapshot.groups[group].count for group in scope.groups(index))
+    types = scope.types(index)
+    return sum(type_.edge_count for type_ in snapshot.edge_types if type_.name in types)
+
+
+def _has_types(scope: Scope, conditions: Iterable[Expression]) -> bool:
+    """Whether each property in conditions has one type wherever its element may have it."""
+    try:
+        for condition in conditions:
+            for part in walk(condition):
+                match part:
+                    case Property(subject=ElementReference() as element, key=key):
+                        scope.property_type(element, key)
+    except QueryError:
+        return False
+    return True
+
+
 def soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:
     """Whether all that matches is listed sooner than whole columns are read: by the mean degrees of a tree that begins
     at a vertex of few candidates."""
@@ -181,12 +257,19 @@ def soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:
     if few > FEW:
         return False
     snapshot = scope.snapshot
+    expected = _expected(scope, few, len(vertices))
+    return expected < snapshot.vertex_count + snapshot.edge_count
+
+
+def _expected(scope: Scope, few: int, vertices: int) -> float:
+    """The embeddings of a pattern of so many vertices that begins at one of few candidates, by mean degrees."""
+    snapshot = scope.snapshot
     count, expected = max(snapshot.vertex_count, 1), float(few)
     degrees = []
     for edge in scope.edges:
         names = {name.text for name in edge.types}
         types = [t.edge_count for t in snapshot.edge_types if not names or t.name in names]
         degrees.append(sum(types) / count * (2 if edge.direction is Direction.ANY else 1))
-    for degree in sorted(degrees)[: len(vertices) - 1]:
+    for degree in sorted(degrees)[: vertices - 1]:
         expected *= max(degree, 1.0)
-    return expected < snapshot.vertex_count + snapshot.edge_count
+    return expected

@@ -22,7 +22,7 @@ from gdb.language.report import beyond_pattern
 from gdb.language.scope import Scope
 from gdb.language.syntax import ElementReference, Expression
 from gdb.logical.operators import Limit, Names, Operators, expressions_of
-from gdb.physical.one_pattern import OnePattern
+from gdb.physical.one_pattern import OnePattern, counted_alone
 from gdb.physical.tail import TailCompiler
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
 from gdb.records import dataclass, field, replace
@@ -256,6 +256,8 @@ def _bind(
         tests += more
         written += others
     found = question.sort_conditions(scope, tests, written)
+    if not pattern.optional and not mode.distinct and counted_alone(pattern.behind) is None:
+        question.leave_scans(scope, found)
     allowed = question.candidates(scope, found.pushed, "vertex")
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
     few = not pattern.optional and question.soon_listed(scope, vertices)

@@ -98,7 +98,7 @@ def _lines(
         return Shown(_of_tail(tail), (), own, merged=profile is not None and own is None)
 
     expected = _expected(pattern, statement, request)
-    lines = [f"one compiled pattern{_then(tail)}"]
+    lines = [f"one compiled pattern{_then(statement, ran=profile is not None)}"]
     lines += tree_lines(_plan(pattern, pattern.operators), show, expected)
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
@@ -147,13 +147,17 @@ def _of_tail(tail: Tail) -> str:
     return "NumPy on cpu" if tail.tally is not None else DUCKDB
 
 
-def _then(tail: Tail) -> str:
-    """What becomes of its embeddings."""
+def _then(statement: Statement, *, ran: bool) -> str:
+    """What becomes of its embeddings. ran : under PROFILE, which measures the SELECT."""
+    tail = statement.tail
     if tail.count_only:
         return ", whose number is the answer"
     if tail.direct is not None:
         return ", whose columns are the answer"
-    return ", then NumPy" if tail.tally is not None else ", then columns (DuckDB)"
+    many = ", then NumPy" if tail.tally is not None else ", then columns (DuckDB)"
+    tails = None if ran else statement.row_tails
+    most = 0 if tails is None else tails.most
+    return f"{many}; up to {most:,} embeddings over rows" if most else many
 
 
 # ---- what a run did ------------------------------------------------------------------------------

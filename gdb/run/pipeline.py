@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 else:
     rows_first = deferred("gdb.run.rows_first")
 
+_ROWS = "gdb.physical.rows.row_tail"
 _log = logging.getLogger("gdb")
 AGAIN = 200_000
 """Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
@@ -113,7 +115,8 @@ def _read(run: QueryRun) -> Result:
 def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
-    if run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
+    few = statement.row_tails is None or _row_tails(statement) is not None
+    if few and run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
 
@@ -379,7 +382,7 @@ def run_statement(
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = run.options(profile)
-    few = statement.row_tails if profile is None else None
+    few = _row_tails(statement) if profile is None else None
     begun = clock.begin()
     parts, embeddings, numbers = _matched(statement, snapshot, options, few)
     clock.end("run", begun)
@@ -416,6 +419,16 @@ def run_statement(
     limits.check_rows(len(answer))
     summary = partial(_summary, clock, options, len(answer), embeddings, "duckdb")
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
+
+
+def _row_tails(statement: Statement) -> RowTails | None:
+    """The tail compiled for few embeddings; None where it has none, or that is not to be used."""
+    ready = _ROWS in sys.modules or "duckdb" not in sys.modules
+    if not ready and statement.plan.runs.latest is None:
+        return None  # to load what rows need takes longer than a SELECT
+    from gdb.run import columns_or_rows  # here: answers that need no SELECT do not need it
+
+    return None if columns_or_rows.WAY == "columns" else statement.row_tails
 
 
 def _matched(

@@ -73,10 +73,9 @@ class Statement:
     def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
         """The statement of a query that was just bound and planned. `lasting` is empty where values change the plan."""
         mentions = bound.conditions
-        kinds = [element.kind for element, *_ in mentions]
-        # with two predicates on vertices, they are alike or not depending on the values
-        unlike = all(kinds.count(kind) <= 1 for kind in kinds) and _takes_others(plan, bound)
-        lasting = frozenset(bound.values) - bound.tail_names if unlike else frozenset[str]()
+        lasting = frozenset[str]()
+        if _stay_unlike(plan, bound, [element.kind for element, *_ in mentions]):
+            lasting = frozenset(bound.values) - bound.tail_names
         return cls(bound, plan, bound.values, bound.tail, None, mentions, lasting)
 
     @property
@@ -91,10 +90,6 @@ class Statement:
         """The tail compiled for few embeddings; None where it has none, or needs none."""
         tail = self.tail
         if tail.direct is not None or tail.count_only or self.plan.counting:
-            return None
-        from gdb.run import columns_or_rows  # here: answers that need no SELECT do not need it
-
-        if columns_or_rows.WAY == "columns":
             return None
         tails = self.bound.row_tails
         return tails if tails.suit(self.values) else None
@@ -205,6 +200,19 @@ def are_near(count: int, planned: int) -> bool:
     """Whether a plan that was made for so many candidates of a query vertex will do for so many."""
     low, high = min(count, planned), max(count, planned)
     return high < _SMALL or high < _DRIFT * low
+
+
+def _stay_unlike(plan: Plan, bound: BoundQuery, kinds: Sequence[str]) -> bool:
+    """Whether a plan will do for other values of the parameters, which make elements with predicates alike or not: it
+    was made where they were not. kinds : of these elements."""
+    if not _takes_others(plan, bound):
+        return False
+    if all(kinds.count(kind) <= 1 for kind in kinds):
+        return True
+    graph = bound.graph
+    texts = [v.predicate for v in graph.vertices] + [e.predicate for e in graph.edges]
+    some = [text for text in texts if text]
+    return not graph.mode.distinct and len({*some}) == len(some) == len(kinds)
 
 
 def _takes_others(plan: Plan, bound: BoundQuery) -> bool:

@@ -125,8 +125,7 @@ class _Compiler:
         return None
 
     def _edge(self, component: Component) -> Step | None:
-        """The step of one relationship at a node, or between two nodes, that the row has, or of which a value names
-        one."""
+        """The step of one relationship at a node that the row has, or that a value names, or between two of the row."""
         if len(component.edges) > 1:
             return None
         edge = self.pattern.edges[component.edges[0]]

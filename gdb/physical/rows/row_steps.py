@@ -1,8 +1,7 @@
 """Operators compiled for few rows: what each makes of all of them, without batches.
 
 They mean what they mean in `gdb.physical.rows.row_projection`; but nothing is accounted for row by row. Names of rows
-may stand for elements of a pattern, as numbers that only the evaluator of an expression can read (`row_tail`); it is
-known of each operator which.
+may be those of elements of a pattern, whose values are then numbers, for an evaluator that can read these (`row_tail`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 _LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
 _OWN_KEYS = (int, str)  # whose values are their own keys
 Elements: TypeAlias = "dict[str, ElementReference]"
-"""The names of rows that stand for elements of a pattern, and what these are."""
+"""The names of rows that are elements of a pattern."""
 Step: TypeAlias = "Callable[[list[Row]], list[Row]]"
 
 

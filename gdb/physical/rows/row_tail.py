@@ -58,7 +58,7 @@ class RowTail:
         """As `RowTails`. Raises Unsuited, which that answers."""
         self._scope, self.allowance = scope, Allowance()
         self._values: dict[str, Value] = {}
-        # what is read for all rows at once: of which element, how, and of this run
+        # what is read for all rows at once: the element, how, and what was read in this run
         self._reads: list[
             tuple[ElementReference, Callable[[list[int]], list[Value]], dict[int, Value]]
         ] = []
@@ -216,7 +216,7 @@ class RowTail:
 
 
 class _Looking(Evaluator):
-    """Compiles expressions in which names stand for elements. steps : what compiles operators with it."""
+    """Compiles expressions in which names are those of elements. steps : what compiles operators with it."""
 
     def __init__(self, tail: RowTail, text: str) -> None:
         super().__init__(text, tail.values, None, tail.allowance)
@@ -332,6 +332,15 @@ class RowTails:
         return self._suited and not any(
             isinstance(parameters[name], (list, tuple, dict)) for name in self._names
         )
+
+    @property
+    def most(self) -> int:
+        """How many embeddings go through them; 0 where the operators need more of elements than they have in rows."""
+        tail = self._taken()
+        if tail is None:
+            return 0
+        self._waiting.append(tail)
+        return MOST
 
     def starts(self, parts: Sequence[Embeddings]) -> FewRows | None:
         """What a run begins with, of all embeddings; None where these are many, or the operators need more of elements

@@ -121,7 +121,9 @@ def test_threads_share_a_unit(counting: bool, monkeypatch: pytest.MonkeyPatch) -
     graph = dense(24, 0.5)
     query = question(((0, 1), (1, 2), (2, 3), (3, 0)))
     plan = planner.plan(query, graph, counting=counting, switched_off=NO_SYMMETRY)
-    for seed in range(5):
+    for seed in range(60):  # on a busy machine one thread may be done before another begins
+        if gave and seed >= 5:
+            break
         prepared = prepare(plan, graph, windows=True)
         watch, budget = Watch(None, None, None), Budget()
         if counting:

@@ -58,7 +58,7 @@ ALLOWED = {
         "ThreadPoolExecutor",
     ): "its futures are waited for by `gdb.base.waiting`",
     ("gdb/physical/rows/row_projection.py", "result"): OTHER,
-    ("gdb/physical/rows/row_tail.py", "result"): OTHER,
+    ("gdb/physical/rows/row_steps.py", "result"): OTHER,
     ("gdb/run/stream.py", "Condition"): STEPS,
     ("gdb/run/stream.py", "Lock"): SHORT,
     ("gdb/base/values/aggregates.py", "result"): OTHER,
