@@ -115,8 +115,9 @@ def _read(run: QueryRun) -> Result:
 def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
-    few = statement.row_tails is None or _row_tails(statement) is not None
-    if few and run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
+    if run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
+        if statement.row_tails is not None and _row_tails(statement) is None:
+            return
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
 
