@@ -23,7 +23,6 @@ from gdb.executor.relational import relational_tail
 from gdb.imports import deferred
 from gdb.physical import counting
 from gdb.records import replace
-from gdb.run.options import half_of_memory
 from gdb.run.query_cache import by_shape
 from gdb.run.request import Clock, QueryRun, Request
 from gdb.run.statements import Refusal, Statement, key_of
@@ -116,7 +115,7 @@ def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
     if run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
-        if statement.row_tails is not None and _row_tails(statement) is None:
+        if statement.selects and _row_tails(statement) is None:
             return
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
@@ -389,6 +388,8 @@ def run_statement(
     clock.end("run", begun)
     warnings = (*_warnings(statement.bound, plan), *options.lost)
     if few is not None and not isinstance(parts, (int, list)):
+        from gdb.run.options import half_of_memory  # here: only patterns of few embeddings need it
+
         begun = clock.begin()
         memory = half_of_memory() if request.memory is None else request.memory
         rows = few.run(parts, statement.values, memory, request.cancel, clock.deadline)
@@ -424,6 +425,8 @@ def run_statement(
 
 def _row_tails(statement: Statement) -> RowTails | None:
     """The tail compiled for few embeddings; None where it has none, or that is not to be used."""
+    if not statement.selects:
+        return None
     ready = _ROWS in sys.modules or "duckdb" not in sys.modules
     if not ready and statement.plan.runs.latest is None:
         return None  # to load what rows need takes longer than a SELECT

@@ -86,10 +86,14 @@ class Statement:
         return kept_bytes(self.plan)
 
     @property
+    def selects(self) -> bool:
+        """Whether what is behind its pattern is a SELECT, or done over rows."""
+        return self.tail.direct is None and not self.tail.count_only and not self.plan.counting
+
+    @property
     def row_tails(self) -> RowTails | None:
         """The tail compiled for few embeddings; None where it has none, or needs none."""
-        tail = self.tail
-        if tail.direct is not None or tail.count_only or self.plan.counting:
+        if not self.selects:
             return None
         tails = self.bound.row_tails
         return tails if tails.suit(self.values) else None
