@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from gdb.language.element_comparisons import Compared
     from gdb.storage.graph.adjacency import I64, U32
 
+HUB = 4_096
+"""Edges at a vertex whose values are not sooner read one by one."""
 FEW = 64
 """Candidates of one vertex, of whom what matches may be listed sooner than columns are read."""
 LISTED, SCANNED = 64.0, 4_096
@@ -50,7 +52,8 @@ class SortedConditions:
     """Conditions by what they require.
 
     pushed : of one element. between : edges that are there, or with `exists` false are not. apart : vertices that
-        differ. compared : comparisons of two elements that the nest makes. rest : all others.
+        differ. compared : comparisons of two elements that the nest makes. rest : all others. left : whether some of
+        these are of one element, and were left to few embeddings.
     """
 
     pushed: dict[ElementReference, ElementConditions] = field(default_factory=dict)
@@ -58,6 +61,7 @@ class SortedConditions:
     apart: tuple[tuple[int, int], ...] = ()
     compared: tuple[Compared, ...] = ()
     rest: list[Expression] = field(default_factory=list)
+    left: bool = False
 
     def compare(self, scope: Scope) -> None:
         """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
@@ -198,8 +202,12 @@ def leave_scans(scope: Scope, found: SortedConditions) -> None:
     ]
     if not named or not late:
         return
-    few = min(len(pushdown.allowed_vertices(scope, e, found.pushed[e])) for e in named)
-    if _expected(scope, few, len(scope.vertices)) > LISTED:
+    allowed = {e.index: pushdown.allowed_vertices(scope, e, found.pushed[e]) for e in named}
+    first = min(allowed, key=lambda index: len(allowed[index]))
+    few = len(allowed[first])
+    if few > FEW or max(_expected(scope, few, len(scope.vertices)), few) > LISTED:
+        return
+    if most_edges(scope, {first: allowed[first]}) > LISTED:  # than the mean
         return
     for element in late:
         own = found.pushed[element]
@@ -209,6 +217,21 @@ def leave_scans(scope: Scope, found: SortedConditions) -> None:
         own.on_properties = []
         if not own.on_id and not own.on_edges:
             del found.pushed[element]
+        found.left = True
+
+
+def most_edges(scope: Scope, allowed: Mapping[int, U32]) -> int:
+    """The most edges that one query edge may be at the candidates of some of its vertices, ascending and distinct."""
+    found = [0]
+    for edge in scope.edges:
+        types = tuple(name.text for name in edge.types)
+        for end, direction in (
+            (edge.source, edge.direction),
+            (edge.target, edge.direction.flipped),
+        ):
+            if end in allowed:
+                found.append(scope.snapshot.degrees(allowed[end], types, direction))
+    return max(found)
 
 
 def _is_named(conditions: ElementConditions) -> bool:

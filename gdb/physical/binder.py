@@ -45,6 +45,7 @@ class Sources:
 
     scope : holds the values. pushed : conditions on one element. compared : comparisons of two, in the order of the
         query graph's. rest : the other conditions. mode : of a MATCH that names none.
+    left : whether conditions on one element were left to the embeddings (`question.leave_scans`).
     tails : the tail compiled for few embeddings, once there were some.
     """
 
@@ -54,6 +55,7 @@ class Sources:
     rest: Sequence[Expression]
     compared: Sequence[Compared]
     mode: MatchMode
+    left: bool = False
     tails: list[RowTails] = field(default_factory=list)
 
 
@@ -136,6 +138,16 @@ class BoundQuery:
             else:
                 edges[k] = pushdown.allowed_edges(scope, element, again, values)
         return vertices, edges
+
+    def anew_at_hubs(
+        self, values: Mapping[str, Value], allowed: Mapping[int, U32]
+    ) -> BoundQuery | None:
+        """The query bound anew with other values, where conditions were left to few embeddings and the candidates with
+        these values, by query vertex, have very many edges; else None."""
+        own = self.sources
+        if not own.left or question.most_edges(own.scope, allowed) <= question.HUB:
+            return None
+        return bind(own.pattern, own.scope.snapshot, values, own.mode)
 
     def bounds_again(
         self, values: Mapping[str, Value], changed: Set[str]
@@ -284,6 +296,7 @@ def _bind(
 
         matched = with_optional(matched, made, pattern, scope, default_mode)
     sources = Sources(pattern, scope, found.pushed, found.rest, found.compared, default_mode)
+    sources = replace(sources, left=True) if found.left else sources
     return BoundQuery(matched, made, (), sources)
 
 

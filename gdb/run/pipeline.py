@@ -105,6 +105,8 @@ def _read(run: QueryRun) -> Result:
     except QueryError as failed:
         return _again(run, failed)
     result = _result(run, statement)
+    if statement.passing:
+        return result
     if statement is not known:
         statements.keep(key, run.snapshot, statement)
     _bind(run, statement)

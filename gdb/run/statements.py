@@ -59,6 +59,7 @@ class Statement:
     bindings : the candidates that they admit instead of the plan's, None for those.
     mentions : each query vertex and edge with conditions, the parameters in them, and these.
     lasting : parameters that only such conditions mention, and that the plan's symmetry does not depend on.
+    passing : it is for these values alone, and the one before is kept.
     """
 
     bound: BoundQuery
@@ -68,6 +69,7 @@ class Statement:
     bindings: Bindings | None
     mentions: Sequence[tuple[ElementReference, frozenset[str], ElementConditions]]
     lasting: frozenset[str]
+    passing: bool = False
 
     @classmethod
     def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
@@ -116,6 +118,9 @@ class Statement:
             if bounds is not None:
                 numbered = self._numbered(bounds) if compared else _UNBOUNDED
                 allowed = bound.allowed_again(values, changed, self.mentions)
+                anew = bound.anew_at_hubs(values, allowed[0])
+                if anew is not None:
+                    return replace(Statement.of(anew, make_plan(anew)), passing=True)
                 if numbered is not None:
                     changes = bindings.Bindings(*allowed, numbered)
                     if self._near(changes):

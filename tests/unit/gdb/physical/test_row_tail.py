@@ -217,3 +217,50 @@ def test_an_answer_of_elements_outlives_the_store(store: Path) -> None:
             db.execute("MATCH (a)-[r]->(b) WHERE id(a) < 9 RETURN r, b ORDER BY id(r)").fetchall()
         )
     assert repr(found.fetchall()) == expected
+
+
+@pytest.fixture(scope="module")
+def star(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """Node 0 with 9,000 relationships, all others with a few; x and the w of relationships are numbers."""
+    folder, random = tmp_path_factory.mktemp("star"), np.random.default_rng(1)
+    nodes = "\n".join(f"{k},{k % 100}" for k in range(9_001))
+    pairs = [(0, k) for k in range(1, 9_001)] + random.integers(1, 9_001, (20_000, 2)).tolist()
+    edges = "\n".join(f"{a},{b},{n % 50}" for n, (a, b) in enumerate(pairs))
+    (folder / "n.csv").write_text(f"id:ID,x:int\n{nodes}\n")
+    (folder / "e.csv").write_text(f":START_ID,:END_ID,w:int\n{edges}\n")
+    with gdb.connect() as db:
+        db.load(nodes={"P": folder / "n.csv"}, edges={"R": folder / "e.csv"})
+        yield db
+
+
+@pytest.mark.parametrize(
+    "where", ["b.x > $v", "r.w < $v", "b.x % 7 = 3 AND r.w <> $v", "b.x < b.id"]
+)
+def test_conditions_are_left_for_few_embeddings(star: Database, where: str) -> None:
+    text = f"MATCH (a:P {{id: $i}})-[r:R]->(b:P) WHERE {where} RETURN b.id AS i, r.w AS w ORDER BY i, w"
+    everything = "MATCH (a:P)-[r:R]->(b:P) WHERE a.id = $i RETURN b.id AS id, b.x AS x, r.w AS w"
+    for i in (5, 17, 0, 23, 5, 0, 42, 9_000):
+        values = {"i": i, "v": 30}
+        found = star.execute(text, {k: v for k, v in values.items() if f"${k}" in text})
+        rows = star.execute(everything, {"i": i}).fetchall()
+        tests = {
+            "b.x > $v": lambda b, x, w: x > 30,
+            "r.w < $v": lambda b, x, w: w < 30,
+            "b.x % 7 = 3 AND r.w <> $v": lambda b, x, w: x % 7 == 3 and w != 30,
+            "b.x < b.id": lambda b, x, w: x < b,
+        }
+        expected = sorted((b, w) for b, x, w in rows if tests[where](b, x, w))
+        assert found.fetchall() == expected
+        assert found.summary.evaluator == "rows" or i in (0, 23, 42)  # a hub, or just behind one
+
+
+def test_at_a_hub_conditions_are_pushed(star: Database) -> None:
+    text = "MATCH (a:P {id: $i})-[r:R]->(b:P) WHERE b.x > $v RETURN b.id ORDER BY b.id"
+    few, hub = (
+        "\n".join(line for (line,) in star.execute(f"EXPLAIN {text}", {"i": i, "v": 97}))
+        for i in (5, 0)
+    )
+    assert "scan b: :P .x" not in few
+    assert star.execute(text, {"i": 5, "v": 97}).summary.embeddings is not None
+    assert star.execute(text, {"i": 0, "v": 97}).summary.embeddings == 180
+    assert few != hub
