@@ -25,6 +25,7 @@ from gdb.logical.operators import (
 )
 from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.row_look_ups import equality
+from gdb.physical.rows.subqueries import pattern_of_subquery
 
 if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
@@ -105,7 +106,7 @@ def _adds_few(context: RowContext, operator: Operator, names: Names) -> bool:
                 return False
         case _ if not isinstance(operator, (Unwind, *_ROW_BY_ROW, *_CHANGES)):
             return False
-    return not any(_asks_for_each(one) for one in expressions_of(operator))
+    return not any(_asks_for_each(one, context, names) for one in expressions_of(operator))
 
 
 def _hangs(context: RowContext, clause: Match, names: Names) -> bool:
@@ -136,6 +137,20 @@ def _short(context: RowContext, values: Expression) -> bool:
     return False
 
 
-def _asks_for_each(expression: Expression) -> bool:
-    """Whether an expression contains a subquery: it may be run for each row."""
-    return any(isinstance(part, Subquery) for part in walk(expression))
+def _asks_for_each(
+    expression: Expression, context: RowContext | None = None, names: Names = ()
+) -> bool:
+    """Whether an expression contains a subquery that may be run for each row; with the names of the rows, none that is a
+    pattern at their nodes, which is matched for all rows at once."""
+    for part in walk(expression):
+        if isinstance(part, Subquery) and (context is None or not _is_at(part, context, names)):
+            return True
+    return False
+
+
+def _is_at(subquery: Subquery, context: RowContext, names: Names) -> bool:
+    """Whether a subquery is one pattern, each part of which has a node or relationship of the rows."""
+    pattern = pattern_of_subquery(context, subquery)
+    if pattern is None or pattern.variants or pattern.long or pattern.routes:
+        return False
+    return all({*c.vertices, *c.edges} & {*names} for c in pattern.components())

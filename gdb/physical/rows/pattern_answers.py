@@ -11,8 +11,12 @@ import numpy as np
 from gdb.base.values.elements import NodeValue
 from gdb.physical import counting
 from gdb.physical.rows.component import ComponentRun
+from gdb.physical.rows.expand import expand_component
 from gdb.physical.rows.pattern import Condition
 from gdb.storage.graph.adjacency import I64, U32
+
+FEW = 64
+"""Rows for which a pattern of one relationship is read in the rows of its nodes."""
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
@@ -51,13 +55,20 @@ def numbers(
     if not there:
         return found
     columns = [_vids(context, [rows[k] for k in there], name) for name in names]
+    snapshot, options = context.graph.snapshot, context.options
+    if not conditions and len(there) <= FEW:  # a plan takes longer to make than these to be read
+        few = expand_component(snapshot, pattern, component, dict(zip(names, columns, strict=True)))
+        if few is not None:
+            each = np.bincount(few[2], minlength=len(there))
+            found[there] = each if exact else np.minimum(each, 1)
+            context.embeddings += int(found.sum())
+            return found
     distinct, place = np.unique(np.stack(columns), axis=1, return_inverse=True)
     bound = {name: np.unique(column) for name, column in zip(names, columns, strict=True)}
     graph, left = run.graph(conditions, bound, sure=True)
     if left:
         return None
     vertices = [component.vertices.index(name) for name in names]
-    snapshot, options = context.graph.snapshot, context.options
     ask = counting.at_rows
     at, many = ask(graph, snapshot, options, vertices, [*distinct], numbers=exact)
     each = np.zeros(distinct.shape[1], np.int64)

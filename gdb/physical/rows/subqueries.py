@@ -66,7 +66,7 @@ class Prepared:
         return None
 
     def _lift(self, part: SubqueryExpression) -> Expression:
-        pattern = _pattern(self.context, part)
+        pattern = pattern_of_subquery(self.context, part)
         if pattern is None:
             return part
         name = f"{HIDDEN}q{self.context.next_number()}"
@@ -105,7 +105,7 @@ def compile_expressions(
     return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
 
 
-def _pattern(context: RowContext, part: SubqueryExpression) -> Pattern | None:
+def pattern_of_subquery(context: RowContext, part: SubqueryExpression) -> Pattern | None:
     """The pattern of a part; None where it is more than a pattern."""
     if isinstance(part, Subquery):
         (first, *rest) = one_pattern(part.query.parts[0], context.mode)
