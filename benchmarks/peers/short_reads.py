@@ -33,6 +33,8 @@ QUERIES = {
     "three of the neighbours, and theirs": f"{_A}{_B} WITH b ORDER BY b.x, b.id LIMIT 3 "
     "MATCH (b)-[:KNOWS]->(c:P) RETURN b.id, count(c)",
     "common neighbours": f"{_A}{_B}<-[:KNOWS]-(c:P {{id: $j}}) RETURN b.id",
+    "whether one is a neighbour": f"{_A}, (b:P {{id: $j}}) "
+    "RETURN EXISTS { MATCH (a)-[:KNOWS]->(b) }",
     "paths of three, counted": f"{_A}{_B}-[:KNOWS]->(c:P)-[:KNOWS]->(d:P) RETURN count(*)",
 }
 

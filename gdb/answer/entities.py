@@ -6,7 +6,8 @@ they are the same element of the graph, whatever their properties.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
@@ -203,9 +204,71 @@ def _properties(properties: Mapping[str, PropertyValue]) -> str:
 
 # ---- made in bulk ---------------------------------------------------------------------------------
 
+FEW = 16
+"""Nodes that are made one by one: for more, columns are sooner gathered."""
+_MOST_RANGES = 1 << 12  # of vids of groups: more are those of a graph with very many holes
+
+
+class _FewNodes:
+    """What makes nodes one by one, found for each vertex group when it is first needed; None for one whose values are
+    of other kinds."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        several = sum(len(group.ranges) for group in snapshot.groups) <= _MOST_RANGES
+        ranges = [
+            (r[0], k) for k, group in enumerate(snapshot.groups) for r in group.ranges if several
+        ]
+        ranges.sort()
+        self._starts, self._groups = [first for first, _ in ranges], [k for _, k in ranges]
+        self._makers: dict[int, Callable[[int], Node] | None] = {}
+
+    def nodes(self, snapshot: Snapshot, vids: Sequence[int]) -> list[Node] | None:
+        """One for each vid; None where they are made in bulk."""
+        made: dict[int, Node] = {}
+        if not self._starts:
+            return None
+        for vid in vids:
+            if vid not in made:
+                group = self._groups[bisect_right(self._starts, vid) - 1]
+                if group not in self._makers:
+                    self._makers[group] = _maker(snapshot, group)
+                make = self._makers[group]
+                if make is None:
+                    return None
+                made[vid] = make(vid)
+        return [made[vid] for vid in vids]
+
+
+def _maker(snapshot: Snapshot, number: int) -> Callable[[int], Node] | None:
+    """What makes the node of a vid of a group."""
+    group = snapshot.groups[number]
+    looks = [snapshot.value_look_up(number, key) for key in (None, *sorted(group.keys))]
+    readers = [look.value for look in looks if look is not None]
+    if len(readers) < len(looks):
+        return None
+    name, values = readers[0], list(zip(sorted(group.keys), readers[1:], strict=True))
+    labels, space = group.labels, group.id_space
+
+    def make(vid: int) -> Node:
+        properties = {}
+        for key, read in values:
+            value = read(vid)
+            if value is not None:
+                properties[key] = cast("PropertyValue", value)
+        return Node(cast("UserId", name(vid)), labels, properties, space)
+
+    return make
+
+
+_few_nodes = MadeOnce(_FewNodes)
+
 
 def nodes(snapshot: Snapshot, vids: npt.NDArray[np.uint32]) -> list[Node]:
     """One Node per vid; a vid that repeats gives the same object. O(n log n + distinct vids x properties)."""
+    if len(vids) <= FEW:
+        few = _few_nodes.of(snapshot).nodes(snapshot, vids.tolist())
+        if few is not None:
+            return few
     distinct, inverse = np.unique(vids, return_inverse=True)
     ids = snapshot.user_ids(distinct)
     groups = snapshot.groups_of(distinct)

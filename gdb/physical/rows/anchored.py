@@ -140,8 +140,8 @@ def _short(context: RowContext, values: Expression) -> bool:
 def _asks_for_each(
     expression: Expression, context: RowContext | None = None, names: Names = ()
 ) -> bool:
-    """Whether an expression contains a subquery that may be run for each row; with the names of the rows, none that is a
-    pattern at their nodes, which is matched for all rows at once."""
+    """Whether an expression contains a subquery that may be run for each row; with the names of the rows, none that is
+    a pattern at their nodes, which is matched for all rows at once."""
     for part in walk(expression):
         if isinstance(part, Subquery) and (context is None or not _is_at(part, context, names)):
             return True
@@ -149,7 +149,7 @@ def _asks_for_each(
 
 
 def _is_at(subquery: Subquery, context: RowContext, names: Names) -> bool:
-    """Whether a subquery is one pattern, each part of which has a node or relationship of the rows."""
+    """Whether a subquery is one pattern, and each part of it has a node or relationship of the rows."""
     pattern = pattern_of_subquery(context, subquery)
     if pattern is None or pattern.variants or pattern.long or pattern.routes:
         return False

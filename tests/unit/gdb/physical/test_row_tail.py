@@ -12,6 +12,7 @@ import pytest
 
 import gdb
 from gdb import Database
+from gdb.answer import entities
 from gdb.errors import ArithmeticProblem, OutOfBudget, QueryError, TypeProblem
 from gdb.executor import choose_device
 from gdb.physical.rows import row_tail
@@ -264,3 +265,35 @@ def test_at_a_hub_conditions_are_pushed(star: Database) -> None:
     assert star.execute(text, {"i": 5, "v": 97}).summary.embeddings is not None
     assert star.execute(text, {"i": 0, "v": 97}).summary.embeddings == 180
     assert few != hub
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "EXISTS { MATCH (a)-[:R]->(b) } AS e",
+        "EXISTS { (a)<-[:R]-(b) } AS e",
+        "COUNT { MATCH (a)-[:R]-(b) } AS n",
+        "COUNT { MATCH (a)-[:R]->(c) } AS n",
+        "COUNT { MATCH (a)-[:R]->(c:P) WHERE c.x > 40 } AS n",
+        "COUNT { MATCH (a)-[:R]->(c)-[:R]->(d) } AS n",
+        "EXISTS { MATCH (c:P {x: a.x})-[:R]->(a) } AS e",
+    ],
+)
+def test_subqueries_at_few_rows(star: Database, returned: str) -> None:
+    text = f"MATCH (a:P {{id: $i}}), (b:P {{id: $j}}) RETURN a.id, b.id, {returned}"
+    for i, j in ((0, 5), (5, 0), (7, 7), (0, 0), (31, 8_000), (9, 99_999)):
+        found = star.execute(text, {"i": i, "j": j})
+        with forced("columns"):
+            assert found.fetchall() == star.execute(text, {"i": i, "j": j}).fetchall()
+
+
+def test_few_nodes_are_those_made_in_bulk(graph: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        "MATCH (n) WHERE id(n) < 9 RETURN n",
+        "MATCH (n:R)-[r]->(m) WHERE id(n) < 12 RETURN n, m",
+    ]
+    for text in texts:
+        one_by_one = [repr(row) for row in graph.execute(text)]
+        with monkeypatch.context() as patch:
+            patch.setattr(entities, "FEW", -1)
+            assert one_by_one == [repr(row) for row in graph.execute(text)]
