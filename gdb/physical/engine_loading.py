@@ -57,9 +57,10 @@ def left() -> float:
     return max(missing - _Account.spent, 0.0) if missing else 0.0
 
 
-def spend(bound: Bound) -> None:
-    """Note that a query runs over rows for want of the engine."""
-    _Account.spent += bound.seconds
+def spend(seconds: float) -> None:
+    """Note the seconds of a query that ran over rows for want of the engine: all of it, as each run understands the text
+    anew."""
+    _Account.spent += seconds
 
 
 def bound_of(
@@ -119,7 +120,7 @@ def _bound(found: float, taken: float, seconds: float) -> Bound | None:
         return None
     # as many more of both as fill the time
     more = seconds / max(needed, FOUND)
-    return Bound(int(taken * more) + 1, int(found * more) + 1, found, needed)
+    return Bound(int(taken * more) + 1, int(found * more) + 1, found)
 
 
 def _simple(operator: object) -> bool:

@@ -7,6 +7,7 @@ these can, where it begins with many rows.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Literal
 
 from gdb import limits
@@ -317,16 +318,17 @@ def _tried(
     context = _context(run, planned, snapshot, changes)
     try:
         choice = run.clock.step("plan", lambda: _chosen(planned, context, notes, few))
-        if choice.bound is not None and choice.bound.expected is not None:
-            from gdb.physical.engine_loading import spend
-
-            spend(choice.bound)
         if choice.bound is not None and choice.bound.expected is None:
             # a few rows, which the collector soon goes through
             return _run(run.clock, planned, context, choice)
         with garbage.rarely():
             try:
-                return _run(run.clock, planned, context, choice)
+                made = _run(run.clock, planned, context, choice)
+                if choice.bound is not None:
+                    from gdb.physical.engine_loading import spend
+
+                    spend(time.monotonic() - run.clock.begun)
+                return made
             finally:  # else the collector goes through rows and elements once more
                 context.graph.release()
     except TooMany:

@@ -11,10 +11,9 @@ class Bound:
     """Where a run over rows ends for another way.
 
     taken : rows that go into operators. found : embeddings of each part of a pattern for a batch.
-    expected : embeddings, where they were estimated. seconds : that these take.
+    expected : embeddings, where they were estimated.
     """
 
     taken: int
     found: int
     expected: float | None = None
-    seconds: float = 0.0
