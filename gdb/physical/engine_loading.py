@@ -58,8 +58,8 @@ def left() -> float:
 
 
 def spend(seconds: float) -> None:
-    """Note the seconds of a query that ran over rows for want of the engine: all of it, as each run understands the text
-    anew."""
+    """Note the seconds of a query that ran over rows for want of the engine: all of them, as each run understands the
+    text anew."""
     _Account.spent += seconds
 
 
