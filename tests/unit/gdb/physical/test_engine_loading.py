@@ -186,7 +186,7 @@ def test_short_reads_load_the_engine_in_the_end(people: Database, unloaded: None
     before = engine_loading.left()
     people.execute(text)
     spent = before - engine_loading.left()
-    assert 0 < spent
+    assert spent > 0
     engine_loading.spend(before)
     assert engine_loading.left() == 0
     assert NOT_LOADED not in people.explain(text)
