@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.answer.summary import Effects, Summary, sentence
+from gdb.executor import choose_device
 from tests.support.ways import forced
 
 
@@ -58,7 +60,13 @@ def steps(summary: Summary) -> list[str]:
     return [step for step in summary.seconds if step != "compile"]
 
 
-def test_what_is_behind_few_embeddings_runs_over_rows(db: Database) -> None:
+def test_what_is_behind_few_embeddings_runs_over_rows(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_module(
+        "gdb.physical.rows.row_tail"
+    )  # a process that has DuckDB loads it for no first run
+    monkeypatch.setattr(choose_device, "cuda_begun", lambda: False)
     summary = db.execute("MATCH (a) RETURN a.name ORDER BY a.name").summary
     assert (summary.evaluator, summary.why, summary.effects) == ("rows", "", None)
     assert steps(summary) == ["parse", "bind", "plan", "run", "tail"]

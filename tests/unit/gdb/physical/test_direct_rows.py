@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +185,10 @@ def test_nothing_of_duckdb_runs_where_the_columns_are_the_answer(
     graph: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gdb.executor.relational import relational
+
+    import_module(
+        "gdb.physical.rows.row_tail"
+    )  # a process that has DuckDB loads it for no first run
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("asked DuckDB")
