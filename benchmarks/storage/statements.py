@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.peers import statements
@@ -39,6 +39,18 @@ def python_of(name: str, pythons: list[str]) -> str | None:
         if subprocess.run([python, "-c", test], check=False, capture_output=True).returncode == 0:
             return python
     return None
+
+
+def installed(
+    names: Sequence[str], peer_pythons: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """The Python of each system that is installed, ours or a peer's, and those that are not, which it prints."""
+    pythons = [sys.executable, *peer_pythons]
+    found = {name: python_of(name, pythons) for name in names}
+    absent = [name for name, python in found.items() if python is None]
+    if absent:
+        print(f"not installed: {', '.join(absent)} ({CURE})", file=sys.stderr)
+    return {name: python for name, python in found.items() if python is not None}, absent
 
 
 def run(python: str, name: str, folder: Path, nodes: int, limit: float) -> Found | str:
@@ -115,11 +127,7 @@ def main(line: list[str] | None = None) -> int:
         "--save", action="store_true", help="write the section to benchmarks/results/"
     )
     arguments = parser.parse_args(line)
-    pythons = [sys.executable, *arguments.peer_python]
-    here = {name: python_of(name, pythons) for name in arguments.system}
-    absent = [name for name, python in here.items() if python is None]
-    if absent:
-        print(f"not installed: {', '.join(absent)} ({CURE})", file=sys.stderr)
+    here, absent = installed(arguments.system, arguments.peer_python)
     sizes = [int(size) for size in arguments.nodes]
     found: dict[tuple[str, int], Found] = {}
     for size in sizes:
@@ -127,11 +135,10 @@ def main(line: list[str] | None = None) -> int:
             folder = Path(temporary)
             statements.data(folder, size)
             for name, python in here.items():
-                if python is not None:
-                    one = run(python, name, folder, size, arguments.limit)
-                    print(f"{size:,} {name}: {one}", flush=True)
-                    if not isinstance(one, str):
-                        found[name, size] = one
+                one = run(python, name, folder, size, arguments.limit)
+                print(f"{size:,} {name}: {one}", flush=True)
+                if not isinstance(one, str):
+                    found[name, size] = one
     report = Report.of(
         f"A system is stopped after {arguments.limit:.0f} s at each size: what it did not reach, or has not, is `-`.",
         tables(found, sizes),

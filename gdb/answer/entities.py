@@ -6,7 +6,6 @@ they are the same element of the graph, whatever their properties.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
@@ -206,7 +205,6 @@ def _properties(properties: Mapping[str, PropertyValue]) -> str:
 
 FEW = 16
 """Nodes that are made one by one: for more, columns are sooner gathered."""
-_MOST_RANGES = 1 << 12  # of vids of groups: more are those of a graph with very many holes
 
 
 class _FewNodes:
@@ -214,22 +212,21 @@ class _FewNodes:
     of other kinds."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        several = sum(len(group.ranges) for group in snapshot.groups) <= _MOST_RANGES
-        ranges = [
-            (r[0], k) for k, group in enumerate(snapshot.groups) for r in group.ranges if several
-        ]
-        ranges.sort()
-        self._starts, self._groups = [first for first, _ in ranges], [k for _, k in ranges]
+        from gdb.storage.graph.single_look_ups import (
+            GroupLookUp,  # here: most answers have no nodes
+        )
+
+        self._groups = GroupLookUp.of(dict(enumerate(snapshot.groups)))
         self._makers: dict[int, Callable[[int], Node] | None] = {}
 
     def nodes(self, snapshot: Snapshot, vids: Sequence[int]) -> list[Node] | None:
         """One for each vid; None where they are made in bulk."""
         made: dict[int, Node] = {}
-        if not self._starts:
+        if self._groups is None:
             return None
         for vid in vids:
             if vid not in made:
-                group = self._groups[bisect_right(self._starts, vid) - 1]
+                group = self._groups.find(vid)
                 if group not in self._makers:
                     self._makers[group] = _maker(snapshot, group)
                 make = self._makers[group]

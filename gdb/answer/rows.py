@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gdb.answer import entities
     from gdb.answer.entities import Cell, Node, Relationship
     from gdb.executor.relational.arrow import Array
-    from gdb.storage.columns.model import Kind
+    from gdb.storage.columns.model import I64, Kind
     from gdb.storage.graph.snapshot import Snapshot
 else:
     entities = deferred("gdb.answer.entities")
@@ -158,15 +158,20 @@ class ColumnAnswer:
             return cast("list[Cell]", batch.values(index))
         numbers, valid = batch.numbers(index)
         known = numbers if valid is None else numbers[valid]
-        made: Sequence[Node] | Sequence[Relationship]
-        if output.kind == "node":
-            made = entities.nodes(self._snapshot, known.astype(np.uint32))
-        else:
-            made = entities.relationships(self._snapshot, known)
+        made = _elements(output, known, self._snapshot)
         if valid is None:
             return [*made]
         filled: Iterator[Node | Relationship] = iter(made)
         return [next(filled) if there else None for there in valid.tolist()]
+
+
+def _elements(
+    output: Output, numbers: I64, snapshot: Snapshot
+) -> Sequence[Node] | Sequence[Relationship]:
+    """The nodes or relationships of an output, by vid or edge id."""
+    if output.kind == "node":
+        return entities.nodes(snapshot, numbers.astype(np.uint32))
+    return entities.relationships(snapshot, numbers)
 
 
 def _batches(table: Array, size: int | None) -> Iterator[Batch]:
@@ -265,9 +270,6 @@ class NumberedAnswer(RowAnswer):
     def _filled(self, rows: Sequence[Values]) -> Sequence[Values]:
         columns: list[Sequence[object]] = [*zip(*rows, strict=True)]
         for k, output in enumerate(self._outputs):
-            numbers = columns[k]
-            if output.kind == "node":
-                columns[k] = entities.nodes(self._snapshot, np.array(numbers, np.uint32))
-            elif output.kind == "relationship":
-                columns[k] = entities.relationships(self._snapshot, np.array(numbers, np.int64))
+            if output.kind != "value":
+                columns[k] = _elements(output, np.array(columns[k], np.int64), self._snapshot)
         return cast("list[Values]", [*zip(*columns, strict=True)])

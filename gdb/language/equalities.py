@@ -44,6 +44,11 @@ def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expressi
     return found
 
 
+def is_equality(condition: Expression, scope: Scope) -> bool:
+    """Whether a condition is one."""
+    return _sides(condition, scope) is not None
+
+
 def _sides(
     condition: Expression, scope: Scope
 ) -> tuple[syntax.ElementReference, Name, Sequence[object]] | None:

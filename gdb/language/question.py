@@ -7,8 +7,7 @@ must or must not exist, vertices that differ, comparisons of two elements. All o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,16 +18,7 @@ from gdb.language.hidden_names import is_hidden
 from gdb.language.name_resolution import conjuncts, measure, parameters, resolve
 from gdb.language.pushdown import ElementConditions
 from gdb.language.scope import Scope
-from gdb.language.syntax import (
-    Comparator,
-    Comparison,
-    ElementReference,
-    Expression,
-    Literal,
-    Parameter,
-    Property,
-    walk,
-)
+from gdb.language.syntax import ElementReference, Expression, Property, walk
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, field
 from gdb.storage.format.direction import Direction
@@ -39,12 +29,12 @@ if TYPE_CHECKING:
     from gdb.language.element_comparisons import Compared
     from gdb.storage.graph.adjacency import I64, U32
 
-HUB = 4_096
-"""Edges at a vertex whose values are not sooner read one by one."""
 FEW = 64
 """Candidates of one vertex, of whom what matches may be listed sooner than columns are read."""
-LISTED, SCANNED = 64.0, 4_096
+LISTED, SCANNED = 64, 4_096
 """Embeddings that are sooner tested than columns of so many elements are read (`benchmarks.matching.short_reads`)."""
+HUB = 4_096
+"""Edges at a vertex, which take longer to test than a query to be bound and planned anew."""
 
 
 @dataclass(slots=True)
@@ -147,7 +137,7 @@ def candidates_of(
 def candidates(
     scope: Scope,
     pushed: Mapping[ElementReference, ElementConditions],
-    kind: OneOf["vertex", "edge"],
+    kind: Literal["vertex", "edge"],
 ) -> Candidates:
     """What the elements of a kind may be by their own conditions."""
     elements_ = (element for element in pushed if element.kind == kind)
@@ -194,20 +184,26 @@ def _shown(name: str | None) -> str | None:
 def leave_scans(scope: Scope, found: SortedConditions) -> None:
     """Leave conditions on properties to the embeddings, where these are expected to be few and columns of many elements
     would be read for the candidates: those of a pattern that begins at a vertex which a value names."""
-    named = [e for e, own in found.pushed.items() if e.kind == "vertex" and _is_named(own)]
-    late = [
+    long = [
         element
         for element, own in found.pushed.items()
-        if own.on_properties and element not in named and _count(scope, element) > SCANNED
+        if own.on_properties and _count(scope, element) > SCANNED
     ]
+    if not long:
+        return
+    named = [
+        element
+        for element, own in found.pushed.items()
+        if element.kind == "vertex" and (own.on_id or _has_equality(scope, own))
+    ]
+    late = [element for element in long if element not in named]
     if not named or not late:
         return
     allowed = {e.index: pushdown.allowed_vertices(scope, e, found.pushed[e]) for e in named}
     first = min(allowed, key=lambda index: len(allowed[index]))
-    few = len(allowed[first])
-    if few > FEW or max(_expected(scope, few, len(scope.vertices)), few) > LISTED:
-        return
-    if most_edges(scope, {first: allowed[first]}) > LISTED:  # than the mean
+    expected = _expected(scope, len(allowed[first]), len(scope.vertices))
+    # a hub has many more than the mean
+    if max(expected, most_edges(scope, {first: allowed[first]})) > LISTED:
         return
     for element in late:
         own = found.pushed[element]
@@ -234,21 +230,11 @@ def most_edges(scope: Scope, allowed: Mapping[int, U32]) -> int:
     return max(found)
 
 
-def _is_named(conditions: ElementConditions) -> bool:
-    """Whether a value is that of the id or of a property."""
-    if conditions.on_id:
-        return True
-    for condition in conditions.on_properties:
-        match condition:
-            case Comparison(
-                operator=Comparator.EQUAL, left=Property(), right=Literal() | Parameter()
-            ):
-                return True
-            case Comparison(
-                operator=Comparator.EQUAL, left=Literal() | Parameter(), right=Property()
-            ):
-                return True
-    return False
+def _has_equality(scope: Scope, conditions: ElementConditions) -> bool:
+    """Whether a condition is that a property equals a value."""
+    from gdb.language.equalities import is_equality  # here: few patterns need it
+
+    return any(is_equality(condition, scope) for condition in conditions.on_properties)
 
 
 def _count(scope: Scope, element: ElementReference) -> int:

@@ -100,9 +100,7 @@ class BoundQuery:
     @property
     def compiles_tails(self) -> Callable[[Scope], RowTails]:
         """What makes `row_tails` for the snapshot of a scope; it holds no snapshot."""
-        from gdb.physical.rows.row_tail import (
-            RowTails,
-        )  # here: only patterns of few embeddings need it
+        from gdb.physical.rows.row_tail import RowTails  # here: few patterns need it
 
         behind = self.sources.pattern, self.sources.rest, self.tail.wanted, self.tail_names
         return lambda scope: RowTails(scope, *behind)
@@ -295,8 +293,9 @@ def _bind(
         from gdb.physical.optional_matches import with_optional
 
         matched = with_optional(matched, made, pattern, scope, default_mode)
-    sources = Sources(pattern, scope, found.pushed, found.rest, found.compared, default_mode)
-    sources = replace(sources, left=True) if found.left else sources
+    sources = Sources(
+        pattern, scope, found.pushed, found.rest, found.compared, default_mode, found.left
+    )
     return BoundQuery(matched, made, (), sources)
 
 

@@ -54,6 +54,7 @@ class Reads:
 
     scope : its pattern beside the snapshot. probes : one for each of its candidates. columns : for each output what
         reads its values one by one, and the query vertex that has them; None where they are gathered.
+    tails : the operators behind few embeddings, None where the columns are the answer.
     latest : the values of the last run, and the stage with their candidates; None where some are floats, whose
         equality does not say that they are the same.
     """

@@ -30,6 +30,8 @@ from gdb.run.parameters import checked_parameters
 from gdb.run.request import Clock, Request
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gdb.query_graph import MatchMode
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Change
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class BoundRows:
     """See the module. names : of the parameters. why : the reason of its last run the usual way. waiting : the compiled
-    statements that no run has: each run takes one."""
+    statements that no run has: each run takes one, or has another one `compiled`."""
 
     text: str
     mode: MatchMode
@@ -135,17 +137,20 @@ def bound_rows(request: Request, planned: Planned, why: str) -> BoundRows | None
     makes many. why : it ran so."""
     if planned.profile or planned.explain or columns_or_rows.WAY is not None:
         return None
-    statement = _compiled(request, planned)
+    text, mode, names = request.text, request.mode, frozenset(request.parameters)
+    compiled = partial(_compiled, text, mode, request.import_root, planned)
+    statement = compiled()
     if not statement.suits:
         return None
-    names, again = frozenset(request.parameters), partial(_compiled, request, planned)
-    return BoundRows(request.text, request.mode, planned, names, again, [statement], why)
+    return BoundRows(text, mode, planned, names, compiled, [statement], why)
 
 
-def _compiled(request: Request, planned: Planned) -> RowStatement:
+def _compiled(
+    text: str, mode: MatchMode, import_root: Path | None, planned: Planned
+) -> RowStatement:
     context = RowContext(
-        *(request.text, {}, {}, request.mode, Options(), Allowance(half_of_memory())),
-        import_root=request.import_root,
+        *(text, {}, {}, mode, Options(), Allowance(half_of_memory())),
+        import_root=import_root,
         kept=planned.kept,
     )
     return RowStatement(context, planned.plan)

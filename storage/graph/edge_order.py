@@ -154,20 +154,16 @@ class EdgeOrder:
     def degrees(self, vids: U32, side: Direction) -> I64:
         """How many edges of the base each vertex has, i64[n]; those that were removed count."""
         part = self._part(self._side(side))
-        if len(vids) == 1 and len(part.intervals):
-            low, high = _row(part, int(vids[0]))
-            return np.array((high - low,), np.int64)
+        if len(vids) <= FEW:
+            low, high = _rows(part, vids.astype(np.uint64) << np.uint64(32))
+            return high - low
         return part.adjacency((), side).degrees_of(vids)
 
     def incident(self, vids: U32, side: Direction) -> Incident:
         """The edges at vertices, which are ascending and distinct: those that leave them (OUT), or arrive (IN); all of
         an undirected type, a loop once."""
         part = self._part(self._side(side))
-        if len(vids) == 1 and len(part.intervals):
-            low, high = _row(part, int(vids[0]))
-            at, places = np.zeros(high - low, np.int64), np.arange(low, high)
-        else:
-            at, places = expanded(*_rows(part, vids.astype(np.uint64) << np.uint64(32)))
+        at, places = expanded(*_rows(part, vids.astype(np.uint64) << np.uint64(32)))
         others = part.neighbours[places]
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)

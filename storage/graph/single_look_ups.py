@@ -6,7 +6,7 @@ What a prepared statement looks up again and again: a vertex by its id, and a pr
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -133,6 +133,29 @@ class HolderLookUp:
             if bisect_right(self._bounds, vid) % 2:
                 found.append(vid)
         return sorted(found)
+
+
+class GroupLookUp:
+    """The group of a vertex that is of one of some groups."""
+
+    __slots__ = ("_groups", "_starts")
+
+    def __init__(self, starts: Sequence[int], groups: Sequence[int]) -> None:
+        """starts : of the ranges of vids, ascending. groups : their numbers."""
+        self._starts, self._groups = starts, groups
+
+    @classmethod
+    def of(cls, groups: Mapping[int, VertexGroup]) -> GroupLookUp | None:
+        """The look-up among groups by number; None where the vids have many holes."""
+        ranges = [(k, group.ranges) for k, group in groups.items()]
+        if sum(len(own) for _, own in ranges) > MOST_RANGES:
+            return None
+        every = sorted((first, k) for k, own in ranges for first, _ in own)
+        return cls([first for first, _ in every], [k for _, k in every])
+
+    def find(self, vid: int) -> int:
+        """Its number."""
+        return self._groups[bisect_right(self._starts, vid) - 1]
 
 
 class ValueLookUp:

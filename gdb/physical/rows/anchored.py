@@ -66,7 +66,7 @@ def few_suffice(context: RowContext, plan: Plan) -> bool:
             several = any(len(c.names) > 1 for c in pattern.conditions)
             if several or operator.where is not None or pattern.variants or pattern.long:
                 return False
-    if any(_asks_for_each(one) for operator in operators for one in expressions_of(operator)):
+    if any(_subqueries(operator) for operator in operators):
         return False
     skipped = 0 if last.skip is None else _whole(context, last.skip)
     wanted = None if last.limit is None else _whole(context, last.limit)
@@ -106,7 +106,8 @@ def _adds_few(context: RowContext, operator: Operator, names: Names) -> bool:
                 return False
         case _ if not isinstance(operator, (Unwind, *_ROW_BY_ROW, *_CHANGES)):
             return False
-    return not any(_asks_for_each(one, context, names) for one in expressions_of(operator))
+    # what is no pattern at nodes of the rows, which is matched for all of them at once, may be run for each
+    return all(_is_at(one, context, names) for one in _subqueries(operator))
 
 
 def _hangs(context: RowContext, clause: Match, names: Names) -> bool:
@@ -137,15 +138,10 @@ def _short(context: RowContext, values: Expression) -> bool:
     return False
 
 
-def _asks_for_each(
-    expression: Expression, context: RowContext | None = None, names: Names = ()
-) -> bool:
-    """Whether an expression contains a subquery that may be run for each row; with the names of the rows, none that is
-    a pattern at their nodes, which is matched for all rows at once."""
-    for part in walk(expression):
-        if isinstance(part, Subquery) and (context is None or not _is_at(part, context, names)):
-            return True
-    return False
+def _subqueries(operator: Operator) -> list[Subquery]:
+    """Those in the expressions of an operator."""
+    every = (part for one in expressions_of(operator) for part in walk(one))
+    return [part for part in every if isinstance(part, Subquery)]
 
 
 def _is_at(subquery: Subquery, context: RowContext, names: Names) -> bool:

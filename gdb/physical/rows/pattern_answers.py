@@ -15,13 +15,13 @@ from gdb.physical.rows.expand import expand_component
 from gdb.physical.rows.pattern import Condition
 from gdb.storage.graph.adjacency import I64, U32
 
-FEW = 64
-"""Rows for which a pattern of one relationship is read in the rows of its nodes."""
-
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.physical.rows.pattern import Pattern
     from gdb.physical.rows.run_context import RowContext
+
+FEW = 64
+"""Rows for which a pattern of one relationship is read in the rows of its nodes."""
 
 
 def numbers(

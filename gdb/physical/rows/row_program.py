@@ -150,12 +150,9 @@ def _there(names: Sequence[str]) -> Step:
     """Rows in which what the pattern shares with them is there: not null, and not deleted."""
 
     def step(_: RowContext, rows: list[Row]) -> list[Row]:
-        return [row for row in rows if all(map(there, row_of(row)))]
+        return [row for row in rows if all(is_there(row[name]) for name in names)]
 
-    def row_of(row: Row) -> list[Value]:
-        return [row[name] for name in names]
-
-    def there(value: Value) -> bool:
+    def is_there(value: Value) -> bool:
         return value is not None and not getattr(value, "deleted", False)
 
     return step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gdb.base.allowance import paced
 from gdb.base.values.aggregates import KEY, Gathering
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 _GROUP, _STATE = 200, 160  # bytes of a group, and of an aggregate in it, without what they keep
 _Sorted = tuple["Row", "list[Value]"]
-_ALIKE: Sequence[set[type]] = ({int}, {str})
+_ALIKE: Sequence[set[type]] = (
+    {int},
+    {str},
+)  # the types of values that are their own sort keys, none of them null
 
 
 # ---- row by row ----------------------------------------------------------------------------------
@@ -199,8 +202,10 @@ def sort(context: RowContext, operator: Sort, parts: Parts, limit: Limit | None)
 def _ordered(keys: Sequence[SortItem], found: list[_Sorted]) -> list[_Sorted]:
     for number, item in reversed(list(enumerate(keys))):
         nulls_first = item.descending if item.nulls_first is None else item.nulls_first
-        found = in_order(found, _by(number), descending=item.descending)
-        if nulls_first != item.descending:
+        alike = {type(values[number]) for _, values in found} in _ALIKE
+        key = _itself(number) if alike else _by(number)
+        found = in_order(found, key, descending=item.descending)
+        if not alike and nulls_first != item.descending:
             found = in_order(found, _null_last(number, nulls_first))
     return found
 
@@ -209,19 +214,16 @@ def ordered(
     keys: Sequence[SortItem], functions: Sequence[Callable[[Row], Value]], rows: list[Row]
 ) -> list[Row]:
     """A few rows in order. functions : the values of the keys."""
-    for item, value_of in reversed([*zip(keys, functions, strict=True)]):
-        values = [value_of(row) for row in rows]
-        if {*map(type, values)} in _ALIKE:  # these are their own keys, and none is null
-            places = sorted(range(len(rows)), key=values.__getitem__, reverse=item.descending)  # type: ignore[arg-type]
-            rows = [rows[place] for place in places]
-        else:
-            found = [(row, [value]) for row, value in zip(rows, values, strict=True)]
-            rows = [row for row, _ in _ordered([item], found)]
-    return rows
+    found = [(row, [value_of(row) for value_of in functions]) for row in rows]
+    return [row for row, _ in _ordered(keys, found)]
 
 
 def _by(number: int) -> Callable[[_Sorted], Key]:
     return lambda made: sort_key(made[1][number])
+
+
+def _itself(number: int) -> Callable[[_Sorted], Key]:
+    return cast("Callable[[_Sorted], Key]", lambda made: made[1][number])
 
 
 def _null_last(number: int, nulls_first: bool) -> Callable[[_Sorted], bool]:

@@ -38,6 +38,8 @@ _OWN_KEYS = (int, str)  # whose values are their own keys
 Elements: TypeAlias = "dict[str, ElementReference]"
 """The names of rows that are elements of a pattern."""
 Step: TypeAlias = "Callable[[list[Row]], list[Row]]"
+_Group: TypeAlias = "tuple[tuple[Value, ...], list[Row]]"
+"""The values of the keys in its first row, and its rows."""
 
 
 class Unsuited(Exception):
@@ -110,20 +112,18 @@ class RowSteps:
 
     def _aggregate(self, operator: Aggregate, elements: Elements) -> tuple[Step, Elements]:
         after: Elements = {name: elements[name] for name in operator.rest if name in elements}
-        keys = [(key.name, self._column(key, elements, after)) for key in operator.keys]
+        grouped = _grouped([self._column(key, elements, after) for key in operator.keys])
+        names, rest = [key.name for key in operator.keys], operator.rest
         calls = [(one.name, self._gathered(one.call)) for one in operator.calls]
-        grouped, rest = _grouped([value for _, value in keys]), operator.rest
 
         def step(rows: list[Row]) -> list[Row]:
             made: list[Row] = []
-            for own in grouped(rows):
+            for values, own in grouped(rows):
                 group: Row = {}
-                if own:
-                    first = own[0]
-                    for name, value in keys:
-                        group[name] = value(first)
-                    for name in rest:
-                        group[name] = first[name]
+                for place, name in enumerate(names):
+                    group[name] = values[place]
+                for name in rest if own else ():
+                    group[name] = own[0][name]
                 for name, gathered in calls:
                     group[name] = gathered(own)
                 made.append(group)
@@ -170,7 +170,7 @@ class RowSteps:
 
     def _distinct(self, names: Sequence[str]) -> Step:
         grouped = _grouped([itemgetter(name) for name in names])
-        return lambda rows: [own[0] for own in grouped(rows)]
+        return lambda rows: [own[0] for _, own in grouped(rows)]
 
     def _limit(self, operator: Limit) -> Step:
         skip = self._number(operator.skip, "SKIP")
@@ -190,25 +190,27 @@ class RowSteps:
         return lambda: row_count(value_of({}), self._text, place, clause)
 
 
-def _grouped(keys: Sequence[Compiled]) -> Callable[[list[Row]], Iterable[list[Row]]]:
+def _grouped(keys: Sequence[Compiled]) -> Callable[[list[Row]], Iterable[_Group]]:
     """What puts rows whose keys are the same into groups, in the order of their first rows; without keys all of them,
-    also where there are none."""
+    also where there are none. A key is evaluated once for each row: another time it may be another value."""
     if not keys:
-        return lambda rows: (rows,)
+        return lambda rows: (((), rows),)
 
-    def grouped(rows: list[Row]) -> Iterable[list[Row]]:
-        groups: dict[Hashable, list[Row]] = {}
+    def grouped(rows: list[Row]) -> Iterable[_Group]:
+        groups: dict[Hashable, _Group] = {}
         for row in rows:
             if len(keys) == 1:
                 value = keys[0](row)
+                values: tuple[Value, ...] = (value,)
                 key = cast("Hashable", value) if type(value) in _OWN_KEYS else group_key(value)
             else:
-                key = tuple([group_key(value(row)) for value in keys])
+                values = tuple([value(row) for value in keys])
+                key = tuple(map(group_key, values))
             found = groups.get(key)
             if found is None:
-                groups[key] = [row]
+                groups[key] = values, [row]
             else:
-                found.append(row)
+                found[1].append(row)
         return groups.values()
 
     return grouped

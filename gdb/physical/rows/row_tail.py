@@ -9,7 +9,6 @@ an expression that has an id, a property, labels or the type of one looks that u
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from operator import itemgetter
@@ -27,6 +26,7 @@ from gdb.physical.rows.row_steps import Elements, RowSteps, Step, Unsuited
 from gdb.physical.rows.stored import from_store
 from gdb.physical.rows.values import UserValues, taken
 from gdb.records import dataclass
+from gdb.storage.graph.single_look_ups import GroupLookUp
 
 if TYPE_CHECKING:
     import threading
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from gdb.language.scope import Scope
     from gdb.physical.evaluator import Compiled
     from gdb.physical.one_pattern import OnePattern
-    from gdb.storage.columns.model import Kind, PropertyValue
+    from gdb.storage.columns.model import Kind
+    from gdb.storage.columns.slices import Slice
     from gdb.storage.graph.snapshot import Snapshot
 
-MOST = 256
-"""Embeddings: over more, DuckDB is as fast (`benchmarks.matching.short_reads`)."""
+MOST = 512
+"""Embeddings: with these rows take a third to two thirds of a SELECT's time, and as long from some 1,000 on
+(`benchmarks.matching.short_reads`); an expression may take longer than those measured there."""
 _PLAIN = frozenset({"int64", "float64", "bool", "string"})  # kinds that a look-up has one by one
 
 
@@ -104,12 +106,17 @@ class RowTail:
         return columns, count
 
     def run(
-        self, start: FewRows, parameters: Mapping[str, Value], allowance: Allowance
+        self,
+        start: FewRows,
+        parameters: Mapping[str, Value],
+        memory: int,
+        cancel: threading.Event | None,
+        deadline: float | None,
     ) -> list[Values]:
-        """The rows of the answer. parameters : values of the language. Raises as `RowTails.run`."""
+        """The rows of the answer. parameters : values of the language. The rest, and what it raises: `RowTails.run`."""
         own, names, columns = self.allowance, self.names, start.columns
         own.made = own.kept = 0
-        own.limit, own.cancel, own.deadline = allowance.limit, allowance.cancel, allowance.deadline
+        own.limit, own.cancel, own.deadline = memory, cancel, deadline
         self._values.update(parameters)
         try:
             for element, read, known in self._reads:
@@ -159,8 +166,9 @@ class RowTail:
         readers = {group: look.value for group, look in looks.items() if look is not None}
         if len(groups) == 1:
             (value_of,) = readers.values()
-            return lambda row: value_of(row[name])  # type: ignore[arg-type,return-value]
-        return _of_groups(name, snapshot, groups, readers)
+            number, read = _number(name), cast("Callable[[int], Value]", value_of)
+            return lambda row: read(number(row))
+        return self._by_group(name, groups, readers)
 
     def labelled(self, name: str, element: ElementReference) -> Compiled:
         """What gives the labels of a node of a row. Raises Unsuited."""
@@ -168,11 +176,9 @@ class RowTail:
             raise Unsuited
         self._need(element)
         snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
-        return _of_groups(
-            name,
-            snapshot,
-            groups,
-            {group: partial(_labels, sorted(snapshot.groups[group].labels)) for group in groups},
+        labels = {group: sorted(snapshot.groups[group].labels) for group in groups}
+        return self._by_group(
+            name, groups, {group: partial(_copied, own) for group, own in labels.items()}
         )
 
     def typed(self, name: str, element: ElementReference) -> Compiled:
@@ -196,6 +202,23 @@ class RowTail:
             raise Unsuited
         return self._read(name, element, partial(_of_edges, snapshot, key, kinds.pop()))
 
+    def _by_group(
+        self, name: str, groups: Sequence[int], readers: Mapping[int, Callable[[int], object]]
+    ) -> Compiled:
+        """What reads a value of nodes of several groups. readers : of those that have it."""
+        every, number = self._scope.snapshot.groups, _number(name)
+        look_up = GroupLookUp.of({group: every[group] for group in groups})
+        if look_up is None:
+            raise Unsuited
+        group_of = look_up.find
+
+        def value(row: Row) -> Value:
+            vid = number(row)
+            read = readers.get(group_of(vid))
+            return None if read is None else cast("Value", read(vid))
+
+        return value
+
     def _need(self, element: ElementReference) -> None:
         """Raise Unsuited where the embeddings have no column of an element."""
         if element not in self._starts:
@@ -205,9 +228,9 @@ class RowTail:
         self, name: str, element: ElementReference, read: Callable[[list[int]], list[Value]]
     ) -> Compiled:
         """What gives a value of an element of a row that is read for all rows at once."""
-        known: dict[int, Value] = {}
+        known, number = dict[int, "Value"](), _number(name)
         self._reads.append((element, read, known))
-        return lambda row: known[row[name]]  # type: ignore[index]
+        return lambda row: known[number(row)]
 
     @property
     def values(self) -> Mapping[str, Value]:
@@ -253,47 +276,31 @@ class _Looking(Evaluator):
         return None
 
 
+def _number(name: str) -> Callable[[Row], int]:
+    """What gives the vid or edge id that a row has by a name."""
+    return cast("Callable[[Row], int]", itemgetter(name))
+
+
 def _of_vertices(snapshot: Snapshot, key: str, kind: Kind, vids: list[int]) -> list[Value]:
-    found = lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind)
-    return [None] * len(vids) if found is None else [*map(_from_store, found.to_list())]
+    return _values(lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind), vids)
 
 
 def _of_edges(snapshot: Snapshot, key: str, kind: Kind, eids: list[int]) -> list[Value]:
-    found = lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind)
-    return [None] * len(eids) if found is None else [*map(_from_store, found.to_list())]
+    return _values(lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind), eids)
+
+
+def _values(found: Slice | None, of: list[int]) -> list[Value]:
+    if found is None:
+        return [None] * len(of)
+    return [*map(from_store, found.to_list())]
 
 
 def _types(snapshot: Snapshot, eids: list[int]) -> list[Value]:
-    return [*lookup.edge_types(snapshot, np.array(eids, np.int64)).to_list()]  # type: ignore[list-item]
+    return cast("list[Value]", lookup.edge_types(snapshot, np.array(eids, np.int64)).to_list())
 
 
-def _labels(labels: list[str], _: int) -> list[str]:
+def _copied(labels: list[str], _: int) -> list[str]:
     return [*labels]
-
-
-def _from_store(value: PropertyValue) -> Value:
-    return None if value is None else from_store(value)
-
-
-def _of_groups(
-    name: str,
-    snapshot: Snapshot,
-    groups: Sequence[int],
-    readers: Mapping[int, Callable[[int], object]],
-) -> Compiled:
-    """What reads a value of nodes of several groups. readers : of those that have it."""
-    ranges = sorted(
-        (first, group) for group in groups for first, _ in snapshot.groups[group].ranges
-    )
-    starts = [first for first, _ in ranges]
-    own = [readers.get(group) for _, group in ranges]
-
-    def value(row: Row) -> Value:
-        vid = cast("int", row[name])
-        read = own[bisect_right(starts, vid) - 1]
-        return None if read is None else cast("Value", read(vid))
-
-    return value
 
 
 @dataclass(slots=True, eq=False)
@@ -368,7 +375,7 @@ class RowTails:
         """
         tail = few.tail
         values = {name: taken(parameters[name]) for name in self._names}
-        found = tail.run(few, values, Allowance(memory, deadline, cancel))
+        found = tail.run(few, values, memory, cancel, deadline)
         self._waiting.append(tail)
         return found
 

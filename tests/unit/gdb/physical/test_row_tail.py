@@ -163,6 +163,18 @@ def test_an_error_shows_its_place(graph: Database) -> None:
             graph.execute("MATCH (a) RETURN a.age + 1 AS x LIMIT $n", {"n": number})
 
 
+def test_a_key_is_evaluated_once(graph: Database) -> None:
+    """Where it is another value each time, a group has the value that it was made by."""
+    for text in ("toInteger(rand() * 3) AS k", "toInteger(rand() * 3) AS k, b.ok AS ok"):
+        for _ in range(30):
+            found = graph.execute(
+                f"MATCH (a)-[r]->(b) WHERE id(a) < 20 RETURN {text}, count(*) AS n"
+            )
+            assert found.summary.evaluator == "rows"
+            keys = [tuple(row)[:-1] for row in found]
+            assert len(keys) == len({*keys})
+
+
 def test_a_budget_holds(graph: Database) -> None:
     text = "MATCH (a) RETURN reduce(s = 'x', k IN range(1, 40) | s + s) AS s ORDER BY s"
     with pytest.raises(OutOfBudget):
