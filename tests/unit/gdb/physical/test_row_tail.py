@@ -16,6 +16,7 @@ from gdb.answer import entities
 from gdb.errors import ArithmeticProblem, OutOfBudget, QueryError, TypeProblem
 from gdb.executor import choose_device
 from gdb.physical.rows import row_tail
+from gdb.run.bound_rows import BoundRows
 from tests.support.ways import forced
 
 PEOPLE = """:ID,name,age:int,score:float,ok:boolean,born:date,:LABEL
@@ -163,18 +164,6 @@ def test_an_error_shows_its_place(graph: Database) -> None:
             graph.execute("MATCH (a) RETURN a.age + 1 AS x LIMIT $n", {"n": number})
 
 
-def test_a_key_is_evaluated_once(graph: Database) -> None:
-    """Where it is another value each time, a group has the value that it was made by."""
-    for text in ("toInteger(rand() * 3) AS k", "toInteger(rand() * 3) AS k, b.ok AS ok"):
-        for _ in range(30):
-            found = graph.execute(
-                f"MATCH (a)-[r]->(b) WHERE id(a) < 20 RETURN {text}, count(*) AS n"
-            )
-            assert found.summary.evaluator == "rows"
-            keys = [tuple(row)[:-1] for row in found]
-            assert len(keys) == len({*keys})
-
-
 def test_a_budget_holds(graph: Database) -> None:
     text = "MATCH (a) RETURN reduce(s = 'x', k IN range(1, 40) | s + s) AS s ORDER BY s"
     with pytest.raises(OutOfBudget):
@@ -309,3 +298,41 @@ def test_few_nodes_are_those_made_in_bulk(graph: Database, monkeypatch: pytest.M
         with monkeypatch.context() as patch:
             patch.setattr(entities, "FEW", -1)
             assert one_by_one == [repr(row) for row in graph.execute(text)]
+
+
+@pytest.mark.parametrize("keys", ["toInteger(rand() * 3)", "toInteger(rand() * 3), a.x"])
+def test_a_key_is_evaluated_once(star: Database, keys: str) -> None:
+    """Where it is another value each time, a group has the value that it was made by."""
+    text = f"MATCH (a:P {{id: $i}}) OPTIONAL MATCH (a)-[:R]-(b) RETURN {keys}, count(*) AS n"
+    bound = 0
+    for i in range(1, 60):
+        found = [tuple(row)[:-1] for row in star.execute(text, {"i": i})]
+        assert len(found) == len({*found})
+        bound += isinstance(star._statements.bound(text), BoundRows)
+    assert bound
+
+
+def test_a_null_of_the_row_matches_nothing(star: Database) -> None:
+    text = (
+        "MATCH (a:P {id: $i}) OPTIONAL MATCH (a)-[:R]->(x) WHERE x.x < 0 "
+        "MATCH (a)-[:R]-(x) RETURN count(*) AS n"
+    )
+    for i in (5, 6, 7, 8):
+        assert star.execute(text, {"i": i}).scalar() == 0
+    assert isinstance(star._statements.bound(text), BoundRows)
+
+
+@pytest.mark.parametrize("mode", ["", "SUBGRAPHS", "DIFFERENT NODES"])
+@pytest.mark.parametrize("behind", ["RETURN id(m) AS m ORDER BY m", "RETURN count(*) AS n"])
+def test_predicates_become_alike_and_unlike(
+    graph: Database, store: Path, mode: str, behind: str
+) -> None:
+    """Two of them are of one value or not; what was planned for the one is not run for the other."""
+    text = f"MATCH {mode} (a {{name: $i}})--(m)--(b {{name: $j}}) {behind}"
+    for first in ("11", "12"):
+        graph._statements.clear()
+        for both in (first, "12", "11", "22", "21", "34", "33"):
+            values = {"i": f"né{both[0]}", "j": f"né{both[1]}"}
+            found = graph.execute(text, values).fetchall()
+            with gdb.connect(store, read_only=True) as fresh:
+                assert found == fresh.execute(text, values).fetchall()
