@@ -183,6 +183,8 @@ class Paths:
 
 def together(parts: list[Paths]) -> Paths:
     """Several tables of paths as one."""
+    if len(parts) == 1:
+        return parts[0]
     lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
     return Paths(
         np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)]),
@@ -192,14 +194,27 @@ def together(parts: list[Paths]) -> Paths:
     )
 
 
+@dataclass(slots=True)
+class PathBound:
+    """A bound on a walk by one thread, which is then left. most : paths. short : or after one launch, about 10 ms.
+    found : paths so far. cut : whether it was left."""
+
+    most: int
+    short: bool
+    found: int = 0
+    cut: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Under which conditions a walk goes on.
 
     look : called about every 10 ms, by any thread; raises to stop it (Cancelled, QueryTimeout).
-    budget : bytes that may be held. threads : 0 for all cores.
+    budget : bytes that may be held. threads : 0 for all cores. bound : of a walk that lists paths; None for all of
+    them.
     """
 
     look: Callable[[], None]
     budget: Budget = field(default_factory=Budget)
     threads: int = 0
+    bound: PathBound | None = None

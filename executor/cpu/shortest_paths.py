@@ -14,12 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from gdb.records import replace
-from gdb.storage.disk.arrays import placed
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..walk import Conditions, Paths, Question, Taken, together
-from . import paths, reach
-from .walkers import MARKS, STEPS, Walker, _question, address
+from . import paths, reach, walk_memory
+from .walkers import STEPS, Walker, _question, address
 
 FAR = 3  # from this length on it is worth knowing what is near a goal
 
@@ -34,17 +33,25 @@ class Side:
         """Along the question's steps."""
         self.question, self.look = question, conditions.look
         self.row = _question(question, paths.LENGTHS, None)
-        vids, budget = max(question.vids, 1), conditions.budget
-        self.distances = placed(vids, np.uint32, MARKS, budget)
-        self.queue = placed(vids, np.uint32, MARKS, budget)
+        self._marks = walk_memory.marks(question.vids, conditions.budget)
+        self.distances, self.queue = self._marks.distances, self._marks.queue
         self.levels = [0, 0]
         self.state = np.zeros(reach.SE.N, np.int64)
         self.state[reach.SE.DISTANCE] = address(self.distances)
         self.state[reach.SE.QUEUE] = address(self.queue)
 
+    def leave(self) -> None:
+        """Leave its memory to another search; it is not used any more."""
+        self._clear()
+        self._marks.leave()
+        del self._marks, self.distances, self.queue
+
+    def _clear(self) -> None:
+        self.distances[self.queue[: self.levels[-1]]] = 0
+
     def begin(self, vid: int, row: int) -> None:
         """Begin at a vertex. row : whose used edges are left out."""
-        self.distances[self.queue[: self.levels[-1]]] = 0
+        self._clear()
         self.distances[vid] = paths.UNKNOWN
         self.queue[0] = vid
         self.levels = [0, 1]
@@ -114,7 +121,10 @@ def select_paths(question: Question, taken: Taken, count: int, conditions: Condi
     turned = len(np.unique(starts)) < len(np.unique(goals))
     if turned:
         question = question.flipped
-    found = together([*_Selecting(question, taken, count, conditions).found()])
+    selecting = _Selecting(question, taken, count, conditions)
+    found = together([*selecting.found()])
+    for part in (selecting.walker, selecting.onward, selecting.back):
+        part.leave()
     return found.turned(goals[found.rows]) if turned else found
 
 
@@ -238,6 +248,7 @@ def near_goals(question: Question, conditions: Conditions) -> Iterator[tuple[I64
             back.distances,
             paths.UNKNOWN if reached or most is None else most + 1,
         )
+    back.leave()
 
 
 def to_goals(question: Question, conditions: Conditions) -> Paths:
@@ -255,4 +266,8 @@ def to_goals(question: Question, conditions: Conditions) -> Paths:
             continue
         for part in walker_of.run(int(rows[0]), int(rows[-1]) + 1, conditions):
             found.append(part.renumbered(order))
+        if conditions.bound is not None and conditions.bound.cut:
+            break
+    if walker_of is not None:
+        walker_of.leave()
     return together(found)

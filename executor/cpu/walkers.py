@@ -23,24 +23,20 @@ from gdb.storage.graph.adjacency import I64, U32
 
 from ..walk import Conditions, Differ, Paths, Question, Steps, together
 from ..work.scheduler import helpers_of_all, units
-from . import paths, reach
+from . import paths, reach, walk_memory
+from .walk_memory import MARKS
 from .workers import view_row
 
 STEPS = 2_000_000  # of a launch: about 10 ms
-CAPACITY = 1 << 16  # paths in a buffer
-EDGE_CAPACITY = 1 << 18  # edges of the paths in it
-SHALLOW = 64  # vertices of the first stack; a deeper walk gets a larger one
 SEARCHED = 12  # edges of a path that are looked through; longer ones mark what they have
 WORTH_A_THREAD = 20_000  # expected steps
+_NOTHING = (0,) * (paths.WK.CAPACITY - 3)  # of a state, behind ROW, LAST and DEPTH
 Part = TypeVar("Part")
 
 
 def address(array: npt.NDArray[np.generic] | None) -> int:
     """Where an array lies; 0 for none."""
     return 0 if array is None or not array.size else int(array.ctypes.data)
-
-
-MARKS = "marks of a search"  # what memory is for
 
 
 class Walker:
@@ -59,42 +55,27 @@ class Walker:
     ) -> None:
         self.question, self.keeps = question, keeps
         self.row = _question(question, keeps, most)
-        self.state = np.zeros(reach.SE.N, np.int64)
-        self._arrays: dict[int, npt.NDArray[np.generic]] = {}
-        sizes = {
-            paths.WK.OUT_ROWS: np.int64,
-            paths.WK.OUT_ENDS: np.uint32,
-            paths.WK.OUT_NUMBERS: np.int64,
-        }
-        for place, kind in sizes.items():
-            self._give(place, np.empty(CAPACITY, kind))
-        self.state[paths.WK.CAPACITY] = CAPACITY
-        if keeps == paths.LIST:
-            self._make_edges(EDGE_CAPACITY)
+        self._own: list[npt.NDArray[np.generic]] = []  # which is held as long as it may be used
+        self._room = walk_memory.buffers()
+        self.state = self._room.state
+        self.state[paths.WK.TALLY : paths.WK.N] = 0
+        self.state[paths.WK.NUMBER] = self.state[paths.WK.TOUCHED] = 0
         if keeps == paths.TALLIES:
             self._give(paths.WK.TALLY, placed(question.vids, np.int64, MARKS, budget))
             self._give(paths.WK.TOUCHED_VIDS, placed(question.vids, np.uint32, MARKS, budget))
         high = question.high
-        self._make_stack(SHALLOW if high is None else min(high + 2, SHALLOW))
         if question.differ is not Differ.NOTHING and (high is None or high > SEARCHED):
             size = question.edges if question.differ is Differ.EDGES else question.vids
             self._give(paths.WK.BITS, placed(size // 8 + 1, np.uint8, MARKS, budget))
 
+    def leave(self) -> None:
+        """Leave its stack and its buffers to another walker; it is not used any more."""
+        self._room.leave()
+        del self._room, self.state
+
     def _give(self, place: int, array: npt.NDArray[np.generic]) -> None:
-        self._arrays[place] = array
+        self._own.append(array)
         self.state[place] = array.ctypes.data
-
-    def _make_edges(self, size: int) -> None:
-        self._give(paths.WK.OUT_EIDS, np.empty(size, np.int64))
-        self.state[paths.WK.EDGE_CAPACITY] = size
-
-    def _make_stack(self, size: int) -> None:
-        for place in (paths.WK.AT, paths.WK.END, paths.WK.VIDS, paths.WK.EIDS):
-            made = np.zeros(size, np.int64)
-            if place in self._arrays:
-                made[: len(self._arrays[place])] = self._arrays[place]
-            self._give(place, made)
-        self.state[paths.WK.ROOM] = size
 
     def near(self, distances: U32 | None, far: int) -> None:
         """Go only where the goal is near enough; far : at least so many steps are what distances do not know."""
@@ -107,36 +88,39 @@ class Walker:
 
     def run(self, begin: int, end: int, conditions: Conditions) -> list[Paths]:
         """Walk from the rows [begin, end)."""
-        state = self.state
-        state[[paths.WK.ROW, paths.WK.LAST, paths.WK.DEPTH]] = begin, end, -1
-        state[[paths.WK.PRUNED, paths.WK.LONGEST]] = 0
+        state, room, bound = self.state, self._room, conditions.bound
+        state[: paths.WK.CAPACITY] = begin, end, -1, *_NOTHING
+        most = walk_memory.CAPACITY
+        state[paths.WK.CAPACITY] = most if bound is None else min(bound.most + 1, most)
         found: list[Paths] = []
         q, s = self.row.ctypes.data, state.ctypes.data
         while True:
             conditions.look()
             status = paths.walk(q, s, STEPS)
+            left = bound is not None and bound.short and status == paths.YIELDED
             if status == paths.DEEP:
-                self._make_stack(2 * int(state[paths.WK.ROOM]))
+                room.make_stack(2 * int(state[paths.WK.ROOM]))
             elif status == paths.FULL and not state[paths.WK.COUNT]:
-                self._make_edges(2 * int(state[paths.WK.EDGE_CAPACITY]))
-            elif status in (paths.FULL, paths.DONE):
+                room.make_edges(2 * int(state[paths.WK.EDGE_CAPACITY]))
+            elif left or status in (paths.FULL, paths.DONE):
                 found.append(self._taken(conditions))
-            if status == paths.DONE:
+                if bound is not None:
+                    bound.found += len(found[-1].rows)
+                    bound.cut = bound.cut or left or bound.found > bound.most
+                    left = bound.cut
+            if status == paths.DONE or left:
                 return found
 
     def _taken(self, conditions: Conditions) -> Paths:
         """What is in the buffers, which are empty then. Where no edges are kept, offsets are the numbers instead."""
-        state, arrays = self.state, self._arrays
+        state, room = self.state, self._room
         n, m = int(state[paths.WK.COUNT]), int(state[paths.WK.EDGES])
         conditions.budget.take(20 * n + 8 * m, "the paths that it found")
-        state[[paths.WK.COUNT, paths.WK.EDGES]] = 0
-        numbers = arrays[paths.WK.OUT_NUMBERS][:n]
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
-        eids = offsets[:0]
-        if self.keeps == paths.LIST:
-            eids = arrays[paths.WK.OUT_EIDS][:m].astype(np.int64)
-        ends = arrays[paths.WK.OUT_ENDS][:n].astype(np.uint32)
-        return Paths(arrays[paths.WK.OUT_ROWS][:n].astype(np.int64), ends, offsets, eids)
+        state[paths.WK.COUNT] = state[paths.WK.EDGES] = 0
+        offsets = np.zeros(n + 1, np.int64)
+        np.cumsum(room.numbers[:n], out=offsets[1:])
+        eids = room.eids[:m].copy() if self.keeps == paths.LIST else offsets[:0]
+        return Paths(room.rows[:n].copy(), room.ends[:n].copy(), offsets, eids)
 
     @property
     def pruned(self) -> bool:
@@ -180,25 +164,17 @@ class Searcher:
         self.question = question
         self.row = _question(question, paths.LENGTHS, most)
         self.state = np.zeros(reach.SE.N, np.int64)
-        vids = max(question.vids, 1)
-        self._arrays: dict[int, npt.NDArray[np.generic]] = {
-            **{
-                place: placed(vids, np.uint32, MARKS, budget)
-                for place in (reach.SE.DISTANCE, reach.SE.SOURCE, reach.SE.BRANCH, reach.SE.QUEUE)
-            },
-            reach.SE.AGAIN: placed(vids, np.uint8, MARKS, budget),
-            paths.WK.OUT_ROWS: np.empty(CAPACITY, np.int64),
-            paths.WK.OUT_ENDS: np.empty(CAPACITY, np.uint32),
-        }
-        for place, array in self._arrays.items():
-            self.state[place] = array.ctypes.data
-        self.state[paths.WK.CAPACITY], self.state[reach.SE.WIDTH] = CAPACITY, width
+        self._room, self._marks = walk_memory.buffers(), walk_memory.marks(question.vids, budget)
+        self.state[: paths.WK.N] = self._room.state
+        self._marks.put(self.state)
+        self.state[paths.WK.COUNT], self.state[paths.WK.CAPACITY] = 0, walk_memory.CAPACITY
+        self.state[reach.SE.WIDTH] = width
         self.state[reach.SE.CLOSED] = _closed(question.steps, question.differ)
 
     def run(self, begin: int, end: int, conditions: Conditions) -> list[tuple[I64, U32]]:
         """Search from the rows [begin, end)."""
-        state = self.state
-        state[[paths.WK.ROW, paths.WK.LAST]] = begin, end
+        state, room = self.state, self._room
+        state[paths.WK.ROW], state[paths.WK.LAST] = begin, end
         found: list[tuple[I64, U32]] = []
         while True:
             conditions.look()
@@ -207,10 +183,15 @@ class Searcher:
                 n = int(state[paths.WK.COUNT])
                 conditions.budget.take(12 * n, "what it reached")
                 state[paths.WK.COUNT] = 0
-                rows = self._arrays[paths.WK.OUT_ROWS][:n].astype(np.int64)
-                found.append((rows, self._arrays[paths.WK.OUT_ENDS][:n].astype(np.uint32)))
+                found.append((room.rows[:n].copy(), room.ends[:n].copy()))
             if status == paths.DONE:
                 return found
+
+    def leave(self) -> None:
+        """As a walker's. Its last run was not interrupted."""
+        self._room.leave()
+        self._marks.leave()
+        del self._room, self._marks
 
 
 def _closed(steps: Steps, differ: Differ) -> int:
@@ -275,7 +256,14 @@ def reach_ends(
             searcher = Searcher(question, max(width, 1), most, own)
             return lambda begin, end: searcher.run(begin, end, conditions)
 
-        parts = _on_threads(question, work, conditions, whole=width > 1)
+        if question.rows == 1 and not question.impossible:
+            searcher = Searcher(question, 1, most, own)
+            parts = searcher.run(0, 1, conditions)
+            searcher.leave()
+        else:
+            parts = _on_threads(question, work, conditions, whole=width > 1)
+    if len(parts) == 1 and question.rows == 1:
+        return parts[0]
     none = np.zeros(0, np.int64), np.zeros(0, np.uint32)
     rows = np.concatenate([none[0], *(part[0] for part in parts)])
     ends = np.concatenate([none[1], *(part[1] for part in parts)])
@@ -286,6 +274,8 @@ def reach_ends(
 
 
 def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
+    if len(parts) == 1:
+        return parts[0].rows, parts[0].ends, parts[0].lengths
     rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
     ends = np.concatenate([np.zeros(0, np.uint32), *(part.ends for part in parts)])
     return rows, ends, np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
@@ -294,11 +284,17 @@ def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
 def _walked(question: Question, keeps: int, conditions: Conditions) -> list[Paths]:
     with conditions.budget.part() as own:
 
+        if question.rows == 1 and not question.impossible:
+            walker = Walker(question, keeps, budget=own)
+            found = walker.run(0, 1, conditions)
+            walker.leave()
+            return found
+
         def work() -> Callable[[int, int], list[Paths]]:
             walker = Walker(question, keeps, budget=own)
             return lambda begin, end: walker.run(begin, end, conditions)
 
-        return _on_threads(question, work, conditions)
+        return _on_threads(question, work, conditions, whole=conditions.bound is not None)
 
 
 def _on_threads(

@@ -167,7 +167,8 @@ def test_walks_and_searches_are_the_same_in_files(monkeypatch: pytest.MonkeyPatc
         want = ask(asked, free)
         tight = Conditions(lambda: None, Budget(1 << 20))
         with monkeypatch.context() as patch:  # what is found has room, marks have none
-            patch.setattr(walkers, "placed", in_file)
+            for module in (walkers, walk_memory):
+                patch.setattr(module, "placed", in_file)
             got = ask(asked, tight)
         assert bool(tight.budget.filed) == (ask is not walkers.count_paths)
         assert sorted(zip(*(x.tolist() for x in got), strict=True)) == sorted(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import Cancelled, OutOfBudget
-from gdb.executor.cpu import paths, shortest_paths, walkers
+from gdb.executor.cpu import paths, shortest_paths, walk_memory, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
@@ -88,9 +88,12 @@ def told(found: Paths) -> list[tuple[int, tuple[int, ...], int]]:
 def _buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones are full after every path, and launches end after every step."""
     if request.param == "small buffers":
-        for name in ("CAPACITY", "EDGE_CAPACITY", "SHALLOW", "STEPS"):
-            monkeypatch.setattr(walkers, name, 1 if name != "SHALLOW" else 2)
-        monkeypatch.setattr(shortest_paths, "STEPS", 1)
+        for name in ("CAPACITY", "EDGE_CAPACITY", "SHALLOW"):
+            monkeypatch.setattr(walk_memory, name, 1 if name != "SHALLOW" else 2)
+        for kept in ("_buffers", "_marks"):
+            monkeypatch.setattr(walk_memory, kept, [])
+        for module in (walkers, shortest_paths):
+            monkeypatch.setattr(module, "STEPS", 1)
         monkeypatch.setattr(walkers, "SEARCHED", 0)
         monkeypatch.setattr(walkers, "WORTH_A_THREAD", 0)
         monkeypatch.setattr(shortest_paths, "FAR", 0)
