@@ -75,6 +75,19 @@ def _lengths(condition: Expression) -> frozenset[Expression]:
     return frozenset(part for call in durations for part in call.arguments)
 
 
+def is_of_paths(matches: Iterable[Match]) -> bool:
+    """Whether a pattern has what no graph makes one compiled pattern of: a relationship of variable length, a selector,
+    a name for a whole path."""
+    return any(
+        path.name is not None
+        or path.selector is not None
+        or path.mode is not PathMode.TRAIL
+        or any(one.length is not None for one in path.relationships)
+        for match in matches
+        for path in match.patterns
+    )
+
+
 def _check_path(text: str, path: PathPattern) -> None:
     place = path.nodes[0].place.to(path.nodes[-1].place)
     for relationship in path.relationships:

@@ -19,7 +19,7 @@ from gdb.base.allowance import Allowance, here
 from gdb.base.values.sizes import Growing
 from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
 from gdb.executor import run as executor
-from gdb.language.clauses import Unwind
+from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Call, ListLiteral, Parameter
 from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
@@ -209,7 +209,7 @@ def _chosen(
         return Choice(None, None, f"{why}; no operator may run over columns")
     small = is_small(snapshot) and WAY is None
     bounded = _bounded(planned, context, small) if few and WAY is None else None
-    if bounded is None and WAY is None and notes is not None:
+    if (bounded is None or _walks(context, plan)) and WAY is None and notes is not None:
         counts = _counts(context, plan, notes.counts)
         if counts is not None:
             return Choice(None, None, f"{why}; it begins with counts", counts=counts)
@@ -260,6 +260,12 @@ def _bounded(planned: Planned, context: RowContext, small: bool) -> Bound | None
 
     few = begins_with_few(context, planned.plan) or few_suffice(context, planned.plan)
     return Bound(MOST_ROWS, MOST_FOUND) if few else None
+
+
+def _walks(context: RowContext, plan: Plan) -> bool:
+    """Whether a plan begins with paths, which are counted sooner than listed."""
+    first = plan.sides[0][0] if plan.sides[0] else None
+    return isinstance(first, Match) and bool(context.pattern(first).long)
 
 
 def _few(bound: Bound) -> str:

@@ -28,6 +28,7 @@ from gdb.physical.rows.row_look_ups import equality
 from gdb.physical.rows.subqueries import pattern_of_subquery
 
 if TYPE_CHECKING:
+    from gdb.physical.rows.pattern import Component, Pattern
     from gdb.physical.rows.run_context import RowContext
 
 MOST_ENOUGH = 100
@@ -111,22 +112,37 @@ def _adds_few(context: RowContext, operator: Operator, names: Names) -> bool:
 
 
 def _hangs(context: RowContext, clause: Match, names: Names) -> bool:
-    """Whether each part of a pattern has a node that the rows bind, or that a value names."""
+    """Whether each part of a pattern has a node that the rows bind, or that a value names, or is where paths from such
+    nodes lead; both ends of paths with a selector are such nodes."""
     pattern = context.pattern(clause)
-    if pattern.variants or pattern.long or pattern.routes:
+    if pattern.variants:
         return False
     own = {*pattern.vertices, *pattern.edges}
+    free, reached, left = own - {*names}, own & {*names}, list["Component"]()
     for component in pattern.components():
         parts = {*component.vertices, *component.edges}
-        if parts & {*names}:
-            continue
-        free = own - {*names}
-        if not any(
-            found is not None and not found.mentions & free
-            for found in (equality(c, component.vertices) for c in pattern.conditions)
-        ):
+        if parts & reached or _named(pattern, component, free):
+            reached |= parts
+        else:
+            left.append(component)
+    if any(edge.selector is not None and not {*edge.ends} <= reached for edge in pattern.long):
+        return False
+    while left:
+        ends = {end for edge in pattern.long if reached & {*edge.ends} for end in edge.ends}
+        led = [component for component in left if ends & {*component.vertices}]
+        if not led:
             return False
+        reached |= {name for one in led for name in (*one.vertices, *one.edges)}
+        left = [component for component in left if component not in led]
     return True
+
+
+def _named(pattern: Pattern, component: Component, free: set[str]) -> bool:
+    """Whether a value names a node of a component. free : the names that rows do not have."""
+    return any(
+        found is not None and not found.mentions & free
+        for found in (equality(c, component.vertices) for c in pattern.conditions)
+    )
 
 
 def _short(context: RowContext, values: Expression) -> bool:

@@ -61,10 +61,11 @@ def narrow_rows(rows: Batches, names: tuple[str, ...]) -> Batches:
 @dataclass(slots=True)
 class Few:
     """A bound on what MATCH finds. most : embeddings of each part of a pattern, for one batch of rows.
-    cut : whether there may be more."""
+    cut : whether there may be more. ends : the run goes no further where there are."""
 
     most: int
     cut: bool = False
+    ends: bool = False
 
 
 def expand_rows(

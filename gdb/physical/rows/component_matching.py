@@ -14,7 +14,7 @@ import numpy as np
 from gdb.language.hidden_names import is_hidden
 from gdb.physical.rows.component import ComponentRun, Table
 from gdb.physical.rows.expand import expand_component, places_labelled
-from gdb.physical.rows.row_look_ups import seek
+from gdb.physical.rows.row_look_ups import equality, seek
 from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -84,12 +84,21 @@ class ComponentMatching(ABC, Generic[Rows]):
                 return component
         if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
             return None
-        # one that a path leads to is reached by it, and matched as bound
+        # one that a path leads to is reached by it, and matched as bound; of those that begin it, one that is named
         ends = {end for edge in long for end in edge.ends}
         return min(
             components,
-            key=lambda c: (not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
+            key=lambda c: (
+                *(not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
+                not self._is_named(c),
+            ),
         )
+
+    def _is_named(self, component: Component) -> bool:
+        """Whether a value of the rows names a node of a component."""
+        unbound = self.reach - self.bound
+        found = (equality(condition, component.vertices) for condition in self.waiting)
+        return any(one is not None and not one.mentions & unbound for one in found)
 
     def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
         """The conditions that the elements of a component decide, at least one of them free of the rows."""

@@ -243,7 +243,7 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        paths = Walk(self.context, self.pattern, edge, names, bound).rows(table)
+        paths = Walk(self.context, self.pattern, edge, names, bound, self.few).rows(table)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
             if self.checks_edges and len(apart) < len(others):

@@ -146,7 +146,7 @@ def run_over_rows(
                 plan, start, wrote = run_arrays(context, plan, arrays)
                 bound = None if wrote else bound
             if bound is not None:
-                runner.bound, runner.most_taken = Few(bound.found), bound.taken
+                runner.bound, runner.most_taken = Few(bound.found, ends=True), bound.taken
             found = runner.plan(plan, start or few_rows((), [{}]))
             rows: list[tuple[Value, ...]] = []
             names = found.names if plan.returns else ()

@@ -15,7 +15,16 @@ from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
 from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
-from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, steps, together
+from gdb.executor.walk import (
+    Conditions,
+    Differ,
+    PathBound,
+    Paths,
+    Question,
+    Taken,
+    steps,
+    together,
+)
 from gdb.executor.work.scheduler import Budget
 from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem
@@ -29,6 +38,7 @@ from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.batches import Few
     from gdb.physical.rows.run_context import Numbered, RowContext
 
 _DIFFER = {
@@ -39,10 +49,10 @@ _DIFFER = {
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
 
 
-def conditions_of(context: RowContext) -> Conditions:
+def conditions_of(context: RowContext, bound: PathBound | None = None) -> Conditions:
     """Under which conditions a query's walks go on."""
     options = context.options
-    return Conditions(context.pulse, Budget(options.memory), options.threads)
+    return Conditions(context.pulse, Budget(options.memory), options.threads, bound)
 
 
 def differ_of(mode: PathMode) -> Differ:
@@ -53,7 +63,8 @@ def differ_of(mode: PathMode) -> Differ:
 class Walk:
     """Extends rows by every path of an edge with one bound end.
 
-    others : names of relationships that a path may not use. bound : the names that rows have.
+    others : names of relationships that a path may not use. bound : the names that rows have. few : where only some
+    paths are wanted.
     """
 
     def __init__(
@@ -63,9 +74,11 @@ class Walk:
         edge: RowEdge,
         others: Sequence[str],
         bound: frozenset[str],
+        few: Few | None = None,
     ) -> None:
         assert edge.length is not None
         self.context, self.edge, self.others, self.bound = context, edge, others, bound
+        self.few = few
         self.graph, self.snapshot = context.graph, context.graph.snapshot
         self.forward = edge.left in bound
         self.begin, self.end = edge.ends if self.forward else edge.ends[::-1]
@@ -90,6 +103,16 @@ class Walk:
         rows = [one for one in table if not bound or isinstance(one[1][self.end], NodeValue)]
         if not rows:
             return iter(())
+        few = self.few
+        if few is not None and (few.ends or len(table) == 1):  # those of later rows may be missing
+            cut = PathBound(few.most, short=few.ends)
+            self.conditions = conditions_of(self.context, cut)
+        found = self._extended(rows)
+        if few is not None and self.conditions.bound is not None:
+            few.cut = few.cut or self.conditions.bound.cut
+        return found
+
+    def _extended(self, rows: Sequence[Numbered]) -> Iterator[Numbered]:
         question = self._question(rows)
         if not self.tests:
             return self._rows_of(self._paths(question), rows)
@@ -104,7 +127,7 @@ class Walk:
         length, snapshot = self.edge.length, self.snapshot
         assert length is not None
         ends = None
-        if self.end not in self.bound and self.target.labels:
+        if self.end not in self.bound and self.target.labels and self.conditions.bound is None:
             vids = candidates(self.context, self.pattern, self.end, ())
             ends = None if vids is None else bitset(vids, snapshot.vertex_count)
         question = Question(

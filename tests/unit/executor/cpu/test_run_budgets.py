@@ -17,7 +17,7 @@ from gdb import planner
 from gdb.base import usage
 from gdb.base.budget import ROWS, Budget
 from gdb.errors import OutOfBudget, StoreError
-from gdb.executor.cpu import launch, sizing, walkers, workers
+from gdb.executor.cpu import launch, sizing, walk_memory, walkers, workers
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS, Wanted
 from gdb.executor.relational import arrow
