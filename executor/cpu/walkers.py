@@ -283,7 +283,6 @@ def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
 
 def _walked(question: Question, keeps: int, conditions: Conditions) -> list[Paths]:
     with conditions.budget.part() as own:
-
         if question.rows == 1 and not question.impossible:
             walker = Walker(question, keeps, budget=own)
             found = walker.run(0, 1, conditions)

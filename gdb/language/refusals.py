@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
+from gdb.errors import NotSupported
 from gdb.language import syntax
 from gdb.language.clauses import Match
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.existence import is_edge_test
+from gdb.language.mentioned_names import asks
 from gdb.language.name_resolution import conjuncts
 from gdb.language.report import beyond_pattern
 from gdb.language.syntax import Expression, PathMode, PathPattern, walk
@@ -75,17 +77,14 @@ def _lengths(condition: Expression) -> frozenset[Expression]:
     return frozenset(part for call in durations for part in call.arguments)
 
 
-def is_of_paths(matches: Iterable[Match]) -> bool:
-    """Whether a pattern has what no graph makes one compiled pattern of: a relationship of variable length, a selector,
-    a name for a whole path."""
-    return any(
-        path.name is not None
-        or path.selector is not None
-        or path.mode is not PathMode.TRAIL
-        or any(one.length is not None for one in path.relationships)
-        for match in matches
-        for path in match.patterns
-    )
+def refused_by_text(text: str, matches: Iterable[Match], behind: Iterable[Expression]) -> bool:
+    """Whether the text alone keeps a query from being one compiled pattern and its tail, whatever the graph. behind :
+    the expressions of the tail."""
+    try:
+        check(text, matches)
+    except NotSupported:
+        return True
+    return any(map(asks, behind))
 
 
 def _check_path(text: str, path: PathPattern) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gdb.language.aggregation import is_count
 from gdb.language.clauses import Match, hoist_conditions
 from gdb.language.syntax import Call, Expression
-from gdb.logical.operators import Aggregate, Filter, Names, Operators, Plan
+from gdb.logical.operators import Aggregate, Filter, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.records import dataclass, field
 
@@ -37,6 +37,14 @@ class OnePattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "demand", tail.demand_of(self.behind, self.names))
+
+    @property
+    def refused_by_text(self) -> bool:
+        """Whether it does not compile, whatever the graph."""
+        from gdb.language.refusals import refused_by_text  # here: most compile
+
+        behind = [one for operator in self.behind for one in expressions_of(operator)]
+        return refused_by_text(self.text, (*self.matches, *self.optional), behind)
 
     @property
     def first(self) -> Operators:

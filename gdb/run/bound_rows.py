@@ -13,11 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.answer.result import Result
-from gdb.answer.rows import RowAnswer
+from gdb.answer.rows import NumberedAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.base.allowance import Allowance
 from gdb.executor.options import Options
+from gdb.physical.rows.numbered_statement import NumberedStatement
 from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.row_statement import RowStatement
 from gdb.physical.rows.run_context import RowContext
@@ -32,17 +33,22 @@ from gdb.run.request import Clock, Request
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdb.answer.rows import Answer
     from gdb.query_graph import MatchMode
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Change
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
+MOST_GONE = 6
+"""Where runs go the usual way again and again, so many times two of them go it before the next try."""
+
 
 @dataclass(slots=True, eq=False)
 class BoundRows:
     """See the module. names : of the parameters. why : the reason of its last run the usual way. waiting : the compiled
-    statements that no run has: each run takes one, or has another one `compiled`."""
+    statements that no run has: each run takes one, or has another one `compiled`. skipped : runs that go the usual way
+    before it is tried again; gone : the last tries that went it."""
 
     text: str
     mode: MatchMode
@@ -51,6 +57,8 @@ class BoundRows:
     compiled: Callable[[], RowStatement]
     waiting: list[RowStatement]
     why: str
+    skipped: int = 0
+    gone: int = 0
 
     @property
     def look_up(self) -> None:
@@ -75,6 +83,9 @@ class BoundRows:
         values = checked_parameters(parameters)
         if values.keys() != self.names or columns_or_rows.WAY is not None or usage.is_noted():
             return None
+        if self.skipped:
+            self.skipped -= 1
+            return None
         for value in values.values():
             if isinstance(value, (list, dict)):
                 return None
@@ -82,7 +93,10 @@ class BoundRows:
         try:
             if self.planned.changes:
                 return do(partial(self._write, change, request), request.cancel)
-            return do(partial(self._read, newest, request), request.cancel)
+            found = do(partial(self._read, newest, request), request.cancel)
+            self.gone = 0 if found is not None else min(self.gone + 1, MOST_GONE)
+            self.skipped = (1 << self.gone) - 2 if self.gone else 0
+            return found
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
 
@@ -99,14 +113,21 @@ class BoundRows:
     def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
         clock, snapshot = Clock(request.cancel, None), newest()
         with clock, snapshot.reading():
-            return self._answer(request, clock, Graph(snapshot, None, request.text))
+            return self._answer(request, clock, snapshot)
 
-    def _answer(self, request: Request, clock: Clock, graph: Graph) -> Result | None:
+    def leave(self) -> None:
+        """Hold no snapshot any more."""
+        for statement in [*self.waiting]:
+            statement.leave()
+
+    def _answer(self, request: Request, clock: Clock, of: Graph | Snapshot) -> Result | None:
+        """of : the graph that it changes, or the snapshot that it reads."""
         begun = clock.begin()
         try:
             statement = self.waiting.pop()
         except IndexError:
             statement = self.compiled()
+        graph = of if isinstance(of, Graph) else statement.graph(of)
         context = statement.context
         context.options = request.options(None)
         context.allowance.cancel = request.cancel
@@ -120,14 +141,17 @@ class BoundRows:
             graph.release()
             self.waiting.append(statement)
         clock.end("run", begun)
+        effects = graph.effects if self.planned.changes and isinstance(graph, Graph) else None
         summary = Summary(
             *(clock.seconds, "cpu", len(rows), context.embeddings),
             bytes_read=clock.usage.bytes_read,
-            effects=graph.effects if self.planned.changes else None,
+            effects=effects,
             evaluator="rows",
             why=self.why,
         )
-        answer = RowAnswer(found.columns, rows, self.planned.refusal.kinds)
+        answer: Answer = RowAnswer(found.columns, rows, self.planned.refusal.kinds)
+        if isinstance(statement, NumberedStatement) and not isinstance(of, Graph):
+            answer = NumberedAnswer(statement.outputs, rows, of)
         warnings = dict.fromkeys((*self.planned.warnings, *context.options.lost))
         return Result(answer, warnings=tuple(warnings), summary=summary)
 
@@ -139,18 +163,25 @@ def bound_rows(request: Request, planned: Planned, why: str) -> BoundRows | None
         return None
     text, mode, names = request.text, request.mode, frozenset(request.parameters)
     compiled = partial(_compiled, text, mode, request.import_root, planned)
-    statement = compiled()
-    if not statement.suits:
-        return None
-    return BoundRows(text, mode, planned, names, compiled, [statement], why)
+    kinds: tuple[type[RowStatement], ...] = (NumberedStatement, RowStatement)
+    for kind in kinds[planned.changes :]:
+        made = partial(compiled, kind)
+        statement = made()
+        if statement.suits:
+            return BoundRows(text, mode, planned, names, made, [statement], why)
+    return None
 
 
 def _compiled(
-    text: str, mode: MatchMode, import_root: Path | None, planned: Planned
+    text: str,
+    mode: MatchMode,
+    import_root: Path | None,
+    planned: Planned,
+    kind: type[RowStatement],
 ) -> RowStatement:
     context = RowContext(
         *(text, {}, {}, mode, Options(), Allowance(half_of_memory())),
         import_root=import_root,
         kept=planned.kept,
     )
-    return RowStatement(context, planned.plan)
+    return kind(context, planned.plan)

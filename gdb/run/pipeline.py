@@ -279,11 +279,9 @@ def _understood(
         bound = clock.step("bind", lambda: bind_or_bound(*arguments, weigh))
     except QueryError as refused:
         # rows may do it all the same
-        from gdb.language.refusals import is_of_paths  # here: what compiles does not need it
-
-        why = f"it does not compile as one pattern: {refused.message}"
         lasting = isinstance(refused, NotSupported)
-        return Refusal(why, lasting, always=lasting and is_of_paths(pattern.matches))
+        why = f"it does not compile as one pattern: {refused.message}"
+        return Refusal(why, lasting, always=lasting and pattern.refused_by_text)
     if not isinstance(bound, BoundQuery):
         return rows_first.refusal(run, pattern, bound)
     warnings = (*_schema_warnings(run, query), *warnings)

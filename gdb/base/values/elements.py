@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gdb.base.values.kinds import Value
 
 
@@ -49,6 +51,17 @@ class PathValue:
 
     nodes: tuple[NodeValue, ...]
     relationships: tuple[RelationshipValue, ...]
+
+    @classmethod
+    def along(cls, first: NodeValue, edges: Iterable[Value]) -> PathValue:
+        """The path from a node along some edges, each a relationship or a list of them."""
+        nodes, relationships = [first], list[RelationshipValue]()
+        for edge in edges:
+            for one in edge if isinstance(edge, list) else [edge]:
+                assert isinstance(one, RelationshipValue)
+                nodes.append(one.end if one.start is nodes[-1] else one.start)
+                relationships.append(one)
+        return cls(tuple(nodes), tuple(relationships))
 
     def __len__(self) -> int:
         return len(self.relationships)

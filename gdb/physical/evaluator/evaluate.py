@@ -56,6 +56,23 @@ class Evaluator:
         allowance: Allowance | None = None,
     ) -> None:
         self._context = Context(text, parameters, subqueries, allowance or here())
+        self._kept: dict[int, tuple[Expression, Compiled]] = {}
+        self._kept_conditions: dict[int, tuple[Expression, Condition]] = {}
+
+    def kept(self, expression: Expression) -> Compiled:
+        """As `compiled`, once for each expression."""
+        found = self._kept.get(id(expression))
+        if found is None:
+            found = self._kept[id(expression)] = expression, self.compiled(expression)
+        return found[1]
+
+    def kept_condition(self, expression: Expression) -> Condition:
+        """As `condition`, once for each expression."""
+        found = self._kept_conditions.get(id(expression))
+        if found is None:
+            made = expression, self.condition(expression)
+            found = self._kept_conditions[id(expression)] = made
+        return found[1]
 
     def located(self, error: ValueProblem, place: Place) -> QueryError:
         """The error to raise for what a value refused at this place, for aggregates and writing clauses."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.answer.summary import Effects
-from gdb.base.values.elements import NodeValue, RelationshipValue
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.errors import ChangeRefused
 from gdb.executor.relational import lookup
 from gdb.language.report import change_problem
@@ -40,7 +40,9 @@ HOW_TO_DETACH = "Delete them first, or write DETACH DELETE."
 
 class Graph:
     """See the module. changes : of the transaction that a writing query is part of; None for one that reads.
-    text : the query's, for errors."""
+    text : the query's, for errors. most : rows that one row becomes up to which it goes on by itself."""
+
+    most = 64
 
     def __init__(self, snapshot: Snapshot, changes: Changes | None = None, text: str = "") -> None:
         self._snapshot, self._text = snapshot, text
@@ -162,6 +164,18 @@ class Graph:
                 made[place] = self._edges[type_.name, handle]
         found = [one for one in made if one is not None]
         return [found[place] for place in inverse.tolist()]
+
+    def labels_of(self, node: NodeValue) -> tuple[str, ...]:
+        """The labels of a node, ascending."""
+        return tuple(sorted(node.labels))
+
+    def listed(self, relationships: list[RelationshipValue]) -> Value:
+        """What a row has for the relationships of a path."""
+        return [*relationships]
+
+    def path(self, vertices: Sequence[NodeValue], edges: Sequence[Value]) -> Value:
+        """What a row has for a path; an edge may be what is `listed`."""
+        return PathValue.along(vertices[0], edges)
 
     def vid(self, node: NodeValue) -> int:
         """The vid of a node, which is not deleted, in a snapshot with all changes so far."""

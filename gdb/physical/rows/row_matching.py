@@ -126,7 +126,9 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
     def _routed(self, table: list[Numbered]) -> list[Numbered]:
         for route in self.pattern.routes:
             for _, row in table:
-                row[route.name] = _path(_of(row, route.vertices), _of(row, route.edges))
+                first = row[route.vertices[0]]
+                assert isinstance(first, NodeValue)
+                row[route.name] = PathValue.along(first, _of(row, route.edges))
             self.bound.add(route.name)
             if route.acyclic:
                 table = [one for one in table if _acyclic(one[1][route.name])]
@@ -311,16 +313,3 @@ def _acyclic(path: Value) -> bool:
     """Whether a path has no node twice."""
     assert isinstance(path, PathValue)
     return len({id(node) for node in path.nodes}) == len(path.nodes)
-
-
-def _path(vertices: Sequence[Value], edges: Sequence[Value]) -> PathValue:
-    """The path through some vertices; an edge may be a list of relationships."""
-    first = vertices[0]
-    assert isinstance(first, NodeValue)
-    nodes, relationships = [first], list[RelationshipValue]()
-    for edge in edges:
-        for one in edge if isinstance(edge, list) else [edge]:
-            assert isinstance(one, RelationshipValue)
-            nodes.append(one.end if one.start is nodes[-1] else one.start)
-            relationships.append(one)
-    return PathValue(tuple(nodes), tuple(relationships))

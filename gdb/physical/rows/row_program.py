@@ -1,18 +1,22 @@
-"""A pattern for one row, compiled: nodes that values name, relationships between nodes of the row, conditions.
+"""A pattern for one row, compiled: nodes that values name, relationships and paths at nodes of the row, conditions.
 
 What `gdb.physical.rows.row_matching` finds out for each batch of rows (which component comes next, which condition a
 look-up answers, which conditions can be tested) follows from the pattern and from the names that the rows have. For a
 pattern of such parts it is found out once, and kept with the pattern; one row then goes from step to step without
 arrays. A step that finds no answer of its own, as where a value names many nodes, leaves the row to the matching of
 batches.
+
+What rows have for nodes and relationships is the graph's: objects (`gdb.physical.rows.object_graph`), or their numbers
+(`gdb.physical.rows.number_graph`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from gdb.base.values.elements import NodeValue
+import numpy as np
+
 from gdb.errors import GdbError
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks
@@ -22,24 +26,37 @@ from gdb.physical.rows.row_look_ups import FEW, Equality
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
+    from gdb.base.values.elements import NodeValue
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows.pattern import Accepted, Component, Pattern, RowEdge
+    from gdb.executor.walk import Question
+    from gdb.physical.rows.pattern import Accepted, Component, Pattern, Route, RowEdge
     from gdb.physical.rows.run_context import RowContext
 
-MOST = 64
-"""Rows that one row becomes up to which it goes on by itself."""
 Step: TypeAlias = "Callable[[RowContext, list[Row]], list[Row] | None]"
 """The rows that some rows become; None where the step has no answer."""
+Count: TypeAlias = "Callable[[RowContext, list[Row]], int | None]"
+"""How many rows some rows become, as of a `Step`."""
 ValueOf: TypeAlias = "Callable[[RowContext, Row], Value]"
 
 
 class RowProgram:
-    """The steps of a pattern, one after the other. Nothing in it belongs to a run: threads may share it."""
+    """The steps of a pattern, one after the other. Nothing in it belongs to a run: threads may share it.
 
-    __slots__ = ("steps",)
+    conditions, values : that they evaluate. counted : the number of rows that the last step would make of some, where
+    only that is wanted; None where it takes as long.
+    """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = steps
+    __slots__ = ("conditions", "counted", "steps", "values")
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        conditions: Sequence[Expression],
+        values: Sequence[Expression],
+        counted: Count | None,
+    ) -> None:
+        self.steps, self.conditions, self.values = steps, conditions, values
+        self.counted = counted
 
     def run(self, context: RowContext, row: Row) -> list[Row] | None:
         """The rows that MATCH makes of a row, their hidden names included; None where this needs the matching of
@@ -48,26 +65,39 @@ class RowProgram:
 
     def run_all(self, context: RowContext, rows: Sequence[Row]) -> list[Row] | None:
         """As `run`, of several rows, in their order."""
-        rows = [dict(row) for row in rows]
-        for step in self.steps:
-            found = step(context, rows)
-            if not found or len(found) > MOST:
-                return None if found is None or found else []
-            rows = found
-        return rows
+        return _through(self.steps, context, [dict(row) for row in rows])
+
+    def count(self, context: RowContext, rows: Sequence[Row]) -> int | None:
+        """How many rows `run_all` gives, where `counted` is there."""
+        assert self.counted is not None
+        before = _through(self.steps[:-1], context, [dict(row) for row in rows])
+        return None if before is None else self.counted(context, before)
+
+
+def _through(steps: Sequence[Step], context: RowContext, rows: list[Row]) -> list[Row] | None:
+    for step in steps:
+        found = step(context, rows)
+        if not found or len(found) > context.graph.most:
+            return None if found is None or found else []
+        rows = found
+    return rows
 
 
 def compiled(pattern: Pattern, known: frozenset[str]) -> RowProgram | None:
     """The program of a pattern; None where some part of it is of another kind. known : the names that rows have."""
     mode = pattern.mode
-    if pattern.variants or pattern.routes or pattern.parts.long or pattern.parts.checks_edges:
+    if pattern.variants or any(route.acyclic for route in pattern.routes):
+        return None
+    if pattern.parts.checks_edges and len(pattern.edges) > 1:
         return None
     if mode.nodes_differ or mode.distinct or mode.induced:
         return None
     if any(asks(condition.expression) for condition in pattern.conditions):
         return None
     compiler = _Compiler(pattern, known)
-    return RowProgram(compiler.steps) if compiler.compile() else None
+    if not compiler.compile():
+        return None
+    return RowProgram(compiler.steps, compiler.conditions, compiler.values, compiler.counted)
 
 
 class _Compiler:
@@ -78,38 +108,101 @@ class _Compiler:
         self.reach = pattern.parts.names | known
         self.waiting = list(pattern.conditions)
         self.steps: list[Step] = []
+        self.conditions: list[Expression] = []
+        self.values: list[Expression] = []
+        self.counted: Count | None = None
+        self._counting: Step | None = None
+        self._count: Count | None = None
 
     def compile(self) -> bool:
         """Compile all of the pattern; whether that can be."""
         shared = [*self.bound.intersection((*self.pattern.vertices, *self.pattern.edges))]
         if shared:
-            self.steps.append(_there(shared))
+            self._add(_there(shared))
         self._test()
-        left = list(self.pattern.parts.components)
-        while left:
+        left, long = list(self.pattern.parts.components), list(self.pattern.parts.long)
+        ends = {end for edge in long for end in edge.ends}
+        while left or long:
             met = (c for c in left if self.bound.intersection((*c.vertices, *c.edges)))
-            component = next(met, left[0])
-            step = self._edge(component) if component.edges else self._vertex(component)
+            component = next(met, None)
+            edge = next((e for e in long if self._may_walk(e, left)), None)
+            if component is None and edge is None:
+                # of those at which paths may begin or end, one that a value names
+                component = next((c for c in left if c.edges or not ends & {*c.vertices}), None)
+                component = component or next(filter(self._is_named, left), None)
+                if component is None:
+                    return False
+            if component is None:
+                assert edge is not None
+                step = self._long(edge)
+                long.remove(edge)
+                self.bound.update(edge.ends, (edge.name,))
+            else:
+                step = self._edge(component) if component.edges else self._vertex(component)
+                left.remove(component)
+                self.bound.update(component.vertices, component.edges)
             if step is None:
                 return False
-            self.steps.append(step)
-            left.remove(component)
-            self.bound.update(component.vertices, component.edges)
+            self._add(step)
+            self._test()
+        for route in self.pattern.routes:
+            self._add(_routed(route))
+            self.bound.add(route.name)
             self._test()
         return True
+
+    def _add(self, step: Step) -> None:
+        if step is _passed:
+            return
+        self.steps.append(step)
+        self.counted = self._count if step is self._counting else None
 
     def _test(self) -> None:
         """Test the conditions that can be tested now."""
         ready = [c for c in self.waiting if c.names & self.reach <= self.bound]
         if ready:
             self.waiting = [c for c in self.waiting if c not in ready]
-            self.steps.append(_satisfying([c.expression for c in ready]))
+            self.conditions += [c.expression for c in ready]
+            self._add(_satisfying([c.expression for c in ready]))
+
+    def _is_named(self, component: Component) -> bool:
+        """Whether a value of the row names the node that a component is."""
+        unbound = self.reach - self.bound
+        return not component.edges and any(
+            one.vertex in component.vertices and not one.within and not one.mentions & unbound
+            for condition in self.waiting
+            for one in condition.equalities[:1]
+        )
+
+    def _may_walk(self, edge: RowEdge, left: Sequence[Component]) -> bool:
+        """Whether paths can be walked now: from a node of the row, to one as well where a value names it or they have
+        a selector."""
+        ends = [end in self.bound for end in edge.ends]
+        if not any(ends) or all(ends):
+            return all(ends)
+        others = [
+            c for c in left if self.bound.isdisjoint(c.vertices) and {*c.vertices} & {*edge.ends}
+        ]
+        return edge.selector is None and not any(map(self._is_named, others))
+
+    def _long(self, edge: RowEdge) -> Step | None:
+        """The step of a relationship of variable length at a node that the row has, or between two."""
+        if edge.conditions or edge.name in self.bound or edge.left == edge.right:
+            return None
+        if edge.selector is not None and not self.bound.issuperset(edge.ends):
+            return None
+        asked = not is_hidden(edge.name) or any(edge.name in c.names for c in self.waiting)
+        asked = asked or any(edge.name in route.edges for route in self.pattern.routes)
+        walk = Extension(edge, edge.left in self.bound, self.bound.issuperset(edge.ends), asked)
+        self._counting, self._count = walk.step, walk.count
+        return self._counting
 
     def _vertex(self, component: Component) -> Step | None:
         """The step of a node that the row has, or that a value of the row names."""
         (name,) = component.vertices
         if name in self.bound:
-            return _labelled(name, self.pattern.parts.accepted[name])
+            accepted = self.pattern.parts.accepted[name]
+            return _labelled(name, accepted) if accepted.terms else _passed
         return self._named(name, alone=True)
 
     def _named(self, name: str, *, alone: bool) -> Step | None:
@@ -120,6 +213,7 @@ class _Compiler:
                 if one.vertex == name:  # the first is the condition's
                     if not one.within and not one.mentions & unbound:
                         self.waiting.remove(condition)
+                        self.values.append(one.value)
                         return _look_up(one, self.pattern.parts.accepted[name], alone=alone)
                     break
         return None
@@ -158,9 +252,14 @@ def _there(names: Sequence[str]) -> Step:
     return step
 
 
+def _passed(_: RowContext, rows: list[Row]) -> list[Row]:
+    """Of a node that the row has, of any labels."""
+    return rows
+
+
 def _satisfying(conditions: Sequence[Expression]) -> Step:
     def step(context: RowContext, rows: list[Row]) -> list[Row]:
-        tests = [context.evaluator.condition(one) for one in conditions]
+        tests = [context.evaluator.kept_condition(one) for one in conditions]
         return [row for row in rows if all(test(row) is True for test in tests)]
 
     return step
@@ -170,15 +269,17 @@ def _labelled(name: str, accepted: Accepted) -> Step:
     """Rows whose node has the labels of the pattern."""
 
     def step(context: RowContext, rows: list[Row]) -> list[Row]:
-        found = [row for row in rows if not accepted.terms or has(row[name])]
+        labels_of = context.graph.labels_of
+        found = [row for row in rows if accepted[labels_of(_node(row, name))]]
         context.embeddings += len(found)
         return found
 
-    def has(node: Value) -> bool:
-        assert isinstance(node, NodeValue)
-        return accepted[tuple(sorted(node.labels))]
-
     return step
+
+
+def _node(row: Row, name: str) -> NodeValue:
+    """What a row has for a node: an object, or a number as if it were one."""
+    return cast("NodeValue", row[name])
 
 
 def _look_up(equality: Equality, accepted: Accepted, *, alone: bool) -> Step:
@@ -221,7 +322,7 @@ def _value(expression: Expression) -> ValueOf:
         case Variable(name=name):
             return lambda context, row: row[name]
         case _:
-            return lambda context, row: context.evaluator.compiled(expression)(row)
+            return lambda context, row: context.evaluator.kept(expression)(row)
 
 
 def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
@@ -233,12 +334,7 @@ def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
         graph, made = context.graph, list["Row"]()
         for row in rows:
-            ends = []
-            for end in component.vertices:
-                node = row[end]
-                assert isinstance(node, NodeValue)
-                ends.append(node)
-            vids = graph.vids(ends)
+            vids = graph.vids([_node(row, end) for end in component.vertices])
             bound = {end: vids[k : k + 1] for k, end in enumerate(component.vertices)}
             found = expand_component(graph.snapshot, pattern, component, bound)
             if found is None:
@@ -262,14 +358,9 @@ def _expanded(pattern: Pattern, component: Component, new: str, name: str | None
 
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
         graph = context.graph
-        nodes = list[NodeValue]()
-        for row in rows:
-            node = row[known]
-            assert isinstance(node, NodeValue)
-            nodes.append(node)
-        vids = graph.vids(nodes)
+        vids = graph.vids([_node(row, known) for row in rows])
         found = expand_component(graph.snapshot, pattern, component, {known: vids})
-        if found is None or len(found[2]) > MOST:
+        if found is None or len(found[2]) > graph.most:
             return None
         vertices, edges, at = found
         others, places = graph.nodes(vertices[new]), at.tolist()
@@ -293,14 +384,83 @@ def _counted(edge: RowEdge) -> Step:
         graph, made = context.graph, list["Row"]()
         snapshot = graph.snapshot
         for row in rows:
-            left, right = row[edge.left], row[edge.right]
-            assert isinstance(left, NodeValue)
-            assert isinstance(right, NodeValue)
-            ends = graph.vid(left), graph.vid(right)
+            ends = graph.vid(_node(row, edge.left)), graph.vid(_node(row, edge.right))
             made += [
                 {**row} for _ in range(snapshot.count_between(*ends, edge.types, edge.direction))
             ]
         context.embeddings += len(made)
         return made
+
+    return step
+
+
+class Extension:
+    """Rows extended by the paths of a relationship of variable length.
+
+    forward : they begin at its left end. closed : the row has both ends. asked : what the paths go along is needed.
+    """
+
+    def __init__(self, edge: RowEdge, forward: bool, closed: bool, asked: bool) -> None:
+        self._edge, self._forward, self._closed, self._asked = edge, forward, closed, asked
+        self._begin, self._end = edge.ends if forward else edge.ends[::-1]
+
+    def step(self, context: RowContext, rows: list[Row]) -> list[Row] | None:
+        """A step of a program."""
+        from gdb.executor.walk import PathBound
+        from gdb.physical.rows import walking  # machine code of its own
+
+        bound = PathBound(context.graph.most, short=True)
+        conditions = walking.conditions_of(context, bound)
+        paths = walking.paths_of(self._edge, self._question(context, rows), conditions)
+        if bound.cut:
+            return None
+        context.embeddings += len(paths.rows)
+        graph, name, end = context.graph, self._edge.name, self._end
+        order = range(len(paths.rows))
+        places, ends = paths.rows.tolist(), graph.nodes(paths.ends)
+        if len(rows) > 1:
+            order = np.argsort(paths.rows, kind="stable").tolist()
+        if not self._asked:
+            return [{**rows[places[k]], end: ends[k]} for k in order]
+        cut, edges = paths.offsets.tolist(), graph.relationships(paths.eids)
+        made = list["Row"]()
+        for k in order:
+            mine = edges[cut[k] : cut[k + 1]]
+            if not self._forward:
+                mine.reverse()
+            found = mine[0] if self._edge.alone else graph.listed(mine)
+            made.append({**rows[places[k]], name: found, end: ends[k]})
+        return made
+
+    def count(self, context: RowContext, rows: list[Row]) -> int | None:
+        """How many rows `step` makes."""
+        from gdb.physical.rows import walking  # machine code of its own
+
+        question = self._question(context, rows)
+        found = walking.number_of_paths(self._edge, question, walking.conditions_of(context))
+        if found is not None:
+            context.embeddings += found
+        return found
+
+    def _question(self, context: RowContext, rows: Sequence[Row]) -> Question:
+        from gdb.physical.rows import walking  # machine code of its own
+
+        graph, edge = context.graph, self._edge
+        starts = graph.vids([_node(row, self._begin) for row in rows])
+        goals = graph.vids([_node(row, self._end) for row in rows]) if self._closed else None
+        direction = edge.direction if self._forward else edge.direction.flipped
+        return walking.question_of(graph.snapshot, edge, direction, starts, goals)
+
+
+def _routed(route: Route) -> Step:
+    """Rows with a path that is named."""
+
+    def step(context: RowContext, rows: list[Row]) -> list[Row]:
+        path_of = context.graph.path
+        for row in rows:
+            row[route.name] = path_of(
+                [_node(row, name) for name in route.vertices], [row[name] for name in route.edges]
+            )
+        return rows
 
     return step

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gdb.base.values.temporal_clock import clock_at
 from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set
@@ -32,8 +32,8 @@ from gdb.physical.rows.batches import few_rows
 from gdb.physical.rows.creating import created
 from gdb.physical.rows.element_changes import assigned, deleted, removed
 from gdb.physical.rows.merging import Merging
+from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.pattern import visible_rows
-from gdb.physical.rows.row_program import MOST
 from gdb.physical.rows.row_run import RowsAnswer, Runner, extensions
 from gdb.physical.rows.row_steps import RowSteps, Unsuited
 from gdb.physical.rows.values import taken
@@ -42,8 +42,11 @@ from gdb.records import dataclass
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.executor.relational.relational_tail import Value as Plain
-    from gdb.physical.rows.object_graph import Graph
+    from gdb.physical.rows.kept import Step
+    from gdb.physical.rows.number_graph import NumberGraph
+    from gdb.physical.rows.row_program import RowProgram
     from gdb.physical.rows.run_context import RowContext
+    from gdb.storage.graph.snapshot import Snapshot
 
 _NO_VALUES: Mapping[str, Plain] = {}
 _READING = (Match, Project, Filter, Aggregate, Distinct, Sort, Limit)
@@ -72,20 +75,27 @@ class RowStatement:
         self.context, self._runner = context, Runner(context)
         self._values: dict[str, Value] = {}
         context.parameters = self._values
-        context.evaluator = Evaluator(context.text, self._values, self._runner, context.allowance)
         context.extensions = extensions
-        self._rows = RowSteps(context.evaluator, context.text)
+        self._rows = self._begun()
         self._steps: list[_Compiled] = []
         self._columns: Names = ()
         self.suits = self._compile(plan)
 
-    def run(self, graph: Graph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
+    def graph(self, snapshot: Snapshot) -> Graph | NumberGraph:
+        """What a run over a snapshot reads."""
+        return Graph(snapshot, None, self.context.text)
+
+    def leave(self) -> None:
+        """Hold no snapshot any more: it holds none."""
+
+    def run(self, graph: Graph | NumberGraph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
         """What RETURN gives, the graph's changes flushed; None where the plan needs the run of batches, and nothing was
         changed. plain : the parameters, none of them a list or a map. Raises as `row_run.run_over_rows`."""
         context, columns = self.context, self._columns
         for name, value in plain.items():
             self._values[name] = taken(value)
-        context.graph, context.plain, context.embeddings = graph, plain, 0
+        context.graph = cast("Graph", graph)  # a program takes from it what both have
+        context.plain, context.embeddings = plain, 0
         context.allowance.made = context.allowance.kept = 0
         try:
             with clock_at(time.time_ns()):
@@ -118,13 +128,19 @@ class RowStatement:
 
     # ---- compiling -------------------------------------------------------------------------------
 
+    def _begun(self) -> RowSteps:
+        """What compiles operators. The context gets its evaluator."""
+        context = self.context
+        context.evaluator = Evaluator(context.text, self._values, self._runner, context.allowance)
+        return RowSteps(context.evaluator, context.text)
+
     def _compile(self, plan: Plan) -> bool:
         """Compile all operators; whether each of them can be."""
         if len(plan.sides) > 1 or plan.start:
             return False
         before = plan.start
         for step in self.context.kept.steps(plan.sides[0], before):
-            made = self._step(step.operator, before)
+            made = self._step(step, before)
             if made is None or step.kept is not None:
                 return False
             writes = not isinstance(step.operator, _READING)
@@ -133,9 +149,9 @@ class RowStatement:
         self._columns = before if plan.returns else ()
         return True
 
-    def _step(self, operator: Operator, before: Names) -> RowStep | None:
+    def _step(self, step: Step, before: Names) -> RowStep | None:
         """The step of an operator; None for one of another kind. before : the names of its rows."""
-        context = self.context
+        context, operator = self.context, step.operator
         match operator:
             case Match():
                 return self._match(operator, before)
@@ -158,10 +174,13 @@ class RowStatement:
         return None
 
     def _match(self, operator: Match, before: Names) -> RowStep | None:
-        context, pattern = self.context, self.context.pattern(operator)
+        pattern = self.context.pattern(operator)
         program = pattern.program(frozenset(before))
-        if program is None:
-            return None
+        return None if program is None else self._matching(operator, before, program)
+
+    def _matching(self, operator: Match, before: Names, program: RowProgram) -> RowStep:
+        """The step of a MATCH by its program."""
+        context, pattern = self.context, self.context.pattern(operator)
         hides = any(map(is_hidden, (*pattern.vertices, *pattern.edges)))
         missing: Row = {}
         if operator.optional:
@@ -174,7 +193,7 @@ class RowStatement:
             found = list["Row"]()
             for row in rows:
                 some = program.run(context, row)
-                if some is None or len(found) + len(some) > MOST:
+                if some is None or len(found) + len(some) > context.graph.most:
                     return None
                 found += some or [{**row, **missing}]
             return visible_rows(found) if hides else found

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.evaluator import Compiled, Evaluator
 
-_LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
+LOOPS = (syntax.ListComprehension, syntax.Quantified, syntax.Reduce)
 _OWN_KEYS = (int, str)  # whose values are their own keys
 Elements: TypeAlias = "dict[str, ElementReference]"
 """The names of rows that are elements of a pattern."""
@@ -60,7 +60,7 @@ class RowSteps:
 
     def satisfying(self, condition: Expression) -> Step:
         """The rows for which a condition is true. Raises Unsuited."""
-        self._check(condition)
+        self.check(condition)
         test = self._evaluator.condition(condition)
         return lambda rows: [row for row in rows if test(row) is True]
 
@@ -83,15 +83,15 @@ class RowSteps:
         raise Unsuited
 
     def _compiled(self, expression: Expression) -> Compiled:
-        self._check(expression)
+        self.check(expression)
         return self._evaluator.compiled(expression)
 
-    def _check(self, expression: Expression) -> None:
+    def check(self, expression: Expression) -> None:
         """Raise Unsuited for an expression that matches patterns, or has an element's name for one of its own."""
         if asks(expression):
             raise Unsuited
         for part in walk(expression):
-            if isinstance(part, _LOOPS) and part.variable.text in self.elements:
+            if isinstance(part, LOOPS) and part.variable.text in self.elements:
                 raise Unsuited
 
     def _column(self, column: Column, elements: Elements, after: Elements) -> Compiled:
@@ -137,7 +137,7 @@ class RowSteps:
         if (
             is_count(call)
             and not call.distinct
-            and (call.star or self._is_element(call.arguments[0]))
+            and (call.star or self._is_there(call.arguments[0]))
         ):
             return len
         located, place = self._evaluator.located, call.place
@@ -162,8 +162,12 @@ class RowSteps:
     def _is_element(self, expression: Expression) -> bool:
         return isinstance(expression, Variable) and expression.name in self.elements
 
+    def _is_there(self, expression: Expression) -> bool:
+        """Whether it is an element that is never null."""
+        return self._is_element(expression)
+
     def _argument(self, call: Call, expression: Expression) -> Compiled:
-        """The argument of an aggregate: of a count an element too, which is never null."""
+        """The argument of an aggregate: of a count an element too."""
         if isinstance(expression, Variable) and is_count(call) and self._is_element(expression):
             return itemgetter(expression.name)
         return self._compiled(expression)

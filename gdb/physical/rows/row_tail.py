@@ -9,24 +9,17 @@ an expression that has an id, a property, labels or the type of one looks that u
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
-from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, cast
-
-import numpy as np
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from gdb.base.allowance import Allowance
 from gdb.base.values.temporal_clock import clock_at
-from gdb.executor.relational import lookup
 from gdb.language.hidden_names import HIDDEN
-from gdb.language.syntax import Call, ElementReference, Expression, Property, Variable, walk
-from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows.row_steps import Elements, RowSteps, Step, Unsuited
-from gdb.physical.rows.stored import from_store
+from gdb.language.syntax import ElementReference, Expression, walk
+from gdb.physical.rows.element_reads import NumberEvaluator, NumberSteps
+from gdb.physical.rows.row_steps import Elements, Step, Unsuited
 from gdb.physical.rows.values import UserValues, taken
 from gdb.records import dataclass
-from gdb.storage.graph.single_look_ups import GroupLookUp
 
 if TYPE_CHECKING:
     import threading
@@ -36,16 +29,12 @@ if TYPE_CHECKING:
     from gdb.executor.plan.embeddings import Embeddings, Wanted
     from gdb.executor.relational.relational_tail import Value as Plain
     from gdb.language.scope import Scope
-    from gdb.physical.evaluator import Compiled
     from gdb.physical.one_pattern import OnePattern
-    from gdb.storage.columns.model import Kind
-    from gdb.storage.columns.slices import Slice
     from gdb.storage.graph.snapshot import Snapshot
 
 MOST = 512
 """Embeddings: with these rows take a third to two thirds of a SELECT's time, and as long from some 1,000 on
 (`benchmarks.matching.short_reads`); an expression may take longer than those measured there."""
-_PLAIN = frozenset({"int64", "float64", "bool", "string"})  # kinds that a look-up has one by one
 
 
 class RowTail:
@@ -58,12 +47,8 @@ class RowTail:
         self, scope: Scope, pattern: OnePattern, conditions: Sequence[Expression], wanted: Wanted
     ) -> None:
         """As `RowTails`. Raises Unsuited, which that answers."""
-        self._scope, self.allowance = scope, Allowance()
+        self.allowance = Allowance()
         self._values: dict[str, Value] = {}
-        # what is read for all rows at once: the element, how, and what was read in this run
-        self._reads: list[
-            tuple[ElementReference, Callable[[list[int]], list[Value]], dict[int, Value]]
-        ] = []
         elements: Elements = {
             name: element for name, element in scope.names.items() if name in pattern.demand.live
         }
@@ -79,14 +64,18 @@ class RowTail:
             else None
             for element in elements.values()
         ]
-        evaluator = _Looking(self, pattern.text)
-        steps = evaluator.steps
+        kinds = _OfScope(scope, self._starts)
+        evaluator = NumberEvaluator(pattern.text, self._values, self.allowance, kinds)
+        steps = NumberSteps(evaluator, pattern.text)
         steps.elements = elements
         self._steps: list[Step] = [
             *map(steps.satisfying, conditions),
             *map(steps.step, pattern.behind),
         ]
-        evaluator.close()
+        self._readers = evaluator.readers
+        evaluator.bind(scope.snapshot)
+        for reader in self._readers:
+            reader.stay()
 
     # ---- a run -----------------------------------------------------------------------------------
 
@@ -119,9 +108,6 @@ class RowTail:
         own.limit, own.cancel, own.deadline = memory, cancel, deadline
         self._values.update(parameters)
         try:
-            for element, read, known in self._reads:
-                numbers = columns[self._starts.index(element)]
-                known.update(zip(numbers, read(numbers), strict=True))
             with own, clock_at(time.time_ns()):
                 rows: list[Row]
                 if len(names) == 1:
@@ -139,168 +125,25 @@ class RowTail:
                 return [tuple([cell(row[name]) for name in answer]) for row in rows]
         finally:  # what is kept holds no value
             self._values.clear()
-            for _, _, known in self._reads:
-                known.clear()
+            for reader in self._readers:
+                reader.forget()
 
-    # ---- elements --------------------------------------------------------------------------------
 
-    def looked_up(self, name: str, element: ElementReference, key: str | None) -> Compiled:
-        """What reads a property (None: the id) of an element of a row. Raises Unsuited."""
-        if element.kind == "edge":
-            return self._of_edge(name, element, key)
-        snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
-        having = [group for group in groups if key is None or key in snapshot.groups[group].keys]
-        if not having:
-            return lambda row: None
-        self._need(element)
-        if key is not None:
-            kinds = {snapshot.groups[group].keys[key] for group in having}
-            if len(kinds) > 1:
-                raise Unsuited
-            (kind,) = kinds
-            if kind not in _PLAIN:
-                return self._read(name, element, partial(_of_vertices, snapshot, key, kind))
-        looks = {group: snapshot.value_look_up(group, key) for group in having}
-        if None in looks.values() or len({look.kind for look in looks.values() if look}) > 1:
-            raise Unsuited
-        readers = {group: look.value for group, look in looks.items() if look is not None}
-        if len(groups) == 1:
-            (value_of,) = readers.values()
-            number, read = _number(name), cast("Callable[[int], Value]", value_of)
-            return lambda row: read(number(row))
-        return self._by_group(name, groups, readers)
+class _OfScope:
+    """What the elements of a scope may be. starts : those that rows have numbers of."""
 
-    def labelled(self, name: str, element: ElementReference) -> Compiled:
-        """What gives the labels of a node of a row. Raises Unsuited."""
-        if element.kind == "edge":
-            raise Unsuited
-        self._need(element)
-        snapshot, groups = self._scope.snapshot, self._scope.groups(element.index)
-        labels = {group: sorted(snapshot.groups[group].labels) for group in groups}
-        return self._by_group(
-            name, groups, {group: partial(_copied, own) for group, own in labels.items()}
-        )
+    def __init__(self, scope: Scope, starts: Sequence[ElementReference | None]) -> None:
+        self._scope, self._starts = scope, starts
 
-    def typed(self, name: str, element: ElementReference) -> Compiled:
-        """What gives the type of a relationship of a row. Raises Unsuited."""
-        if element.kind == "vertex":
-            raise Unsuited
-        self._need(element)
-        return self._read(name, element, partial(_types, self._scope.snapshot))
+    def groups(self, element: ElementReference, _: Snapshot) -> Sequence[int]:
+        return self._scope.groups(element.index)
 
-    def _of_edge(self, name: str, element: ElementReference, key: str | None) -> Compiled:
-        if key is None:
-            self._need(element)
-            return itemgetter(name)
-        snapshot, admitted = self._scope.snapshot, self._scope.types(element.index)
-        types = [one for one in snapshot.edge_types if one.name in admitted]
-        kinds = {one.keys[key] for one in types if key in one.keys}
-        if not kinds:
-            return lambda row: None
-        self._need(element)
-        if len(kinds) > 1:
-            raise Unsuited
-        return self._read(name, element, partial(_of_edges, snapshot, key, kinds.pop()))
+    def types(self, element: ElementReference, _: Snapshot) -> Sequence[str]:
+        return self._scope.types(element.index)
 
-    def _by_group(
-        self, name: str, groups: Sequence[int], readers: Mapping[int, Callable[[int], object]]
-    ) -> Compiled:
-        """What reads a value of nodes of several groups. readers : of those that have it."""
-        every, number = self._scope.snapshot.groups, _number(name)
-        look_up = GroupLookUp.of({group: every[group] for group in groups})
-        if look_up is None:
-            raise Unsuited
-        group_of = look_up.find
-
-        def value(row: Row) -> Value:
-            vid = number(row)
-            read = readers.get(group_of(vid))
-            return None if read is None else cast("Value", read(vid))
-
-        return value
-
-    def _need(self, element: ElementReference) -> None:
-        """Raise Unsuited where the embeddings have no column of an element."""
+    def need(self, element: ElementReference) -> None:
         if element not in self._starts:
             raise Unsuited
-
-    def _read(
-        self, name: str, element: ElementReference, read: Callable[[list[int]], list[Value]]
-    ) -> Compiled:
-        """What gives a value of an element of a row that is read for all rows at once."""
-        known, number = dict[int, "Value"](), _number(name)
-        self._reads.append((element, read, known))
-        return lambda row: known[number(row)]
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """Those of the parameters in a run."""
-        return self._values
-
-
-class _Looking(Evaluator):
-    """Compiles expressions in which names are those of elements. steps : what compiles operators with it."""
-
-    def __init__(self, tail: RowTail, text: str) -> None:
-        super().__init__(text, tail.values, None, tail.allowance)
-        self._tail, self.steps = tail, RowSteps(self, text)
-
-    def close(self) -> None:
-        """Let go of what it compiled for: together they would outlive their last user until garbage is collected."""
-        del self._tail, self.steps
-
-    def compiled(self, expression: Expression) -> Compiled:
-        """As an `Evaluator`'s. Raises Unsuited where it needs an element itself."""
-        if self._name(expression) is not None:
-            raise Unsuited
-        match expression:
-            case Property(subject=subject, key=key) if name := self._name(subject):
-                return self._tail.looked_up(name, self.steps.elements[name], key.text)
-            case Call(function=function, arguments=(subject,)) if name := self._name(subject):
-                match function.text.lower():
-                    case "id":
-                        return self._tail.looked_up(name, self.steps.elements[name], None)
-                    case "labels":
-                        return self._tail.labelled(name, self.steps.elements[name])
-                    case "type":
-                        return self._tail.typed(name, self.steps.elements[name])
-        return super().compiled(expression)
-
-    def _name(self, expression: Expression) -> str | None:
-        """The name of the rows that an expression is, where it is an element."""
-        match expression:
-            case Variable(name=name):
-                return name if name in self.steps.elements else None
-            case ElementReference():
-                return next(name for name, one in self.steps.elements.items() if one == expression)
-        return None
-
-
-def _number(name: str) -> Callable[[Row], int]:
-    """What gives the vid or edge id that a row has by a name."""
-    return cast("Callable[[Row], int]", itemgetter(name))
-
-
-def _of_vertices(snapshot: Snapshot, key: str, kind: Kind, vids: list[int]) -> list[Value]:
-    return _values(lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind), vids)
-
-
-def _of_edges(snapshot: Snapshot, key: str, kind: Kind, eids: list[int]) -> list[Value]:
-    return _values(lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind), eids)
-
-
-def _values(found: Slice | None, of: list[int]) -> list[Value]:
-    if found is None:
-        return [None] * len(of)
-    return [*map(from_store, found.to_list())]
-
-
-def _types(snapshot: Snapshot, eids: list[int]) -> list[Value]:
-    return cast("list[Value]", lookup.edge_types(snapshot, np.array(eids, np.int64)).to_list())
-
-
-def _copied(labels: list[str], _: int) -> list[str]:
-    return [*labels]
 
 
 @dataclass(slots=True, eq=False)

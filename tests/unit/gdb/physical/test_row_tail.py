@@ -123,7 +123,6 @@ def test_the_answer_is_that_of_the_select(graph: Database, pattern: str, behind:
         "[a IN [1, 2] | a] AS l, id(a) ORDER BY id(a)",
         "b.name IN $names AS k ORDER BY k",
         "EXISTS { (b)-->() } AS e ORDER BY e",
-        "b = a AS same ORDER BY same",
     ],
 )
 def test_what_needs_more_of_an_element_does_not(graph: Database, returned: str) -> None:

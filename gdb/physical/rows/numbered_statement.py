@@ -1,0 +1,221 @@
+"""A plan that reads compiled for few rows, as a `RowStatement`, without an object for any node or relationship: rows
+have their numbers, and what expressions need of them is looked up (`gdb.physical.rows.element_reads`).
+
+It is compiled once for all snapshots; a run over another one finds its look-ups there anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gdb.executor.relational.relational_tail import Output
+from gdb.language.aggregation import is_count
+from gdb.language.clauses import Match
+from gdb.language.hidden_names import is_hidden
+from gdb.language.syntax import ElementReference, Expression, Parameter, Variable
+from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Plan, Project, Sort
+from gdb.physical.rows.element_reads import NeedsBatches, NumberEvaluator, NumberSteps
+from gdb.physical.rows.number_graph import NumberGraph
+from gdb.physical.rows.row_statement import RowStatement, RowStep
+from gdb.physical.rows.row_steps import Elements, RowSteps, Unsuited
+from gdb.physical.rows.subqueries import pattern_of_subquery
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row
+    from gdb.executor.relational.relational_tail import Value as Plain
+    from gdb.physical.rows.kept import Step
+    from gdb.physical.rows.object_graph import Graph
+    from gdb.physical.rows.pattern import Accepted, Pattern
+    from gdb.physical.rows.row_program import RowProgram
+    from gdb.physical.rows.row_run import RowsAnswer
+    from gdb.physical.rows.run_context import RowContext
+    from gdb.physical.rows.subqueries import SubqueryExpression
+    from gdb.storage.graph.snapshot import Snapshot
+
+_COUNTED = "\0counted"  # the name under which a row has the number of those that a MATCH would give
+
+
+class NumberedStatement(RowStatement):
+    """See the module. outputs : the columns of the answer, whose nodes and relationships are numbers."""
+
+    def __init__(self, context: RowContext, plan: Plan) -> None:
+        self._accepted: dict[ElementReference, Accepted] = {}
+        self._types: dict[ElementReference, tuple[str, ...]] = {}
+        self._counts: Aggregate | None = None
+        self._snapshot: Snapshot | None = None
+        self.outputs: Sequence[Output] = ()
+        super().__init__(context, plan)
+
+    def run(self, graph: Graph | NumberGraph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
+        """As of a `RowStatement`, over the numbers of a snapshot."""
+        snapshot, readers = graph.snapshot, self._numbers.readers
+        try:
+            if snapshot is not self._snapshot:
+                self._snapshot = None
+                self._numbers.bind(snapshot)
+                self._snapshot = snapshot
+            return super().run(graph, plain)
+        except (NeedsBatches, Unsuited):
+            return None
+        finally:
+            for reader in readers:
+                reader.forget()
+
+    def graph(self, snapshot: Snapshot) -> NumberGraph:
+        """What a run over a snapshot reads."""
+        return NumberGraph(snapshot)
+
+    def leave(self) -> None:
+        """Hold no snapshot any more."""
+        self._snapshot = None
+        for reader in self._numbers.readers:
+            reader.leave()
+
+    # ---- elements --------------------------------------------------------------------------------
+
+    def groups(self, element: ElementReference, snapshot: Snapshot) -> Sequence[int]:
+        """The groups that a node may be of."""
+        accepted = self._accepted[element]
+        return [k for k, group in enumerate(snapshot.groups) if accepted[group.labels]]
+
+    def types(self, element: ElementReference, snapshot: Snapshot) -> Sequence[str]:
+        """The types that a relationship may have."""
+        return self._types[element] or [one.name for one in snapshot.edge_types]
+
+    def need(self, element: ElementReference) -> None:
+        """Rows have the numbers of all elements."""
+
+    # ---- compiling -------------------------------------------------------------------------------
+
+    def _begun(self) -> RowSteps:
+        context = self.context
+        self._numbers = NumberEvaluator(
+            context.text, self._values, context.allowance, self, self._asked
+        )
+        context.evaluator = self._numbers
+        return NumberSteps(self._numbers, context.text)
+
+    def _compile(self, plan: Plan) -> bool:
+        with suppress(Unsuited):
+            return super()._compile(plan) and self._answers()
+        return False
+
+    def _answers(self) -> bool:
+        """Set the outputs; whether they can be."""
+        outputs: list[Output] = []
+        for name in self._columns:
+            element = self._numbers.elements.get(name)
+            if name in self._numbers.lists or element in self._numbers.missing:
+                return False
+            if element is None:
+                outputs.append(Output(name))
+            else:
+                outputs.append(Output(name, "node" if element.kind == "vertex" else "relationship"))
+        self.outputs = outputs
+        return bool(outputs)
+
+    def _step(self, step: Step, before: Names) -> RowStep | None:
+        self._numbers.names = frozenset(before)
+        match operator := step.operator:
+            case Match():
+                return self._match_numbers(operator, before, step.after)
+            case Aggregate() if operator is self._counts:
+                names = [one.name for one in operator.calls]
+                return lambda rows: [dict.fromkeys(names, rows[0][_COUNTED])]
+            case Project() | Filter() | Aggregate() | Distinct() | Sort() | Limit():
+                made = self._rows.step(operator)
+                if isinstance(operator, (Project, Aggregate)):
+                    self._numbers.lists = set()  # none of them goes on
+                return made
+        return None
+
+    def _match_numbers(self, operator: Match, before: Names, after: object) -> RowStep | None:
+        pattern = self.context.pattern(operator)
+        program = pattern.program(frozenset(before))
+        if program is None:
+            return None
+        elements, lists = self._entered(pattern, before)
+        self._compile_program(program, elements, lists)
+        if operator.optional:
+            known = self._numbers.elements
+            self._numbers.missing |= {e for n, e in elements.items() if n not in known}
+        self._numbers.elements = {n: e for n, e in elements.items() if not is_hidden(n)}
+        self._numbers.lists = {name for name in lists if not is_hidden(name)}
+        if not operator.optional and program.counted and isinstance(after, Aggregate):
+            new = {name for name in pattern.names if name not in before}
+            if _counts_rows(after, new):
+                self._counts = after
+                return partial(self._counted, program)
+        return self._matching(operator, before, program)
+
+    def _counted(self, program: RowProgram, rows: list[Row]) -> list[Row] | None:
+        number = program.count(self.context, rows)
+        return None if number is None else [{_COUNTED: number}]
+
+    def _entered(self, pattern: Pattern, before: Names) -> tuple[Elements, set[str]]:
+        """The names that are elements, and those that are lists, in the rows of a pattern. Raises Unsuited."""
+        elements, lists = {**self._numbers.elements}, {*self._numbers.lists}
+        for name, vertex in pattern.vertices.items():
+            if name not in before:
+                element = ElementReference("vertex", len(self._accepted), vertex.place)
+                self._accepted[element] = pattern.parts.accepted[name]
+                elements[name] = element
+            elif name not in elements or elements[name].kind != "vertex":
+                raise Unsuited
+        for name, edge in pattern.edges.items():
+            if name in before:
+                raise Unsuited
+            if edge.length is not None and not edge.alone:
+                lists.add(name)
+            else:
+                elements[name] = ElementReference("edge", len(self._types), edge.place)
+                self._types[elements[name]] = edge.types
+        lists |= {route.name for route in pattern.routes}
+        return elements, lists
+
+    def _compile_program(self, program: RowProgram, elements: Elements, lists: set[str]) -> None:
+        """Compile what a program evaluates. elements, lists : of its rows. Raises Unsuited."""
+        numbers = self._numbers
+        known = numbers.elements, numbers.lists
+        numbers.elements, numbers.lists = elements, lists
+        try:
+            for condition in program.conditions:
+                self._rows.check(condition)
+                numbers.kept_condition(condition)
+            for value in program.values:
+                if not isinstance(value, (Parameter, Variable)):
+                    self._rows.check(value)
+                    numbers.kept(value)
+                elif isinstance(value, Variable) and value.name in {*elements, *lists}:
+                    raise Unsuited
+        finally:
+            numbers.elements, numbers.lists = known
+
+    def _asked(self, part: SubqueryExpression) -> tuple[RowContext, RowProgram]:
+        """The program of a pattern inside an expression. Raises Unsuited."""
+        pattern = pattern_of_subquery(self.context, part)
+        names = self._numbers.names
+        program = None if pattern is None else pattern.program(names)
+        if pattern is None or program is None:
+            raise Unsuited
+        self._compile_program(program, *self._entered(pattern, tuple(names)))
+        return self.context, program
+
+
+def _counts_rows(aggregate: Aggregate, new: set[str]) -> bool:
+    """Whether an Aggregate does nothing but count rows. new : names that are never null."""
+    if aggregate.keys or aggregate.rest:
+        return False
+
+    def counts(call: Expression) -> bool:
+        return isinstance(call, Variable) and call.name in new
+
+    return all(
+        is_count(one.call)
+        and not one.call.distinct
+        and (one.call.star or all(map(counts, one.call.arguments)))
+        for one in aggregate.calls
+    )
