@@ -44,7 +44,8 @@ class OnePattern:
         from gdb.language.refusals import refused_by_text  # here: most compile
 
         behind = [one for operator in self.behind for one in expressions_of(operator)]
-        return refused_by_text(self.text, (*self.matches, *self.optional), behind)
+        every = (*self.conditions, *behind)
+        return refused_by_text(self.text, (*self.matches, *self.optional), every)
 
     @property
     def first(self) -> Operators:

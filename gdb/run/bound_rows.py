@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from gdb.answer.rows import NumberedAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.base.allowance import Allowance
+from gdb.errors import ClosedError
 from gdb.executor.options import Options
 from gdb.physical.rows.numbered_statement import NumberedStatement
 from gdb.physical.rows.object_graph import Graph
@@ -36,19 +38,21 @@ if TYPE_CHECKING:
     from gdb.answer.rows import Answer
     from gdb.query_graph import MatchMode
     from gdb.run.columns_or_rows import Planned
+    from gdb.run.query_cache import QueryCache
     from gdb.run.request import Change
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
 MOST_GONE = 6
-"""Where runs go the usual way again and again, so many times two of them go it before the next try."""
+"""Tries that went the usual way, one after the other, up to which each doubles the runs that go it before the next."""
 
 
 @dataclass(slots=True, eq=False)
 class BoundRows:
     """See the module. names : of the parameters. why : the reason of its last run the usual way. waiting : the compiled
-    statements that no run has: each run takes one, or has another one `compiled`. skipped : runs that go the usual way
-    before it is tried again; gone : the last tries that went it."""
+    statements that no run has: each run takes one, or has another one `compiled`. holding : those of all texts that may
+    hold a snapshot (`QueryCache.leave_snapshots`). skipped : runs that go the usual way before it is tried again.
+    gone : the last tries that went it."""
 
     text: str
     mode: MatchMode
@@ -57,6 +61,7 @@ class BoundRows:
     compiled: Callable[[], RowStatement]
     waiting: list[RowStatement]
     why: str
+    holding: list[BoundRows]
     skipped: int = 0
     gone: int = 0
 
@@ -113,7 +118,13 @@ class BoundRows:
     def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
         clock, snapshot = Clock(request.cancel, None), newest()
         with clock, snapshot.reading():
-            return self._answer(request, clock, snapshot)
+            found = self._answer(request, clock, snapshot)
+        if self not in self.holding:
+            self.holding.append(self)
+        with suppress(ClosedError):
+            if newest() is not snapshot:
+                self.leave()
+        return found
 
     def leave(self) -> None:
         """Hold no snapshot any more."""
@@ -156,9 +167,9 @@ class BoundRows:
         return Result(answer, warnings=tuple(warnings), summary=summary)
 
 
-def bound_rows(request: Request, planned: Planned, why: str) -> BoundRows | None:
+def bound_rows(request: Request, planned: Planned, why: str, cache: QueryCache) -> BoundRows | None:
     """A statement bound that ran over rows, for a request without options; None where an operator takes many rows, or
-    makes many. why : it ran so."""
+    makes many. why : it ran so. cache : which is to keep it."""
     if planned.profile or planned.explain or columns_or_rows.WAY is not None:
         return None
     text, mode, names = request.text, request.mode, frozenset(request.parameters)
@@ -168,7 +179,7 @@ def bound_rows(request: Request, planned: Planned, why: str) -> BoundRows | None
         made = partial(compiled, kind)
         statement = made()
         if statement.suits:
-            return BoundRows(text, mode, planned, names, made, [statement], why)
+            return BoundRows(text, mode, planned, names, made, [statement], why, cache.holding)
     return None
 
 

@@ -88,7 +88,7 @@ def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
     if over_rows and request.plain and cache.is_to_be_bound(request.text):
         from gdb.run.bound_rows import bound_rows  # here: only texts that come again need it
 
-        cache.keep_bound(request.text, bound_rows(request, prepared, found.summary.why))
+        cache.keep_bound(request.text, bound_rows(request, prepared, found.summary.why, cache))
     return found
 
 

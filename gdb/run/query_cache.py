@@ -50,6 +50,7 @@ class QueryCache:
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._bound: dict[str, BoundRows | None] = {}  # None for what cannot be
+        self.holding: list[BoundRows] = []  # that have run over a snapshot since `leave_snapshots`
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
             *(self._of_schema, self._prepared, self._bound),
@@ -249,6 +250,11 @@ class QueryCache:
         with self._lock:
             if text in self._queries:
                 self._bound[text] = made
+
+    def leave_snapshots(self) -> None:
+        """See to it that no statement holds a snapshot."""
+        while self.holding:
+            self.holding.pop().leave()
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""

@@ -408,12 +408,14 @@ class Statements:
     def committed(self, snapshot: Snapshot) -> None:
         """To be called after a commit, before files that it has replaced are removed: keep nothing of an earlier
         snapshot but what this one has as well."""
+        self.cache.leave_snapshots()
         if self._of is not None or self._bound:
             with self._lock:
                 self._turned_to(snapshot)
 
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
+        self.cache.leave_snapshots()
         if self._of is not None or self._bound:
             with self._lock:
                 self._forget(None)

@@ -105,6 +105,7 @@ def _adds_few(context: RowContext, operator: Operator, names: Names) -> bool:
         case Match():
             if not _hangs(context, operator, names):
                 return False
+            names = names_after(operator, names)
         case _ if not isinstance(operator, (Unwind, *_ROW_BY_ROW, *_CHANGES)):
             return False
     # what is no pattern at nodes of the rows, which is matched for all of them at once, may be run for each

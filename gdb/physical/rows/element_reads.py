@@ -71,9 +71,10 @@ class Kinds(Protocol):
 
 
 class Reader:
-    """Reads one thing of an element. name : of the rows, that has its number. of : gives the thing by that number."""
+    """Reads one thing of an element. name : of the rows, that has its number; "" where only rows of a pattern inside an
+    expression have it. of : gives the thing by that number."""
 
-    __slots__ = ("_find", "_known", "_read", "name", "of")
+    __slots__ = ("_find", "_known", "name", "of")
 
     def __init__(self, name: str, find: Callable[[Snapshot], _ValueOf | _ReadAllOf]) -> None:
         self.name, self._find = name, find
@@ -92,7 +93,7 @@ class Reader:
     def fetch(self, rows: Sequence[Row]) -> None:
         """Read at once what rows need, where that is quicker."""
         known = self._known
-        if known is not None and len(rows) > 1:
+        if known is not None and self.name and len(rows) > 1:
             known.fetch({cast("int", n) for row in rows if (n := row[self.name]) is not None})
 
     def forget(self) -> None:
@@ -218,7 +219,10 @@ class NumberEvaluator(Evaluator):
         """The rows that a pattern inside an expression makes of a row. Raises Unsuited."""
         if self._asked is None:
             raise Unsuited
+        begun = len(self.readers)
         context, program = self._asked(part)
+        for reader in self.readers[begun:]:
+            reader.name = ""
 
         def rows_of(row: Row) -> list[Row]:
             found = program.run(context, row)

@@ -12,7 +12,7 @@ What rows have for nodes and relationships is the graph's: objects (`gdb.physica
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Expression, Parameter, Variable
 from gdb.physical.rows.expand import expand_component
+from gdb.physical.rows.pattern import Component
 from gdb.physical.rows.row_look_ups import FEW, Equality
 from gdb.storage.graph.value_index import Wanted
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gdb.base.values.elements import NodeValue
     from gdb.base.values.kinds import Row, Value
     from gdb.executor.walk import Question
-    from gdb.physical.rows.pattern import Accepted, Component, Pattern, Route, RowEdge
+    from gdb.physical.rows.pattern import Accepted, Pattern, Route, RowEdge
     from gdb.physical.rows.run_context import RowContext
 
 Step: TypeAlias = "Callable[[RowContext, list[Row]], list[Row] | None]"
@@ -88,8 +89,6 @@ def compiled(pattern: Pattern, known: frozenset[str]) -> RowProgram | None:
     mode = pattern.mode
     if pattern.variants or any(route.acyclic for route in pattern.routes):
         return None
-    if pattern.parts.checks_edges and len(pattern.edges) > 1:
-        return None
     if mode.nodes_differ or mode.distinct or mode.induced:
         return None
     if any(asks(condition.expression) for condition in pattern.conditions):
@@ -135,20 +134,17 @@ class _Compiler:
             if component is None:
                 assert edge is not None
                 step = self._long(edge)
+                if step is None:
+                    return False
                 long.remove(edge)
-                self.bound.update(edge.ends, (edge.name,))
+                self._bind(step, (*edge.ends, edge.name))
             else:
-                step = self._edge(component) if component.edges else self._vertex(component)
                 left.remove(component)
-                self.bound.update(component.vertices, component.edges)
-            if step is None:
-                return False
-            self._add(step)
-            self._test()
+                add = self._edges if component.edges else self._vertices
+                if not add(component):
+                    return False
         for route in self.pattern.routes:
-            self._add(_routed(route))
-            self.bound.add(route.name)
-            self._test()
+            self._bind(_routed(route), (route.name,))
         return True
 
     def _add(self, step: Step) -> None:
@@ -185,15 +181,24 @@ class _Compiler:
         ]
         return edge.selector is None and not any(map(self._is_named, others))
 
+    def _asks(self, edge: RowEdge) -> bool:
+        """Whether rows need what an edge is."""
+        return (
+            not is_hidden(edge.name)
+            or any(edge.name in condition.names for condition in self.waiting)
+            or any(edge.name in route.edges for route in self.pattern.routes)
+        )
+
     def _long(self, edge: RowEdge) -> Step | None:
         """The step of a relationship of variable length at a node that the row has, or between two."""
         if edge.conditions or edge.name in self.bound or edge.left == edge.right:
             return None
+        if any(self._rival(edge, other) for other in self.pattern.edges.values()):
+            return None
         if edge.selector is not None and not self.bound.issuperset(edge.ends):
             return None
-        asked = not is_hidden(edge.name) or any(edge.name in c.names for c in self.waiting)
-        asked = asked or any(edge.name in route.edges for route in self.pattern.routes)
-        walk = Extension(edge, edge.left in self.bound, self.bound.issuperset(edge.ends), asked)
+        closed = self.bound.issuperset(edge.ends)
+        walk = Extension(edge, edge.left in self.bound, closed, self._asks(edge))
         self._counting, self._count = walk.step, walk.count
         return self._counting
 
@@ -218,26 +223,74 @@ class _Compiler:
                     break
         return None
 
-    def _edge(self, component: Component) -> Step | None:
-        """The step of one relationship at a node that the row has, or that a value names, or between two of the row."""
-        if len(component.edges) > 1:
-            return None
-        edge = self.pattern.edges[component.edges[0]]
-        if edge.name in self.bound or edge.left == edge.right:
-            return None
-        if self.bound.isdisjoint(component.vertices):
+    def _vertices(self, component: Component) -> bool:
+        """Add the step of a component without relationships; whether that can be."""
+        step = self._vertex(component)
+        if step is None:
+            return False
+        self._bind(step, component.vertices)
+        return True
+
+    def _edges(self, component: Component) -> bool:
+        """Add the steps of the relationships of a component, one after the other; whether they can be."""
+        left = [self.pattern.edges[name] for name in component.edges]
+        while left:
+            met = (edge for edge in left if not self.bound.isdisjoint(edge.ends))
+            edge = next(met, None) or next(filter(self._has_named, left), None)
+            if edge is None or edge.name in self.bound or edge.left == edge.right:
+                return False
+            rivals = [one for one in self.pattern.edges.values() if self._rival(edge, one)]
+            step = self._edge(edge, asked=bool(rivals))
+            if step is None:
+                return False
+            left.remove(edge)
+            others = [one.name for one in rivals if one.name in self.bound]
+            self._add(step)
+            if others:
+                self._add(_apart(edge.name, others))
+            self._bind(_passed, (*edge.ends, edge.name))
+        return True
+
+    def _bind(self, step: Step, names: Iterable[str]) -> None:
+        self._add(step)
+        self.bound.update(names)
+        self._test()
+
+    def _has_named(self, edge: RowEdge) -> bool:
+        """Whether a value of the row names an end of a relationship."""
+        return any(self._is_named(Component((end,), ())) for end in edge.ends)
+
+    def _rival(self, edge: RowEdge, other: RowEdge) -> bool:
+        """Whether another relationship of its MATCH might be the same."""
+        if other is edge or other.clause != edge.clause or not self.pattern.mode.edges_differ:
+            return False
+        return not edge.types or not other.types or not {*edge.types}.isdisjoint(other.types)
+
+    def _edge(self, edge: RowEdge, *, asked: bool) -> Step | None:
+        """The step of one relationship at a node that the row has, or that a value names, or between two of the row.
+        asked : it is needed."""
+        component = Component(edge.ends, (edge.name,))
+        if self.bound.isdisjoint(edge.ends):
             ends = ((end, self._named(end, alone=False)) for end in edge.ends)
             end, step = next((both for both in ends if both[1] is not None), ("", None))
             if step is None:
                 return None
             self.steps.append(step)
             self.bound.add(end)
-        asked = not is_hidden(edge.name) or any(edge.name in c.names for c in self.waiting)
-        name = edge.name if asked else None
-        new = [end for end in component.vertices if end not in self.bound]
+        name = edge.name if asked or self._asks(edge) else None
+        new = [end for end in edge.ends if end not in self.bound]
         if new:
             return _expanded(self.pattern, component, new[0], name)
         return _between(self.pattern, component, name)
+
+
+def _apart(name: str, others: Sequence[str]) -> Step:
+    """Rows in which a relationship is none of some others."""
+
+    def step(_: RowContext, rows: list[Row]) -> list[Row]:
+        return [row for row in rows if all(row[name] != row[other] for other in others)]
+
+    return step
 
 
 def _there(names: Sequence[str]) -> Step:

@@ -167,7 +167,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         request, change = run.request, run.change
         lists = any(isinstance(one, (list, dict)) for one in request.parameters.values())
         if planned.changes and change is not None and not lists:
-            made = bound_rows(request, planned, "")
+            made = bound_rows(request, planned, "", run.statements.cache)
             if made is not None:
                 work = partial(made._changed, request, run.clock)
                 result = change(request, run.clock, work)
