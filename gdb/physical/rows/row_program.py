@@ -491,8 +491,10 @@ class Extension:
 
         question = self._question(context, rows)
         found = walking.number_of_paths(self._edge, question, walking.conditions_of(context))
-        if found is not None:
-            context.embeddings += found
+        if found is None:
+            listed = self.step(context, rows)
+            return None if listed is None else len(listed)
+        context.embeddings += found
         return found
 
     def _question(self, context: RowContext, rows: Sequence[Row]) -> Question:

@@ -221,4 +221,4 @@ def test_a_value_that_fails_has_its_place(db: Database) -> None:
     with forced("rows"):
         assert found == [answer(db, text, i) for i in every]
     assert isinstance(bound(db, text), NumberedStatement)
-    assert "division by zero" in answer(db, text, 3)[0]
+    assert "divided by zero" in answer(db, text, 3)[0]
