@@ -104,7 +104,7 @@ def buffers() -> Buffers:
 
 
 def marks(vids: int, budget: Budget | None) -> Marks:
-    """Some that no search has, for at least so many vertices. budget : as of `Marks`."""
+    """Some that no search has, for at least so many vertices. budget : see `Marks`."""
     if budget is None or budget.limit is None:
         try:
             found = _marks.pop()

@@ -13,7 +13,7 @@ from gdb.executor.walk import steps
 from gdb.language.aggregation import is_count
 from gdb.language.syntax import Variable
 from gdb.physical.rows.component import admitted_edges, candidates
-from gdb.physical.rows.walking import conditions_of
+from gdb.physical.rows.path_questions import conditions_of
 from gdb.physical.walk_ends import Walks
 from gdb.records import dataclass, replace
 

@@ -9,7 +9,7 @@ import numpy as np
 from gdb.executor.cpu import walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import Question, Steps
-from gdb.physical.rows.walking import differ_of
+from gdb.physical.rows.path_questions import differ_of
 from gdb.records import dataclass, replace
 from gdb.storage.columns.model import I64
 

@@ -122,14 +122,19 @@ class BoundRows:
         if self not in self.holding:
             self.holding.append(self)
         with suppress(ClosedError):
-            if newest() is not snapshot:
+            if newest() is not snapshot:  # a commit has come, and found none of it waiting
                 self.leave()
         return found
 
     def leave(self) -> None:
         """Hold no snapshot any more."""
-        for statement in [*self.waiting]:
+        mine = list[RowStatement]()
+        with suppress(IndexError):
+            while True:  # no run has what is not waiting
+                mine.append(self.waiting.pop())
+        for statement in mine:
             statement.leave()
+        self.waiting += mine
 
     def _answer(self, request: Request, clock: Clock, of: Graph | Snapshot) -> Result | None:
         """of : the graph that it changes, or the snapshot that it reads."""

@@ -16,7 +16,7 @@ from gdb.executor.relational.relational_tail import ColumnRef, gather
 from gdb.executor.walk import Question, steps
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admitted_edges, candidates
-from gdb.physical.rows.walking import conditions_of, taken_by
+from gdb.physical.rows.path_questions import conditions_of, taken_by
 from gdb.physical.walk_ends import Ends, Walks
 from gdb.records import dataclass, replace
 from gdb.storage.columns.model import I64

@@ -1,4 +1,4 @@
-"""What is read of nodes and relationships by their numbers: where rows have vids and edge ids instead of objects.
+"""Look-ups of nodes and relationships by their numbers: where rows have vids and edge ids instead of objects.
 
 An expression that has an id, a property, labels or the type of an element looks that up. What it looks it up in is
 found for a snapshot, and found again for the next one, while the compiled expressions stay.
@@ -78,14 +78,14 @@ class Reader:
 
     def __init__(self, name: str, find: Callable[[Snapshot], _ValueOf | _ReadAllOf]) -> None:
         self.name, self._find = name, find
-        self._known: _Known | None = None
+        self._known: _Values | None = None
         self.of: _ValueOf = _nothing
 
     def bind(self, snapshot: Snapshot) -> None:
         """Read in a snapshot. Raises Unsuited."""
         found, self._known = self._find(snapshot), None
         if isinstance(found, _ReadAllOf):
-            self._known = _Known(found.read)
+            self._known = _Values(found.read)
             self.of = self._known.__getitem__
         else:
             self.of = found
@@ -121,7 +121,7 @@ class _ReadAllOf:
         self.read = read
 
 
-class _Known(dict[int, "Value"]):
+class _Values(dict[int, "Value"]):
     """The values of some numbers; of others each is read when it is wanted."""
 
     def __init__(self, read: _ReadAll) -> None:
@@ -141,7 +141,7 @@ class _Known(dict[int, "Value"]):
 class NumberEvaluator(Evaluator):
     """Compiles expressions over rows of numbers.
 
-    asked : gives the program of a pattern inside an expression, and what it runs in; None where there is none of such.
+    program_of : gives the program of a pattern inside an expression, and what it runs in; None where there are none.
     elements : the names that are elements. missing : the elements that may be null. lists : names that are paths, or
     the relationships of one: tuples of edge ids. names : of the rows. readers : what was compiled to read; `bind` makes
     them read in a snapshot.
@@ -153,10 +153,10 @@ class NumberEvaluator(Evaluator):
         parameters: Mapping[str, Value],
         allowance: Allowance,
         kinds: Kinds,
-        asked: Callable[[SubqueryExpression], tuple[RowContext, RowProgram]] | None = None,
+        program_of: Callable[[SubqueryExpression], tuple[RowContext, RowProgram]] | None = None,
     ) -> None:
         super().__init__(text, parameters, None, allowance)
-        self._kinds, self._asked = kinds, asked
+        self._kinds, self._program_of = kinds, program_of
         self.names: frozenset[str] = frozenset()
         self.elements: Elements = {}
         self.missing: set[ElementReference] = set()
@@ -217,10 +217,10 @@ class NumberEvaluator(Evaluator):
 
     def _matched(self, part: SubqueryExpression) -> Callable[[Row], list[Row]]:
         """The rows that a pattern inside an expression makes of a row. Raises Unsuited."""
-        if self._asked is None:
+        if self._program_of is None:
             raise Unsuited
         begun = len(self.readers)
-        context, program = self._asked(part)
+        context, program = self._program_of(part)
         for reader in self.readers[begun:]:
             reader.name = ""
 
@@ -331,7 +331,7 @@ class NumberSteps(RowSteps):
         self._numbers.elements = elements
 
     def step(self, operator: Operator) -> Step:
-        """As of `RowSteps`; what is read of many rows is read at once."""
+        """As `RowSteps.step`; what is read of many rows is read at once."""
         begun = len(self._numbers.readers)
         step = super().step(operator)
         readers = self._numbers.readers[begun:]
@@ -346,7 +346,7 @@ class NumberSteps(RowSteps):
         return fetching
 
     def check(self, expression: Expression) -> None:
-        """As of `RowSteps`, but for patterns, which the evaluator refuses."""
+        """As `RowSteps.check`, but for patterns, which the evaluator refuses."""
         if any(isinstance(p, LOOPS) and p.variable.text in self.elements for p in walk(expression)):
             raise Unsuited
 
@@ -391,14 +391,14 @@ def _itself(number: int) -> Value:
 
 
 def _of_vertices(snapshot: Snapshot, key: str, kind: Kind, vids: list[int]) -> list[Value]:
-    return _values(lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind), vids)
+    return _as_values(lookup.vertex_property(snapshot, np.array(vids, np.uint32), key, kind), vids)
 
 
 def _of_edges(snapshot: Snapshot, key: str, kind: Kind, eids: list[int]) -> list[Value]:
-    return _values(lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind), eids)
+    return _as_values(lookup.edge_property(snapshot, np.array(eids, np.int64), key, kind), eids)
 
 
-def _values(found: Slice | None, of: list[int]) -> list[Value]:
+def _as_values(found: Slice | None, of: list[int]) -> list[Value]:
     if found is None:
         return [None] * len(of)
     return [*map(from_store, found.to_list())]

@@ -7,13 +7,15 @@ What `gdb.physical.rows.row_program` takes from a graph is here without an objec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from gdb.storage.graph.single_look_ups import GroupLookUp
 
 if TYPE_CHECKING:
+    from gdb.base.values.elements import NodeValue
+    from gdb.base.values.kinds import Row
     from gdb.storage.columns.model import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 
@@ -76,3 +78,8 @@ class NumberGraph:
 
     def release(self) -> None:
         """It has no elements."""
+
+
+def node_of(row: Row, name: str) -> NodeValue:
+    """What a row has for a node: an object, or a number as if it were one."""
+    return cast("NodeValue", row[name])

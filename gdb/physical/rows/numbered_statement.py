@@ -50,7 +50,7 @@ class NumberedStatement(RowStatement):
         super().__init__(context, plan)
 
     def run(self, graph: Graph | NumberGraph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
-        """As of a `RowStatement`, over the numbers of a snapshot."""
+        """As `RowStatement.run`, over the numbers of a snapshot."""
         snapshot, readers = graph.snapshot, self._numbers.readers
         try:
             if snapshot is not self._snapshot:
@@ -93,7 +93,7 @@ class NumberedStatement(RowStatement):
     def _begun(self) -> RowSteps:
         context = self.context
         self._numbers = NumberEvaluator(
-            context.text, self._values, context.allowance, self, self._asked
+            context.text, self._values, context.allowance, self, self._program_of
         )
         context.evaluator = self._numbers
         return NumberSteps(self._numbers, context.text)
@@ -194,7 +194,7 @@ class NumberedStatement(RowStatement):
         finally:
             numbers.elements, numbers.lists = known
 
-    def _asked(self, part: SubqueryExpression) -> tuple[RowContext, RowProgram]:
+    def _program_of(self, part: SubqueryExpression) -> tuple[RowContext, RowProgram]:
         """The program of a pattern inside an expression. Raises Unsuited."""
         pattern = pattern_of_subquery(self.context, part)
         names = self._numbers.names

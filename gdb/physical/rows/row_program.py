@@ -13,24 +13,21 @@ What rows have for nodes and relationships is the graph's: objects (`gdb.physica
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import GdbError
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Expression, Parameter, Variable
 from gdb.physical.rows.expand import expand_component
-from gdb.physical.rows.pattern import Component
+from gdb.physical.rows.number_graph import node_of
 from gdb.physical.rows.row_look_ups import FEW, Equality
+from gdb.records import replace
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
-    from gdb.base.values.elements import NodeValue
     from gdb.base.values.kinds import Row, Value
-    from gdb.executor.walk import Question
-    from gdb.physical.rows.pattern import Accepted, Pattern, Route, RowEdge
+    from gdb.physical.rows.pattern import Accepted, Component, Pattern, Route, RowEdge
     from gdb.physical.rows.run_context import RowContext
 
 Step: TypeAlias = "Callable[[RowContext, list[Row]], list[Row] | None]"
@@ -163,9 +160,13 @@ class _Compiler:
 
     def _is_named(self, component: Component) -> bool:
         """Whether a value of the row names the node that a component is."""
+        return not component.edges and self._names(component.vertices)
+
+    def _names(self, vertices: Sequence[str]) -> bool:
+        """Whether a value of the row names one of some nodes."""
         unbound = self.reach - self.bound
-        return not component.edges and any(
-            one.vertex in component.vertices and not one.within and not one.mentions & unbound
+        return any(
+            one.vertex in vertices and not one.within and not one.mentions & unbound
             for condition in self.waiting
             for one in condition.equalities[:1]
         )
@@ -181,7 +182,7 @@ class _Compiler:
         ]
         return edge.selector is None and not any(map(self._is_named, others))
 
-    def _asks(self, edge: RowEdge) -> bool:
+    def _needs(self, edge: RowEdge) -> bool:
         """Whether rows need what an edge is."""
         return (
             not is_hidden(edge.name)
@@ -198,7 +199,9 @@ class _Compiler:
         if edge.selector is not None and not self.bound.issuperset(edge.ends):
             return None
         closed = self.bound.issuperset(edge.ends)
-        walk = Extension(edge, edge.left in self.bound, closed, self._asks(edge))
+        from gdb.physical.rows.path_steps import PathSteps  # machine code of its own
+
+        walk = PathSteps(edge, edge.left in self.bound, closed, self._needs(edge))
         self._counting, self._count = walk.step, walk.count
         return self._counting
 
@@ -240,7 +243,7 @@ class _Compiler:
             if edge is None or edge.name in self.bound or edge.left == edge.right:
                 return False
             rivals = [one for one in self.pattern.edges.values() if self._rival(edge, one)]
-            step = self._edge(edge, asked=bool(rivals))
+            step = self._edge(edge, component, needed=bool(rivals))
             if step is None:
                 return False
             left.remove(edge)
@@ -258,7 +261,7 @@ class _Compiler:
 
     def _has_named(self, edge: RowEdge) -> bool:
         """Whether a value of the row names an end of a relationship."""
-        return any(self._is_named(Component((end,), ())) for end in edge.ends)
+        return any(self._names((end,)) for end in edge.ends)
 
     def _rival(self, edge: RowEdge, other: RowEdge) -> bool:
         """Whether another relationship of its MATCH might be the same."""
@@ -266,10 +269,10 @@ class _Compiler:
             return False
         return not edge.types or not other.types or not {*edge.types}.isdisjoint(other.types)
 
-    def _edge(self, edge: RowEdge, *, asked: bool) -> Step | None:
-        """The step of one relationship at a node that the row has, or that a value names, or between two of the row.
-        asked : it is needed."""
-        component = Component(edge.ends, (edge.name,))
+    def _edge(self, edge: RowEdge, component: Component, *, needed: bool) -> Step | None:
+        """The step of one relationship of a component, at a node that the row has, or that a value names, or between
+        two of the row."""
+        component = replace(component, vertices=edge.ends, edges=(edge.name,))
         if self.bound.isdisjoint(edge.ends):
             ends = ((end, self._named(end, alone=False)) for end in edge.ends)
             end, step = next((both for both in ends if both[1] is not None), ("", None))
@@ -277,7 +280,7 @@ class _Compiler:
                 return None
             self.steps.append(step)
             self.bound.add(end)
-        name = edge.name if asked or self._asks(edge) else None
+        name = edge.name if needed or self._needs(edge) else None
         new = [end for end in edge.ends if end not in self.bound]
         if new:
             return _expanded(self.pattern, component, new[0], name)
@@ -323,16 +326,11 @@ def _labelled(name: str, accepted: Accepted) -> Step:
 
     def step(context: RowContext, rows: list[Row]) -> list[Row]:
         labels_of = context.graph.labels_of
-        found = [row for row in rows if accepted[labels_of(_node(row, name))]]
+        found = [row for row in rows if accepted[labels_of(node_of(row, name))]]
         context.embeddings += len(found)
         return found
 
     return step
-
-
-def _node(row: Row, name: str) -> NodeValue:
-    """What a row has for a node: an object, or a number as if it were one."""
-    return cast("NodeValue", row[name])
 
 
 def _look_up(equality: Equality, accepted: Accepted, *, alone: bool) -> Step:
@@ -387,7 +385,7 @@ def _between(pattern: Pattern, component: Component, name: str | None) -> Step:
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
         graph, made = context.graph, list["Row"]()
         for row in rows:
-            vids = graph.vids([_node(row, end) for end in component.vertices])
+            vids = graph.vids([node_of(row, end) for end in component.vertices])
             bound = {end: vids[k : k + 1] for k, end in enumerate(component.vertices)}
             found = expand_component(graph.snapshot, pattern, component, bound)
             if found is None:
@@ -411,7 +409,7 @@ def _expanded(pattern: Pattern, component: Component, new: str, name: str | None
 
     def step(context: RowContext, rows: list[Row]) -> list[Row] | None:
         graph = context.graph
-        vids = graph.vids([_node(row, known) for row in rows])
+        vids = graph.vids([node_of(row, known) for row in rows])
         found = expand_component(graph.snapshot, pattern, component, {known: vids})
         if found is None or len(found[2]) > graph.most:
             return None
@@ -437,7 +435,7 @@ def _counted(edge: RowEdge) -> Step:
         graph, made = context.graph, list["Row"]()
         snapshot = graph.snapshot
         for row in rows:
-            ends = graph.vid(_node(row, edge.left)), graph.vid(_node(row, edge.right))
+            ends = graph.vid(node_of(row, edge.left)), graph.vid(node_of(row, edge.right))
             made += [
                 {**row} for _ in range(snapshot.count_between(*ends, edge.types, edge.direction))
             ]
@@ -447,66 +445,6 @@ def _counted(edge: RowEdge) -> Step:
     return step
 
 
-class Extension:
-    """Rows extended by the paths of a relationship of variable length.
-
-    forward : they begin at its left end. closed : the row has both ends. asked : what the paths go along is needed.
-    """
-
-    def __init__(self, edge: RowEdge, forward: bool, closed: bool, asked: bool) -> None:
-        self._edge, self._forward, self._closed, self._asked = edge, forward, closed, asked
-        self._begin, self._end = edge.ends if forward else edge.ends[::-1]
-
-    def step(self, context: RowContext, rows: list[Row]) -> list[Row] | None:
-        """A step of a program."""
-        from gdb.executor.walk import PathBound
-        from gdb.physical.rows import walking  # machine code of its own
-
-        bound = PathBound(context.graph.most, short=True)
-        conditions = walking.conditions_of(context, bound)
-        paths = walking.paths_of(self._edge, self._question(context, rows), conditions)
-        if bound.cut:
-            return None
-        context.embeddings += len(paths.rows)
-        graph, name, end = context.graph, self._edge.name, self._end
-        order = range(len(paths.rows))
-        places, ends = paths.rows.tolist(), graph.nodes(paths.ends)
-        if len(rows) > 1:
-            order = np.argsort(paths.rows, kind="stable").tolist()
-        if not self._asked:
-            return [{**rows[places[k]], end: ends[k]} for k in order]
-        cut, edges = paths.offsets.tolist(), graph.relationships(paths.eids)
-        made = list["Row"]()
-        for k in order:
-            mine = edges[cut[k] : cut[k + 1]]
-            if not self._forward:
-                mine.reverse()
-            found = mine[0] if self._edge.alone else graph.listed(mine)
-            made.append({**rows[places[k]], name: found, end: ends[k]})
-        return made
-
-    def count(self, context: RowContext, rows: list[Row]) -> int | None:
-        """How many rows `step` makes."""
-        from gdb.physical.rows import walking  # machine code of its own
-
-        question = self._question(context, rows)
-        found = walking.number_of_paths(self._edge, question, walking.conditions_of(context))
-        if found is None:
-            listed = self.step(context, rows)
-            return None if listed is None else len(listed)
-        context.embeddings += found
-        return found
-
-    def _question(self, context: RowContext, rows: Sequence[Row]) -> Question:
-        from gdb.physical.rows import walking  # machine code of its own
-
-        graph, edge = context.graph, self._edge
-        starts = graph.vids([_node(row, self._begin) for row in rows])
-        goals = graph.vids([_node(row, self._end) for row in rows]) if self._closed else None
-        direction = edge.direction if self._forward else edge.direction.flipped
-        return walking.question_of(graph.snapshot, edge, direction, starts, goals)
-
-
 def _routed(route: Route) -> Step:
     """Rows with a path that is named."""
 
@@ -514,7 +452,7 @@ def _routed(route: Route) -> Step:
         path_of = context.graph.path
         for row in rows:
             row[route.name] = path_of(
-                [_node(row, name) for name in route.vertices], [row[name] for name in route.edges]
+                [node_of(row, name) for name in route.vertices], [row[name] for name in route.edges]
             )
         return rows
 

@@ -13,82 +13,30 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
-from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import (
-    Conditions,
-    Differ,
     PathBound,
     Paths,
     Question,
-    Taken,
     steps,
     together,
 )
-from gdb.executor.work.scheduler import Budget
 from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem
-from gdb.language.syntax import PathMode, Selector
 from gdb.physical.rows.component import admitted_edges, candidates
+from gdb.physical.rows.path_questions import conditions_of, differ_of, paths_of
 from gdb.physical.rows.pattern import Pattern, RowEdge
 from gdb.records import replace
 from gdb.storage.columns.model import offsets_of_lengths
-from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.batches import Few
     from gdb.physical.rows.run_context import Numbered, RowContext
-    from gdb.storage.format.direction import Direction
-    from gdb.storage.graph.snapshot import Snapshot
 
-_DIFFER = {
-    PathMode.WALK: Differ.NOTHING,
-    PathMode.TRAIL: Differ.EDGES,
-    PathMode.ACYCLIC: Differ.VERTICES,
-}
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
-
-
-def conditions_of(context: RowContext, bound: PathBound | None = None) -> Conditions:
-    """Under which conditions a query's walks go on."""
-    options = context.options
-    return Conditions(context.pulse, Budget(options.memory), options.threads, bound)
-
-
-def differ_of(mode: PathMode) -> Differ:
-    """What a path mode keeps from repeating."""
-    return _DIFFER[mode]
-
-
-def question_of(
-    snapshot: Snapshot, edge: RowEdge, direction: Direction, starts: U32, goals: U32 | None
-) -> Question:
-    """The paths of a relationship of variable length without conditions. starts : where they begin, u32[rows]. goals :
-    where they end, u32[rows], None for anywhere. direction : from the starts on."""
-    assert edge.length is not None
-    low, high, over = edge.length.low, edge.length.high, steps(snapshot, edge.types, direction)
-    vids, edges = snapshot.vertex_count, snapshot.edge_count
-    return Question(over, vids, edges, starts, low, high, differ_of(edge.mode), goals)
-
-
-def paths_of(edge: RowEdge, question: Question, conditions: Conditions) -> Paths:
-    """The paths that a relationship of variable length is. Raises as `walkers.list_paths`."""
-    selector = edge.selector
-    if selector is not None:
-        return shortest_paths.select_paths(question, taken_by(selector), selector.count, conditions)
-    if question.goals is not None:
-        return shortest_paths.to_goals(question, conditions)
-    return walkers.list_paths(question, conditions)
-
-
-def number_of_paths(edge: RowEdge, question: Question, conditions: Conditions) -> int | None:
-    """How many paths `paths_of` gives; None where it has to list them."""
-    if edge.selector is not None or question.goals is not None:
-        return None
-    numbers: list[int] = walkers.count_paths(question, conditions)[1].tolist()
-    return sum(numbers)
 
 
 class Walk:
@@ -258,8 +206,3 @@ class Walk:
                 found: Value = mine[0] if self.edge.alone else mine
                 if name not in self.bound or row[name] == found:
                     yield number, {**row, name: found, self.end: node}
-
-
-def taken_by(selector: Selector) -> Taken:
-    """Which paths a selector takes."""
-    return Taken.SHORTEST if selector.kind == "ALL SHORTEST" else Taken.FIRST
