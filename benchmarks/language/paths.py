@@ -41,8 +41,9 @@ Answer = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """cypher : for gdb. walked : for kuzu and ladybug. sql : for DuckDB, None where it has no good way. `$one`, `$some`
-    and `$pairs` are a node, a list of nodes, and pairs of nodes; `each` is run for every pair instead."""
+    """cypher : for gdb. walked : for kuzu and ladybug. sql : for DuckDB, None where it has no good way. `$some` and
+    `$pairs` are a list of nodes, and pairs of nodes; `each` is run for every pair instead, `$a` and `$b`; `$one` is
+    the first of it."""
 
     name: str
     cypher: str
@@ -65,9 +66,10 @@ def _walk(name: str, low: int, high: int, returned: str, sql: str, *, one: bool)
     theirs = "a.id = $one" if one else "a.id IN $some"
     return Query(
         name,
-        f"MATCH (a)-[:E*{low}..{high}]->(b) WHERE {where} RETURN {returned}",
-        f"MATCH (a:N)-[:E* TRAIL {low}..{high}]->(b:N) WHERE {theirs} RETURN {returned}",
-        sql,
+        f"MATCH (a)-[:E*{low}..{high}]->(b) WHERE {where} RETURN {returned.format(id='id(b)')}",
+        f"MATCH (a:N)-[:E* TRAIL {low}..{high}]->(b:N) WHERE {theirs} RETURN {returned.format(id='b.id')}",
+        None if one else sql,
+        one,
     )
 
 
@@ -75,8 +77,10 @@ _COUNT = _TRAILS.format(most=3) + "SELECT count(*) FROM w"
 _TWO = _TRAILS.format(most=2) + "SELECT count(*) FROM w WHERE d = 2"
 _DISTINCT = _ENDS.format(most=3) + "SELECT count(DISTINCT v) FROM w"
 QUERIES = [
-    _walk("*1..3 of 1 node, count", 1, 3, "count(*)", _COUNT, one=True),
-    _walk("*1..3 of 1 node, ends", 1, 3, "count(DISTINCT b)", _DISTINCT, one=True),
+    _walk("*1..2 of 100 nodes, one by one, ids", 1, 2, "DISTINCT {id}", "", one=True),
+    _walk("*1..2 of 100 nodes, one by one, count", 1, 2, "count(*)", "", one=True),
+    _walk("*1..3 of 100 nodes, one by one, count", 1, 3, "count(*)", "", one=True),
+    _walk("*1..3 of 100 nodes, one by one, ends", 1, 3, "count(DISTINCT b)", "", one=True),
     _walk("*1..3 of 1,000 nodes, count", 1, 3, "count(*)", _COUNT, one=False),
     _walk("*1..3 of 1,000 nodes, ends", 1, 3, "count(DISTINCT b)", _DISTINCT, one=False),
     _walk("*2..2 of 1,000 nodes, count", 2, 2, "count(*)", _TWO, one=False),
@@ -105,10 +109,6 @@ class Asked:
     some: list[int]
     firsts: list[int]
     seconds: list[int]
-
-    @property
-    def one(self) -> int:
-        return self.some[0]
 
 
 def asked(sources: I64, nodes: int) -> Asked:
@@ -175,9 +175,8 @@ def _duckdb(folder: Path, load: bool) -> Run:
         connection.execute(f"CREATE TABLE e AS FROM {file}")
 
     def run(query: Query, values: dict[str, Any]) -> Answer:
-        some = values.get("some", [values.get("one")])
         assert query.sql is not None
-        return _numbers(connection.execute(query.sql, {"some": some}).fetchall())
+        return _numbers(connection.execute(query.sql, values).fetchall())
 
     return run
 
@@ -202,8 +201,9 @@ def values_of(query: Query, of: Asked) -> list[dict[str, Any]]:
     text = query.cypher
     if query.each:
         pairs = zip(of.firsts, of.seconds, strict=True)
-        return [{"a": a, "b": b} for a, b in pairs]
-    every = {"one": of.one, "some": of.some, "pairs": list(range(PAIRS))}
+        of_each = [{"a": a, "b": b, "one": a} for a, b in pairs]
+        return [{k: v for k, v in one.items() if f"${k}" in text} for one in of_each]
+    every: dict[str, Any] = {"some": of.some, "pairs": list(range(PAIRS))}
     every |= {"firsts": of.firsts, "seconds": of.seconds}
     return [{name: value for name, value in every.items() if f"${name}" in text}]
 

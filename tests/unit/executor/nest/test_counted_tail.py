@@ -231,8 +231,8 @@ def test_values_that_coincide_are_taken_off_once(tails: str, backend: Backend) -
     lone = 0
     for seed in range(20):
         draw = random.Random(seed)
-        edges = [("U", a, b) for a, b in itertools.combinations(range(7), 2) if draw.random() < 0.7]
-        graph = SmallGraph([()] * 7, edges, frozenset("U"))
+        edges = [("U", a, b) for a, b in itertools.combinations(range(6), 2) if draw.random() < 0.7]
+        graph = SmallGraph([()] * 6, edges, frozenset("U"))
         apart = [(v, leaf) for v in (2, 3, 4) for leaf in (5, 6) if draw.random() < 0.8]
         query = QueryGraph(
             tuple(QueryVertex() for _ in range(len(ends) + 1)),
