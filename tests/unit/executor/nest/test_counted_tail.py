@@ -231,8 +231,10 @@ def test_values_that_coincide_are_taken_off_once(tails: str, backend: Backend) -
     lone = 0
     for seed in range(20):
         draw = random.Random(seed)
-        edges = [("U", a, b) for a, b in itertools.combinations(range(6), 2) if draw.random() < 0.7]
-        graph = SmallGraph([()] * 6, edges, frozenset("U"))
+        vids = 6 if tails == "pair" else 7
+        pairs = itertools.combinations(range(vids), 2)
+        edges = [("U", a, b) for a, b in pairs if draw.random() < 0.7]
+        graph = SmallGraph([()] * vids, edges, frozenset("U"))
         apart = [(v, leaf) for v in (2, 3, 4) for leaf in (5, 6) if draw.random() < 0.8]
         query = QueryGraph(
             tuple(QueryVertex() for _ in range(len(ends) + 1)),
