@@ -18,7 +18,6 @@ from gdb.answer.rows import NumberedAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.base.allowance import Allowance
-from gdb.errors import ClosedError
 from gdb.executor.options import Options
 from gdb.physical.rows.numbered_statement import NumberedStatement
 from gdb.physical.rows.object_graph import Graph
@@ -117,13 +116,12 @@ class BoundRows:
 
     def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
         clock, snapshot = Clock(request.cancel, None), newest()
-        with clock, snapshot.reading():
-            found = self._answer(request, clock, snapshot)
         if self not in self.holding:
             self.holding.append(self)
-        with suppress(ClosedError):
-            if newest() is not snapshot:  # a commit has come, and found none of it waiting
-                self.leave()
+        with clock, snapshot.reading():
+            found = self._answer(request, clock, snapshot)
+        if self not in self.holding:  # a commit has come, and did not find this run's waiting
+            self.leave()
         return found
 
     def leave(self) -> None:

@@ -421,6 +421,7 @@ class Statements:
                 self._forget(None)
 
     def _forget(self, snapshot: Snapshot | None) -> None:
+        self.cache.leave_snapshots()
         self._bound = self._followers(snapshot)
         for known in (self._kept, self._bytes, self._refused, self._counts):
             if known:

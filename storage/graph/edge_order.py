@@ -91,6 +91,8 @@ class EdgeOrder:
         """The number of each origin, i64[n]; of edges that are there."""
         if not len(origins):  # else all that was added would be numbered
             return origins
+        if not len(self._changes.removed) and not len(self._changes.keys):
+            return origins
         kept = origins - self._changes.removed.searchsorted(origins)
         found: I64 = kept + self._before.searchsorted(kept, "right")
         if len(self._added):
@@ -154,6 +156,9 @@ class EdgeOrder:
     def degrees(self, vids: U32, side: Direction) -> I64:
         """How many edges of the base each vertex has, i64[n]; those that were removed count."""
         part = self._part(self._side(side))
+        if len(vids) == 1 and len(part.intervals):
+            first, last = _row(part, int(vids[0]))
+            return np.array((last - first,), np.int64)
         if len(vids) <= FEW:
             low, high = _rows(part, vids.astype(np.uint64) << np.uint64(32))
             return high - low
@@ -163,12 +168,19 @@ class EdgeOrder:
         """The edges at vertices, which are ascending and distinct: those that leave them (OUT), or arrive (IN); all of
         an undirected type, a loop once."""
         part = self._part(self._side(side))
-        at, places = expanded(*_rows(part, vids.astype(np.uint64) << np.uint64(32)))
-        others = part.neighbours[places]
+        if len(vids) == 1 and len(part.intervals):
+            low, high = _row(part, int(vids[0]))
+            at, places = np.zeros(high - low, np.int64), np.arange(low, high)
+            others = part.neighbours[low:high]
+        else:
+            at, places = expanded(*_rows(part, vids.astype(np.uint64) << np.uint64(32)))
+            others = part.neighbours[places]
         usage.read(others)
         ranks = places if self._side(side) is Direction.OUT else self._ranks(part, vids[at], places)
-        alive = self.alive(ranks)
-        found = Incident(at[alive], others[alive], ranks[alive])
+        found = Incident(at, others, ranks)
+        if len(self._changes.removed):
+            alive = self.alive(ranks)
+            found = Incident(at[alive], others[alive], ranks[alive])
         return _together([found, *self._added_at(vids, side)])
 
     def _side(self, side: Direction) -> Direction:

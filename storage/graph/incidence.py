@@ -18,7 +18,12 @@ def incident(
 ) -> tuple[I64, U32, I64]:
     """See `gdb.storage.graph.snapshot.Snapshot.incident`."""
     at, others, eids = [np.zeros(0, np.int64)], [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
-    for name, side in partitions.sources(partitions.known(types), direction):
+    sources = [*partitions.sources(partitions.known(types), direction)]
+    if len(sources) == 1:
+        ((name, side),) = sources
+        found = partitions.order(name).incident(vids, side)
+        return found.at, found.others, _eids(partitions, name, found.origins)
+    for name, side in sources:
         found = partitions.order(name).incident(vids, side)
         twice = side is Direction.IN and direction is Direction.ANY  # a loop leaves and arrives
         kept = np.flatnonzero(found.others != vids[found.at]) if twice else slice(None)
