@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Set
 from gdb.language.clauses import Query
 from gdb.language.procedure_signatures import Procedure
 from gdb.logical.build import built
+from gdb.logical.count_rows import count_rows
 from gdb.logical.drop_projects import drop_projects
 from gdb.logical.early_limit import early_limit
 from gdb.logical.operators import Apply, Names, Operator, Operators, Plan
@@ -20,6 +21,7 @@ from gdb.query_graph import MatchMode
 from gdb.records import replace
 
 PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
+    count_rows,
     early_limit,
     prune_columns,
     drop_projects,

@@ -189,6 +189,37 @@ def test_drop_projects(text: str, after: list[str]) -> None:
     assert operators(text, "drop_projects") == after
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (
+            "MATCH (a)-[r]->(b) RETURN a.x AS x, count(r) AS n",
+            ["MATCH (a)-[r]->(b)", "Aggregate by a.x AS #k1: count(*) AS #a2",
+             "Project #k1 AS x, #a2 AS n"],
+        ),
+        (
+            "MATCH p = (a)-->(b) WITH b AS c, p WITH c, count(c) AS n, count(p) AS m RETURN count(c)",
+            ["MATCH p = (a)-->(b)", "Project b AS c, p",
+             "Aggregate by c: count(*) AS #a1, count(*) AS #a2", "Project c, #a1 AS n, #a2 AS m",
+             "Aggregate: count(*) AS #a3", "Project #a3 AS `count(c)`"],
+        ),
+        (
+            "MATCH (a) OPTIONAL MATCH (a)-->(b) RETURN count(a), count(b), count(DISTINCT a)",
+            ["MATCH (a)", "OPTIONAL MATCH (a)-->(b)",
+             "Aggregate: count(*) AS #a1, count(b) AS #a2, count(DISTINCT a) AS #a3",
+             "Project #a1 AS `count(a)`, #a2 AS `count(b)`, #a3 AS `count(DISTINCT a)`"],
+        ),
+        (
+            "MATCH (a) WITH a.x AS a RETURN count(a)",
+            ["MATCH (a)", "Project a.x AS a", "Aggregate: count(a) AS #a1",
+             "Project #a1 AS `count(a)`"],
+        ),
+    ],
+)  # fmt: skip
+def test_count_rows(text: str, after: list[str]) -> None:
+    assert operators(text, "count_rows") == after
+
+
 def test_what_is_asked_of_the_rows_of_each_operator() -> None:
     query = parse("MATCH (a)-->(b) WITH a AS c, b MATCH (c)-->(d) RETURN c.x AS x, count(b) AS n")
     plan = planning.planned(query, {}, DIFFERENT_EDGES, switched_off={*planning.NAMES})
