@@ -18,6 +18,7 @@ from .address import (
     WINDOW,
     WITHIN,
     C,
+    F,
     L,
     P,
     Pointers,
@@ -31,7 +32,6 @@ from .sets import (
     level,
     neighbours,
     operand,
-    repeats,
 )
 
 
@@ -156,9 +156,8 @@ def enter(p: Pointers, d: int) -> tuple[int, int, int]:
 
 @compiled
 def is_repeat(p: Pointers, d: int, address: int, start: int, at: int) -> bool:
-    """Whether a vertex level sees the same neighbour again (parallel edges repeat it in a row)."""
-    row = load_i64(p, P.LEVELS) + d * N_LEVEL * 8
-    if at == start or load_i64(row, L.IS_EDGE) == 1 or not repeats(p, row, L.BASE):
+    """Whether a vertex level sees the same neighbour again (parallel edges repeat it in a row) that it binds once."""
+    if at == start or level(p, d, L.FLAGS) & F.REPEATS == 0:
         return False
     return load_u32(address, at) == load_u32(address, at - 1)
 

@@ -14,7 +14,17 @@ from collections import Counter
 from gdb.records import dataclass, replace
 
 from .level_order import reorder_nest
-from .nest import EdgeLevel, Formula, Kind, LoopNest, Node, Operand, Order, VertexLevel
+from .nest import (
+    EdgeLevel,
+    Formula,
+    Kind,
+    Level,
+    LoopNest,
+    Node,
+    Operand,
+    Order,
+    VertexLevel,
+)
 from .optional_parts import are_whole
 
 
@@ -154,11 +164,17 @@ def _forest(
             outer = [Operand(Kind.FREE, -1)]
         if any(nest.levels[o.b].part != level.part for o in inner):
             return None
+        if inner and (level.each or any(_is_each(nest.levels[o.b]) for o in inner)):
+            return None  # a tree counts its vertices once
         if inner:
             bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
     if edges and (not trees or any(back[e.view] < 0 for e in edges)):
         return None
     return _TailBuilder(nest, tuple(bare), start, edges, back)
+
+
+def _is_each(level: Level) -> bool:
+    return isinstance(level, VertexLevel) and level.each
 
 
 def _inner(nest: LoopNest, start: int) -> int:
@@ -349,6 +365,7 @@ class _TailBuilder:
             level.cut.lo,
             level.cut.hi,
             own,
+            level.each,
             below,
             above,
             differs,

@@ -215,7 +215,7 @@ class _Encoder:
         if isinstance(level, EdgeLevel):
             found |= LevelFlag.EDGE
         elif level.base.kind is Kind.ROW and not self.views[level.base.a].simple:
-            found |= LevelFlag.REPEATS
+            found |= LevelFlag(0) if level.each else LevelFlag.REPEATS
         for flag, field in (
             (LevelFlag.DIFFERS, LevelField.DIFFERS),
             (LevelFlag.CHECKS, LevelField.CHECK),

@@ -174,6 +174,8 @@ class VertexLevel:
     sources, anti : rows that must, and must not, contain the vertex besides `base`; `motion` turns
         them into sets.
     part : the optional part that it belongs to, a number of `LoopNest.parts`; 0: none.
+    each : it is bound once for each edge of a row, which repeats a neighbour for parallel edges, and not once for each
+        neighbour.
     """
 
     vertex: int
@@ -184,6 +186,7 @@ class VertexLevel:
     sources: tuple[Operand, ...] = ()
     anti: tuple[Operand, ...] = ()
     part: int = 0
+    each: bool = False
 
     def reads(self) -> set[int]:
         """Levels that this level depends on without looking through sets."""

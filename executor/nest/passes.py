@@ -13,6 +13,7 @@ from gdb.records import replace
 
 from .branches import branch
 from .counted_tail import grow
+from .each_edge import each_edge
 from .interface_caches import cache
 from .nest import (
     EdgeLevel,
@@ -126,6 +127,7 @@ def _rebased(level: Level, slots: dict[int, int]) -> Level:
 PASSES: tuple[str, ...] = (
     "windows",
     "fuse",
+    "each_edge",
     "count_last",
     "formulas",
     "trees",
@@ -159,6 +161,8 @@ def improve(
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:
         nest = _verified(nest, fuse(nest))
+    if "each_edge" not in switched_off:
+        nest = _verified(nest, each_edge(nest, back))
     if "count_last" not in switched_off:
         trees = bool(back) and not {"trees", "fuse"} & switched_off
         formulas = "formulas" not in switched_off

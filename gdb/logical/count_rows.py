@@ -37,9 +37,7 @@ def count_rows(side: Operators, _: Names) -> Operators:
             case Project(columns=columns):
                 there = _renamed(columns, there)
             case Aggregate():
-                calls = tuple(
-                    replace(one, call=_rows(one.call, there)) for one in operator.calls
-                )
+                calls = tuple(replace(one, call=_rows(one.call, there)) for one in operator.calls)
                 operator = replace(operator, calls=calls) if calls != operator.calls else operator
                 there = _renamed(operator.keys, there) | (there & {*operator.rest})
             case _:

@@ -74,7 +74,7 @@ __device__ INLINE bool accepts_pair(const Worker& w, i64 k, Pair pair) {
     const Source second = {w.at(AT_ADDRESS, k + 1), {w.at(AT_START, k + 1), 0}};
     if (!accepts(w, k, first, pair.first)) return false;
     const i64* row = w.level(k + 1);
-    if (repeats(w, row) && pair.second > second.span.start && ((const u32*)second.address)[pair.second - 1] == y)
+    if (repeats(row) && pair.second > second.span.start && ((const u32*)second.address)[pair.second - 1] == y)
         return false;
     UNROLLED for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
         if (w.v(w.ref(r), k, x) == y) return false;

@@ -233,7 +233,7 @@ __device__ INLINE Nothing nothing(int) { return {}; }
 
 // Whether the length of level d's source, less the vertices it must differ from, is the number of its elements.
 __device__ INLINE bool is_plain(const Worker& w, const i64* row) {
-    if (row[LEVEL_BITS] >= 0 || row[LEVEL_CHECK] != row[LEVEL_CHECK_END] || repeats(w, row)) return false;
+    if (row[LEVEL_BITS] >= 0 || row[LEVEL_CHECK] != row[LEVEL_CHECK_END] || repeats(row)) return false;
     return !row[LEVEL_IS_EDGE] ||
            (row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_ABOVE] == row[LEVEL_ABOVE_END]);
 }

@@ -184,10 +184,8 @@ __device__ INLINE i64 element(const i64* row, i64 address, at_t at) {
     return row[LEVEL_IS_EDGE] ? ((const i64*)address)[at] : (i64)((const u32*)address)[at];
 }
 
-// Whether level `row` may meet a neighbour twice in a row, because its view has parallel edges.
-__device__ INLINE bool repeats(const Worker& w, const i64* row) {
-    return !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && !w.table(JOB_SIMPLE)[row[LEVEL_BASE_A]];
-}
+// Whether level `row` may meet a neighbour twice in a row, because its view has parallel edges, and binds it once.
+__device__ INLINE bool repeats(const i64* row) { return row[LEVEL_FLAGS] & FLAG_REPEATS; }
 
 // Whether the values of two levels differ by what comparison `check` says. Values and bounds are the job's: a special kernel
 // serves others as well.
@@ -238,6 +236,6 @@ PART bool admits(const Worker& w, i64 d, i64 x) {
 __device__ INLINE bool accepts(const Worker& w, i64 d, const Source& source, at_t at) {
     const i64* row = w.level(d);
     const i64 x = element(row, source.address, at);
-    if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
+    if (repeats(row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
     return admits(w, d, x);
 }

@@ -1,0 +1,91 @@
+"""The pass `each_edge`: parallel edges are counted where a row repeats a neighbour for them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.nest.nest import EdgeLevel, VertexLevel
+from gdb.executor.nest.prepare import loop_nest, prepare
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.format.direction import Direction
+from tests.support.backends import BACKENDS, Backend
+from tests.support.small_graph import SmallGraph
+
+SHAPES = {
+    "edge": [(0, 1)],
+    "path": [(0, 1), (1, 2)],
+    "path of three": [(0, 1), (1, 2), (2, 3)],
+    "star": [(0, 1), (0, 2), (0, 3)],
+    "triangle with a tail": [(0, 1), (1, 2), (2, 0), (2, 3)],
+    "two parts": [(0, 1), (2, 3)],
+    "double edge with a tail": [(0, 1), (0, 1), (1, 2)],
+    "spider": [(0, 1), (0, 2), (1, 3), (2, 4)],
+}
+MODES = [DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS]
+ALL = frozenset({"order", "structure", "symmetry", "orientation"})
+
+
+def graph_of(draw: random.Random, kind: str) -> SmallGraph:
+    """With parallel edges, and loops where the kind of graph has them."""
+    n = 9
+    labels = sorted((draw.choice("AB"),) for _ in range(n))
+    edges = []
+    for _ in range(26):
+        a, b = draw.randrange(n), draw.randrange(n)
+        if a != b or "loops" in kind:
+            edges += [(draw.choice("UV"), a, b)] * draw.choice((1, 1, 2, 3))
+    return SmallGraph(labels, edges, frozenset("UV") if "undirected" in kind else frozenset())
+
+
+@pytest.mark.parametrize("kind", ["directed", "directed, loops", "undirected", "undirected, loops"])
+@pytest.mark.parametrize("mode", MODES, ids=["edges", "nodes", "repeatable", "subgraphs"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_parallel_edges_are_counted(mode: MatchMode, kind: str, backend: Backend) -> None:
+    bound, left = 0, 0
+    for name, ends in SHAPES.items():
+        for seed in range(3):
+            draw = random.Random(f"{name} {seed} {kind}")
+            graph = graph_of(draw, kind)
+            named = [draw.choice(((), (("A",),))) for _ in range(1 + max(map(max, ends)))]
+            way = Direction.ANY if "undirected" in kind or seed == 2 else Direction.OUT
+            query = QueryGraph(
+                tuple(QueryVertex(labels=some) for some in named),
+                tuple(QueryEdge(a, b, draw.choice((("U",), ())), way) for a, b in ends),
+                mode,
+            )
+            for off in (frozenset[str](), ALL, ALL | {"each_edge"}, frozenset({"each_edge"})):
+                plan = planner.plan(query, graph, counting=True, switched_off=off)
+                expected = reference.count(plan, graph)
+                found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+                assert found * plan.multiplicity == expected * plan.divisor, (name, seed, off)
+                levels = loop_nest(plan, graph).levels
+                each = [one for one in levels if isinstance(one, VertexLevel) and one.each]
+                assert not (each and "each_edge" in off)
+                bound += len(each)
+                left += any(isinstance(one, EdgeLevel) for one in levels)
+    assert bound or mode.nodes_differ  # every vertex has to differ there
+    assert left
+
+
+def test_a_leaf_is_the_length_of_its_row() -> None:
+    graph = SmallGraph([()] * 3, [("U", 0, 1)] * 3 + [("U", 0, 2)], frozenset())
+    query = QueryGraph((QueryVertex(), QueryVertex()), (QueryEdge(0, 1, ("U",)),), DIFFERENT_EDGES)
+    plan = planner.plan(query, graph, counting=True)
+    nest = loop_nest(plan, graph)
+    assert (nest.loops, len(nest.levels), len(nest.tail)) == (1, 2, 1)
+    assert not any(isinstance(one, EdgeLevel) for one in nest.levels)
+    assert reference.count(plan, graph) == 4
