@@ -91,3 +91,23 @@ def test_a_leaf_is_the_length_of_its_row() -> None:
     assert (nest.loops, len(nest.levels), len(nest.tail)) == (1, 2, 1)
     assert not any(isinstance(one, EdgeLevel) for one in nest.levels)
     assert reference.count(plan, graph) == 4
+
+
+@pytest.mark.parametrize("mode", MODES, ids=["edges", "nodes", "repeatable", "subgraphs"])
+@pytest.mark.parametrize("types", ["UV", "VU", "UU", "UVV", "UUV"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_leaves_beside_one_another(mode: MatchMode, types: str, backend: Backend) -> None:
+    """Leaves of one vertex, in the order in which they are given: what must differ from one that parallel edges repeat
+    is taken off as often as they do."""
+    edges = [("U", 0, 1)] * 3 + [("U", 0, 2)] * 2 + [("V", 0, k) for k in (1, 2, 3)]
+    edges += [("U", 4, 1)] * 2 + [("V", 4, 1), ("V", 4, 2)]
+    graph = SmallGraph([()] * 5, edges, frozenset())
+    query = QueryGraph(
+        tuple(QueryVertex() for _ in range(len(types) + 1)),
+        tuple(QueryEdge(0, k + 1, (type_,)) for k, type_ in enumerate(types)),
+        mode,
+    )
+    for off in (frozenset[str](), ALL, frozenset({"order", "structure", "orientation"})):
+        plan = planner.plan(query, graph, counting=True, switched_off=off)
+        found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        assert found * plan.multiplicity == reference.count(plan, graph) * plan.divisor
