@@ -44,19 +44,25 @@ if TYPE_CHECKING:
 
 MOST_GONE = 6
 """Tries that went the usual way, one after the other, up to which each doubles the runs that go it before the next."""
+MOST_ITEMS = 512
+"""Items of a list that UNWIND makes few rows of."""
 
 
 @dataclass(slots=True, eq=False)
 class BoundRows:
-    """See the module. names : of the parameters. why : the reason of its last run the usual way. waiting : the compiled
-    statements that no run has: each run takes one, or has another one `compiled`. holding : those of all texts that may
-    hold a snapshot (`QueryCache.leave_snapshots`). skipped : runs that go the usual way before it is tried again.
-    gone : the last tries that went it."""
+    """See the module.
+
+    names : of the parameters. lists : those that may be lists. why : the reason of its last run the usual way.
+    waiting : the compiled statements that no run has: each run takes one, or has another one `compiled`.
+    holding : those of all texts that may hold a snapshot (`QueryCache.leave_snapshots`).
+    skipped : runs that go the usual way before it is tried again. gone : the last tries that went it.
+    """
 
     text: str
     mode: MatchMode
     planned: Planned
     names: frozenset[str]
+    lists: frozenset[str]
     compiled: Callable[[], RowStatement]
     waiting: list[RowStatement]
     why: str
@@ -90,8 +96,10 @@ class BoundRows:
         if self.skipped:
             self.skipped -= 1
             return None
-        for value in values.values():
-            if isinstance(value, (list, dict)):
+        for name, value in values.items():
+            if isinstance(value, dict) or (
+                isinstance(value, list) and not self._takes(name, value)
+            ):
                 return None
         request = Request(self.text, values, self.mode, Cancel())
         try:
@@ -103,6 +111,10 @@ class BoundRows:
             return found
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
+
+    def _takes(self, name: str, items: list[object]) -> bool:
+        """Whether a list is for a run."""
+        return name in self.lists and len(items) <= MOST_ITEMS
 
     def _write(self, change: Change, request: Request) -> Result | None:
         clock = Clock(request.cancel, None)
@@ -182,7 +194,10 @@ def bound_rows(request: Request, planned: Planned, why: str, cache: QueryCache) 
         made = partial(compiled, kind)
         statement = made()
         if statement.suits:
-            return BoundRows(text, mode, planned, names, made, [statement], why, cache.holding)
+            lists = statement.lists
+            return BoundRows(
+                text, mode, planned, names, lists, made, [statement], why, cache.holding
+            )
     return None
 
 

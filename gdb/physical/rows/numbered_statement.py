@@ -6,17 +6,28 @@ It is compiled once for all snapshots; a run over another one finds its look-ups
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.executor.relational.relational_tail import Output
 from gdb.language.aggregation import is_count
-from gdb.language.clauses import Match
+from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
-from gdb.language.syntax import ElementReference, Expression, Parameter, Variable
-from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Plan, Project, Sort
+from gdb.language.syntax import ElementReference, Expression, Parameter, Variable, walk
+from gdb.logical.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operator,
+    Plan,
+    Project,
+    Sort,
+    expressions_of,
+)
 from gdb.physical.rows.element_reads import NeedsBatches, NumberEvaluator, NumberSteps
 from gdb.physical.rows.number_graph import NumberGraph
 from gdb.physical.rows.row_statement import RowStatement, RowStep
@@ -39,7 +50,8 @@ _COUNTED = "\0counted"  # the name under which a row has the number of those tha
 
 
 class NumberedStatement(RowStatement):
-    """See the module. outputs : the columns of the answer, whose nodes and relationships are numbers."""
+    """See the module. outputs : the columns of the answer, whose nodes and relationships are numbers. lists : the
+    parameters that may be lists, for UNWIND; nothing else mentions them."""
 
     def __init__(self, context: RowContext, plan: Plan) -> None:
         self._accepted: dict[ElementReference, Accepted] = {}
@@ -47,6 +59,7 @@ class NumberedStatement(RowStatement):
         self._counts: Aggregate | None = None
         self._snapshot: Snapshot | None = None
         self.outputs: Sequence[Output] = ()
+        self.lists: frozenset[str] = frozenset()
         super().__init__(context, plan)
 
     def run(self, graph: Graph | NumberGraph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
@@ -100,8 +113,15 @@ class NumberedStatement(RowStatement):
 
     def _compile(self, plan: Plan) -> bool:
         with suppress(Unsuited):
-            return super()._compile(plan) and self._answers()
+            return super()._compile(plan) and self._answers() and self._unwinds(plan)
         return False
+
+    def _unwinds(self, plan: Plan) -> bool:
+        """Set `lists`; whether they are used as they may be."""
+        used = [one.list for one in plan.sides[0] if isinstance(one, Unwind)]
+        self.lists = frozenset(one.name for one in used if isinstance(one, Parameter))
+        others = (part for one in plan.sides[0] for part in _mentioned(one))
+        return self.lists.isdisjoint(others)
 
     def _answers(self) -> bool:
         """Set the outputs; whether they can be."""
@@ -122,6 +142,8 @@ class NumberedStatement(RowStatement):
         match operator := step.operator:
             case Match():
                 return self._match_numbers(operator, before, step.after)
+            case Unwind(list=items, variable=variable):
+                return self._unwound(items, variable.text)
             case Aggregate() if operator is self._counts:
                 names = [one.name for one in operator.calls]
                 return lambda rows: [dict.fromkeys(names, rows[0][_COUNTED])]
@@ -131,6 +153,21 @@ class NumberedStatement(RowStatement):
                     self._numbers.lists = set()  # none of them goes on
                 return made
         return None
+
+    def _unwound(self, items: Expression, name: str) -> RowStep:
+        self._rows.check(items)
+        items_of, context = self._numbers.unwound(items), self.context
+
+        def step(rows: list[Row]) -> list[Row] | None:
+            made = list["Row"]()
+            for row in rows:
+                several = items_of(row)
+                if len(made) + len(several) > context.graph.most:
+                    return None
+                made += [{**row, name: one} for one in several]
+            return made
+
+        return step
 
     def _match_numbers(self, operator: Match, before: Names, after: object) -> RowStep | None:
         pattern = self.context.pattern(operator)
@@ -203,6 +240,23 @@ class NumberedStatement(RowStatement):
             raise Unsuited
         self._compile_program(program, *self._entered(pattern, tuple(names)))
         return self.context, program
+
+
+def _mentioned(operator: Operator) -> Iterator[str]:
+    """The parameters that an operator mentions, but for the list of UNWIND."""
+    if isinstance(operator, Unwind) and isinstance(operator.list, Parameter):
+        return
+    every = [*expressions_of(operator)]
+    if isinstance(operator, Match):
+        every += [
+            value
+            for path in operator.patterns
+            for part in path.parts
+            for _, value in part.properties
+        ]
+        every += [] if operator.where is None else [operator.where]
+    for expression in every:
+        yield from (part.name for part in walk(expression) if isinstance(part, Parameter))
 
 
 def _counts_rows(aggregate: Aggregate, new: set[str]) -> bool:

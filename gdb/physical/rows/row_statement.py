@@ -68,8 +68,11 @@ class _Compiled:
 class RowStatement:
     """See the module. context : its own from now on; that of a run without a graph and without parameters.
 
-    suits : whether all operators of the plan take few rows, and make few of these; else it cannot run.
+    suits : whether all operators of the plan take few rows, and make few of these; else it cannot run. lists : the
+    parameters that may be lists.
     """
+
+    lists: frozenset[str] = frozenset()
 
     def __init__(self, context: RowContext, plan: Plan) -> None:
         self.context, self._runner = context, Runner(context)

@@ -80,6 +80,13 @@ SUITED = [
     f"{A} OPTIONAL MATCH (a)-[:KNOWS]-(b) OPTIONAL MATCH (b)-[:KNOWS]-(a) RETURN b.id AS b, count(*) AS n",
     f"{A} OPTIONAL MATCH REPEATABLE ELEMENTS (a)-[:KNOWS]-(b)-[:KNOWS]-(c) RETURN b.id AS b, c.id AS c",
 ]
+LISTS = [
+    "UNWIND $l AS k MATCH (n:P {id: k}) RETURN k, n.name AS n",
+    "UNWIND $l AS k MATCH (n:P {id: k})-[:KNOWS]->(b) RETURN n.id AS n, count(b) AS m, max(b.age) AS y",
+    "UNWIND $l AS k OPTIONAL MATCH (n:P {id: k + 1})-[:LIKES]->(b) RETURN k, count(b) AS m",
+    "MATCH (a:P {id: $i}) UNWIND $l AS k MATCH (n:P {id: k}) RETURN a.id + n.id AS s",
+    "UNWIND $l AS k MATCH (n:P {id: k})-[:KNOWS*1..2]->(b) RETURN k, count(DISTINCT b) AS m",
+]
 OBJECTS = [
     f"MATCH p = {A[6:]}-[:KNOWS]->(b) RETURN p",
     f"MATCH p = shortestPath({A[6:]}-[:KNOWS*1..6]-(b:P {{id: $j}})) RETURN [n IN nodes(p) | n.id] AS l",
@@ -222,3 +229,44 @@ def test_a_value_that_fails_has_its_place(db: Database) -> None:
         assert found == [answer(db, text, i) for i in every]
     assert isinstance(bound(db, text), NumberedStatement)
     assert "divided by zero" in answer(db, text, 3)[0]
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_unwind_of_a_list(db: Database, text: str) -> None:
+    lists: list[list[object]] = [
+        [3, 1, 7, 3],
+        [],
+        [None, 5, 5000],
+        [2, "x", 2.0, 4.5, [1]],
+        [9] * 40,
+    ]
+    every = [{"l": one} | ({"i": k} if "$i" in text else {}) for k, one in enumerate(lists * 2)]
+
+    def found() -> list[object]:
+        several = list[object]()
+        for one in every:
+            try:
+                several.append(sorted(repr(tuple(row)) for row in db.execute(text, one)))
+            except GdbError as error:
+                several.append(f"{type(error).__name__}: {error}")
+        return several
+
+    mine = found()
+    with forced("rows"):
+        assert mine == found()
+    assert isinstance(bound(db, text), NumberedStatement)
+
+
+def test_a_list_that_something_else_uses_is_not_for_it(db: Database) -> None:
+    text = "UNWIND $l AS k MATCH (n:P {id: k}) WHERE n.age IN $l RETURN count(*) AS n"
+    for size in (3, 60, 5, 7):
+        ours = db.execute(text, {"l": [*range(size)]}).fetchall()
+        with forced("rows"):
+            assert ours == db.execute(text, {"l": [*range(size)]}).fetchall()
+
+
+def test_a_long_list_goes_the_usual_way(db: Database) -> None:
+    text = LISTS[0]
+    for _ in range(4):
+        assert len(db.execute(text, {"l": [*range(PEOPLE)]})) == PEOPLE
+    assert len(db.execute(text, {"l": [*range(PEOPLE)] * 20})) == PEOPLE * 20
