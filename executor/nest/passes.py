@@ -13,7 +13,6 @@ from gdb.records import replace
 
 from .branches import branch
 from .counted_tail import grow
-from .each_edge import each_edge
 from .interface_caches import cache
 from .nest import (
     EdgeLevel,
@@ -162,7 +161,10 @@ def improve(
     if "fuse" not in switched_off:
         nest = _verified(nest, fuse(nest))
     if "each_edge" not in switched_off:
-        nest = _verified(nest, each_edge(nest, back))
+        if any(isinstance(level, EdgeLevel) for level in nest.levels):
+            from .each_edge import each_edge  # here: most plans bind no edges
+
+            nest = _verified(nest, each_edge(nest, back))
     if "count_last" not in switched_off:
         trees = bool(back) and not {"trees", "fuse"} & switched_off
         formulas = "formulas" not in switched_off

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Set
 from gdb.language.clauses import Query
 from gdb.language.procedure_signatures import Procedure
 from gdb.logical.build import built
-from gdb.logical.count_rows import count_rows
 from gdb.logical.drop_projects import drop_projects
 from gdb.logical.early_limit import early_limit
 from gdb.logical.operators import Apply, Names, Operator, Operators, Plan
-from gdb.logical.prune_columns import prune_columns
+from gdb.logical.prune_columns import count_rows, prune_columns
 from gdb.logical.rewrites import REWRITES, improved
 from gdb.logical.verify import verify
 from gdb.query_graph import MatchMode
