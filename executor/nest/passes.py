@@ -160,11 +160,11 @@ def improve(
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:
         nest = _verified(nest, fuse(nest))
-    if "each_edge" not in switched_off:
-        if any(isinstance(level, EdgeLevel) for level in nest.levels):
-            from .each_edge import each_edge  # here: most plans bind no edges
+    edges = nest.counting and any(isinstance(level, EdgeLevel) for level in nest.levels)
+    if edges and "each_edge" not in switched_off:
+        from .each_edge import each_edge  # here: most plans bind no edges
 
-            nest = _verified(nest, each_edge(nest, back))
+        nest = _verified(nest, each_edge(nest, back))
     if "count_last" not in switched_off:
         trees = bool(back) and not {"trees", "fuse"} & switched_off
         formulas = "formulas" not in switched_off
