@@ -19,6 +19,7 @@ from gdb.answer.summary import Summary
 from gdb.base import usage
 from gdb.base.allowance import Allowance
 from gdb.executor.options import Options
+from gdb.physical.rows.kept import Tries
 from gdb.physical.rows.numbered_statement import NumberedStatement
 from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.row_statement import RowStatement
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
-MOST_GONE = 6
-"""Tries that went the usual way, one after the other, up to which each doubles the runs that go it before the next."""
 MOST_ITEMS = 512
 """Items of a list that UNWIND makes few rows of."""
 
@@ -55,7 +54,7 @@ class BoundRows:
     names : of the parameters. lists : those that may be lists. why : the reason of its last run the usual way.
     waiting : the compiled statements that no run has: each run takes one, or has another one `compiled`.
     holding : those of all texts that may hold a snapshot (`QueryCache.leave_snapshots`).
-    skipped : runs that go the usual way before it is tried again. gone : the last tries that went it.
+    tries : those of a run that only reads, which goes the usual way where there are many rows.
     """
 
     text: str
@@ -67,8 +66,7 @@ class BoundRows:
     waiting: list[RowStatement]
     why: str
     holding: list[BoundRows]
-    skipped: int = 0
-    gone: int = 0
+    tries: Tries
 
     @property
     def look_up(self) -> None:
@@ -93,8 +91,7 @@ class BoundRows:
         values = checked_parameters(parameters)
         if values.keys() != self.names or columns_or_rows.WAY is not None or usage.is_noted():
             return None
-        if self.skipped:
-            self.skipped -= 1
+        if not self.tries.worth():
             return None
         for name, value in values.items():
             if isinstance(value, dict) or (
@@ -106,8 +103,7 @@ class BoundRows:
             if self.planned.changes:
                 return do(partial(self._write, change, request), request.cancel)
             found = do(partial(self._read, newest, request), request.cancel)
-            self.gone = 0 if found is not None else min(self.gone + 1, MOST_GONE)
-            self.skipped = (1 << self.gone) - 2 if self.gone else 0
+            self.tries.note(failed=found is None)
             return found
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
@@ -196,7 +192,7 @@ def bound_rows(request: Request, planned: Planned, why: str, cache: QueryCache) 
         if statement.suits:
             lists = statement.lists
             return BoundRows(
-                text, mode, planned, names, lists, made, [statement], why, cache.holding
+                text, mode, planned, names, lists, made, [statement], why, cache.holding, Tries()
             )
     return None
 

@@ -102,8 +102,12 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
     notes = None if planned.writes else _Notes(run, planned.refusal)
 
     def made_of(snapshot: Snapshot, changes: Changes | None) -> _Operated:
-        arguments = run, planned, snapshot, changes, notes
-        found = _tried(*arguments, few=True)
+        arguments, tries = (run, planned, snapshot, changes, notes), planned.kept.few
+        sure = planned.writes or planned.refusal.bound is not None
+        found = None
+        if sure or tries.worth():
+            found = _tried(*arguments, few=True)
+            tries.note(failed=found is None)
         if found is None:
             if planned.refusal.bound is not None:
                 raise TooMany

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Pattern
 
 
+MOST_FAILED = 6
+"""Failures one after the other that count (`Tries`)."""
 MOST_UNUSED = 8
 """Names that nothing behind uses and rows carry all the same: a row of fewer names is another dict."""
 
@@ -35,11 +37,33 @@ class Step:
     kept: Names | None
 
 
+class Tries:
+    """Whether to try a way that fails at many rows: after each further failure tries are left out for about twice as
+    many runs, at most 62."""
+
+    __slots__ = ("_failed", "_left_out")
+
+    def __init__(self) -> None:
+        self._failed = self._left_out = 0
+
+    def worth(self) -> bool:
+        """Whether to try it now."""
+        if self._left_out:
+            self._left_out -= 1
+            return False
+        return True
+
+    def note(self, *, failed: bool) -> None:
+        """After a try."""
+        self._failed = min(self._failed + 1, MOST_FAILED) if failed else 0
+        self._left_out = (1 << self._failed) - 2 if failed else 0
+
+
 class KeptPatterns:
     """The patterns of the operators of a plan, and answers about these operators, each made once. Threads may share it:
     what two of them make at once is the same.
 
-    plan : None to keep nothing beyond a run.
+    plan : None to keep nothing beyond a run. few : tries to run it over few rows.
     """
 
     def __init__(self, plan: Plan | None = None) -> None:
@@ -49,6 +73,7 @@ class KeptPatterns:
         self._patterns: dict[int, Pattern] = {}
         self._steps: dict[tuple[int, Names], Sequence[Step]] = {}
         self._begun: tuple[Sequence[Expression] | None] | None = None
+        self.few = Tries()
 
     def pattern(self, clause: Match | Merge, make: Callable[[], Pattern]) -> Pattern:
         """The pattern of an operator."""

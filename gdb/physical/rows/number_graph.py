@@ -24,9 +24,10 @@ Edges = int | tuple[int, ...]
 
 
 class NumberGraph:
-    """See the module. most : rows that one row becomes up to which it goes on by itself."""
+    """See the module. most : rows that one row becomes up to which it goes on by itself: with 1,100 ends of paths rows
+    take 4 ms, columns 10."""
 
-    most = 1_000
+    most = 2_500
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
