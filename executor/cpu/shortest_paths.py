@@ -215,6 +215,9 @@ class _Selecting:
                 new += len(part.rows)
                 yield part
             missing -= new
+            bound = self.conditions.bound
+            if bound is not None and bound.cut:
+                return
             if (new if every else missing <= 0) or self._at_end(length):
                 return
             length += 1

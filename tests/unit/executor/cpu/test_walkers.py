@@ -13,7 +13,7 @@ import pytest
 from gdb.errors import Cancelled, OutOfBudget
 from gdb.executor.cpu import paths, shortest_paths, walk_memory, walkers
 from gdb.executor.nest.tables import bitset
-from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, steps
+from gdb.executor.walk import Conditions, Differ, PathBound, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
 from gdb.storage.format.direction import Direction
 from tests.oracles.walks import Walk
@@ -105,6 +105,52 @@ def test_all_paths() -> None:
         case = Case(seed)
         find = walkers.list_paths if case.question.goals is None else shortest_paths.to_goals
         assert told(find(case.question, UNHINDERED)) == case.every(), seed
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.usefixtures("_buffers")
+def test_a_bounded_walk_gives_all_paths_or_says_that_it_was_cut(short: bool) -> None:
+    cut = Counter[bool]()
+    for seed in range(250):
+        case = Case(seed)
+        question, every = case.question, case.every()
+        for most in (0, 3, 50):
+            bound = PathBound(most, short)
+            find = walkers.list_paths if question.goals is None else shortest_paths.to_goals
+            found = told(find(question, Conditions(lambda: None, bound=bound)))
+            assert Counter(found) <= Counter(every), seed
+            assert bound.cut or found == every, seed
+            if not short:
+                assert bound.cut is (len(every) > most), seed
+            cut[bound.cut] += 1
+        if question.goals is not None:
+            taken = random.Random(seed).choice(list(Taken))
+            bound = PathBound(1, short)
+            select = shortest_paths.select_paths
+            found = told(select(question, taken, 2, Conditions(lambda: None, bound=bound)))
+            whole = told(select(question, taken, 2, UNHINDERED))
+            assert bound.cut or len(found) == len(whole), seed
+    assert all(cut.values())
+    assert len(cut) == 2
+
+
+def test_memory_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kept in ("_buffers", "_marks"):
+        monkeypatch.setattr(walk_memory, kept, [])
+    for seed in range(300):
+        case = Case(6000 + seed)
+        if case.question.goals is None:
+            if case.question.reachable:
+                walkers.reach_ends(case.question, UNHINDERED)
+            walkers.list_paths(case.question, UNHINDERED)
+        else:
+            shortest_paths.select_paths(case.question, Taken.FIRST, 1 + seed % 2, UNHINDERED)
+            shortest_paths.to_goals(case.question, UNHINDERED)
+        for marks in walk_memory._marks:
+            assert not marks.distances.any(), seed
+            assert not marks._again.any(), seed
+    assert 0 < len(walk_memory._buffers) <= walk_memory.MOST_KEPT
+    assert 0 < len(walk_memory._marks) <= walk_memory.MOST_KEPT
 
 
 @pytest.mark.usefixtures("_buffers")
