@@ -59,7 +59,7 @@ def graph_of(draw: random.Random, kind: str) -> SmallGraph:
 def test_parallel_edges_are_counted(mode: MatchMode, kind: str, backend: Backend) -> None:
     bound, left = 0, 0
     for name, ends in SHAPES.items():
-        for seed in range(4):
+        for seed in range(3):
             draw = random.Random(f"{name} {seed} {kind}")
             graph = graph_of(draw, kind)
             named = [draw.choice(((), (("A",),))) for _ in range(1 + max(map(max, ends)))]

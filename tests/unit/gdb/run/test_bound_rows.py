@@ -144,7 +144,7 @@ def test_values_of_other_kinds(text: str, monkeypatch: pytest.MonkeyPatch) -> No
     others = [None, float("nan"), True, "7", 7.0, [7], {"a": 7}, 1 << 70, object()]
     values: dict[str, object] = {n: value for n, value in ALL.items() if f"${n}" in text}
     several = [values, values]
-    for bad in others:
+    for bad in others[BOUND.index(text) % 3 :: 3]:  # each comes to a third of the texts
         several += [*({**values, name: bad} for name in values), values]
     bound, usual = store(), store()
     with monkeypatch.context() as patch:
