@@ -56,19 +56,31 @@ def expand_component(
         if snapshot.degrees(distinct, edge.types, direction) > MOST:
             return None
         of, others, eids = snapshot.incident(distinct, edge.types, direction)
+        # labels first: each row gets as many as suffice of what is left
+        kept = _all_labelled(snapshot, pattern, {name: distinct[of], other: others})
+        if kept is not None:
+            of, others, eids = of[kept], others[kept], eids[kept]
         if row_of is None:
-            at = of
-            found = {name: distinct[of], other: others}
-        else:
-            at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
-            found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
-    accepted = {name: pattern.parts.accepted[name] for name in found}
-    if not any(one.terms for one in accepted.values()):
+            return {name: distinct[of], other: others}, {edge.name: eids}, of
+        at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
+        found = {name: distinct[of[place]], other: others[place]}
+        return found, {edge.name: eids[place]}, at
+    kept = _all_labelled(snapshot, pattern, found)
+    if kept is None:
         return found, {edge.name: eids}, at
-    kept = np.arange(len(at), dtype=np.int64)
-    for name, column in found.items():
-        kept = kept[places_labelled(snapshot, accepted[name], column[kept])]
     return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
+
+
+def _all_labelled(snapshot: Snapshot, pattern: Pattern, columns: Mapping[str, U32]) -> I64 | None:
+    """The places at which all vertices have their labels; None where none needs any."""
+    accepted = {name: pattern.parts.accepted[name] for name in columns}
+    if not any(one.terms for one in accepted.values()):
+        return None
+    kept: I64 | None = None
+    for name, column in columns.items():
+        some = places_labelled(snapshot, accepted[name], column if kept is None else column[kept])
+        kept = some if kept is None else kept[some]
+    return kept
 
 
 def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I64]:

@@ -104,6 +104,7 @@ class _Compiler:
         self.reach = pattern.parts.names | known
         self.waiting = list(pattern.conditions)
         self.steps: list[Step] = []
+        self.labelled: set[str] = set()  # whose labels were tested
         self.conditions: list[Expression] = []
         self.values: list[Expression] = []
         self.counted: Count | None = None
@@ -134,7 +135,10 @@ class _Compiler:
                 if step is None:
                     return False
                 long.remove(edge)
-                self._bind(step, (*edge.ends, edge.name))
+                new = [end for end in edge.ends if end not in self.bound]
+                self._add(step)
+                self._label(new)
+                self._bind(_passed, (*edge.ends, edge.name))
             else:
                 left.remove(component)
                 add = self._edges if component.edges else self._vertices
@@ -157,6 +161,14 @@ class _Compiler:
             self.waiting = [c for c in self.waiting if c not in ready]
             self.conditions += [c.expression for c in ready]
             self._add(_satisfying([c.expression for c in ready]))
+
+    def _label(self, names: Sequence[str]) -> None:
+        """Leave the nodes that paths lead to and that have the labels: conditions are tested on these alone."""
+        for name in names:
+            accepted = self.pattern.parts.accepted[name]
+            if accepted.terms:
+                self._add(_labelled(name, accepted))
+            self.labelled.add(name)
 
     def _is_named(self, component: Component) -> bool:
         """Whether a value of the row names the node that a component is."""
@@ -210,7 +222,8 @@ class _Compiler:
         (name,) = component.vertices
         if name in self.bound:
             accepted = self.pattern.parts.accepted[name]
-            return _labelled(name, accepted) if accepted.terms else _passed
+            tested = name in self.labelled or not accepted.terms
+            return _passed if tested else _labelled(name, accepted)
         return self._named(name, alone=True)
 
     def _named(self, name: str, *, alone: bool) -> Step | None:

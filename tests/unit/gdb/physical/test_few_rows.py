@@ -158,3 +158,19 @@ def test_what_is_not_one_pattern_is_found_out_once(
     for i in (3, 4, 5):
         assert len(db.execute(text, {"i": i}).fetchall()) == 1
     assert len(seen) == 1
+
+
+def test_labels_are_tested_before_a_bound_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relationship at many rows, of which few lead to the label: what the bound leaves out is noticed."""
+    with gdb.connect() as db:
+        db.execute("UNWIND range(0, 2500) AS i CREATE (:P {id: i})")
+        db.execute(
+            "MATCH (a:P {id: 0}), (h:P {id: 1}) UNWIND range(2, 31) AS k MATCH (b:P {id: k}) "
+            "CREATE (a)-[:R]->(b) CREATE (b)-[:S]->(h) CREATE (b)-[:S]->(:Q {id: k})"
+        )
+        text = (
+            "MATCH (a:P {id: 0}) MATCH (a)-[:R]->(b) OPTIONAL MATCH (b)-[:S]->(c:Q) RETURN count(c)"
+        )
+        monkeypatch.setattr(row_run, "MOST_FOUND", 40)
+        for _ in range(4):
+            assert db.execute(text).scalar() == 30

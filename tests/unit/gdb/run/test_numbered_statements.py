@@ -267,3 +267,17 @@ def test_a_long_list_goes_the_usual_way(db: Database) -> None:
     for _ in range(4):
         assert len(db.execute(text, {"l": [*range(PEOPLE)]})) == PEOPLE
     assert len(db.execute(text, {"l": [*range(PEOPLE)] * 20})) == PEOPLE * 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{A} OPTIONAL MATCH (a)-[*0..1]-(b:Q) WHERE b.score > 3 RETURN count(b) AS n, max(b.born) AS m",
+        f"{A} MATCH (a)-[:KNOWS*1..2]->(b:Q) WHERE b.age < 30 OR b = a RETURN b.id AS b",
+    ],
+)
+def test_conditions_are_tested_where_paths_lead_to_the_labels(db: Database, text: str) -> None:
+    every = [*range(12)]
+    found = [answer(db, text, i) for i in every]
+    with forced("rows"):
+        assert found == [answer(db, text, i) for i in every]
