@@ -64,8 +64,8 @@ class Buffers:
 
 
 class Marks:
-    """What a breadth-first search has for each vertex; u32[vids], `again` u8[vids]. All but `queue` are zeros before
-    and after it.
+    """What a breadth-first search has for each vertex; u32[vids], `again` u8[vids]. `distances` and `again` are zeros
+    before and after it.
 
     budget : which has room for it; None: in memory.
     """

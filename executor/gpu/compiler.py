@@ -23,12 +23,12 @@ from gdb.errors import DeviceError
 from . import device, layout, render
 
 LONGEST = 120.0  # seconds that one compilation may take
-TRIES = 10
-# NVRTC 13.0 reads memory in its optimiser that it has given back: a kernel of its own for a 4-clique ended with a
-# segmentation fault 12 times of 22, and 0 of 18 where glibc does not hand such memory out again at once. Other kernels
-# (of hprd, of a house) end so every time, but not as the allocator is by itself, or where the source is longer by a
-# comment: what lies where decides. So every second try leaves the allocator as it is, and each has a comment more.
-_MALLOC = "glibc.malloc.tcache_count=0"
+TRIES = 16
+# NVRTC 12.9 to 13.4 read memory in their optimiser that they have given back (10 of 10 succeed where `free` does
+# nothing; 13.5 does not do so: 0 of 16 crash). What lies where decides: kernels of cliques end with a segmentation
+# fault in 40 to 60 % of the tries, whatever glibc's allocator is tuned to, but some kernels every time with one tuning
+# and never with another. So each try has a comment more, and every fourth another allocator.
+FOURTH, _MALLOC = 1, "glibc.malloc.tcache_count=0"
 _COMMENT = (
     "\n// another try, whose memory lies elsewhere than that of the one before it: see compiler.py"
 )
@@ -114,14 +114,14 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
             raise device.without_compiler(RuntimeError(problem))
     raise DeviceError(
         f"CUDA's run-time compiler (NVRTC) crashed in each of {TRIES} tries: {problem}.",
-        'Use another version of NVRTC, or device="cpu".',
+        "NVRTC 13.5 and newer do not: pip install 'gdb-embedded[cuda13]', or use device=\"cpu\".",
     )
 
 
 def _environment(attempt: int) -> dict[str, str]:
-    """That of the compiler's process: this one's, and in even attempts `_MALLOC`, beside which what a user has tuned
-    stays."""
-    if attempt % 2:
+    """That of the compiler's process: this one's, and in every fourth attempt `_MALLOC`, beside which what a user has
+    tuned stays."""
+    if attempt % 4 != FOURTH:
         return dict(os.environ)
     tuned = os.environ.get("GLIBC_TUNABLES")
     return {**os.environ, "GLIBC_TUNABLES": f"{tuned}:{_MALLOC}" if tuned else _MALLOC}

@@ -80,7 +80,7 @@ class Walks:
         length = self.edge.length
         assert length is not None
         vids = self.snapshot.vertex_count
-        begin = np.arange(vids, dtype=np.uint32) if starts is None else starts.astype(np.uint32)
+        begin = self.snapshot.vids() if starts is None else starts.astype(np.uint32)
         return Question(
             *(over, vids, self.snapshot.edge_count, begin, length.low, length.high),
             differ_of(self.edge.mode),

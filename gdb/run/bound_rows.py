@@ -1,8 +1,9 @@
 """A statement that runs over rows, bound to its text: what comes again with other values runs from `execute` straight
 through its compiled operators (`gdb.physical.rows.row_statement`), to the commit where it writes.
 
-Nothing in it belongs to a snapshot. A run that is not for it, as one with a list for a parameter or one whose patterns
-take batches, gives None before it has changed anything, and goes the usual way.
+What it holds of a snapshot goes with the next commit (`QueryCache.leave_snapshots`). A run that is not for it, as one
+with a map for a parameter or one whose patterns take batches, gives None before it has changed anything, and goes the
+usual way.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class BoundRows:
     compiled: Callable[[], RowStatement]
     waiting: list[RowStatement]
     why: str
-    holding: list[BoundRows]
+    holding: set[BoundRows]
     tries: Tries
 
     @property
@@ -124,13 +125,13 @@ class BoundRows:
 
     def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
         clock, snapshot = Clock(request.cancel, None), newest()
-        if self not in self.holding:
-            self.holding.append(self)
-        with clock, snapshot.reading():
-            found = self._answer(request, clock, snapshot)
-        if self not in self.holding:  # a commit has come, and did not find this run's waiting
-            self.leave()
-        return found
+        self.holding.add(self)
+        try:
+            with clock, snapshot.reading():
+                return self._answer(request, clock, snapshot)
+        finally:
+            if self not in self.holding:  # a commit has come, and did not find this run's waiting
+                self.leave()
 
     def leave(self) -> None:
         """Hold no snapshot any more."""

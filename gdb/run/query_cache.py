@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -50,7 +51,9 @@ class QueryCache:
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._bound: dict[str, BoundRows | None] = {}  # None for what cannot be
-        self.holding: list[BoundRows] = []  # that have run over a snapshot since `leave_snapshots`
+        self.holding: set[BoundRows] = (
+            set()
+        )  # that have run over a snapshot since `leave_snapshots`
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
             *(self._of_schema, self._prepared, self._bound),
@@ -140,6 +143,8 @@ class QueryCache:
             while self._queries and (len(self._queries) > MOST or self._length > MOST_LENGTH):
                 oldest, _ = self._queries.popitem(last=False)
                 self._length -= len(oldest)
+                if (bound := self._bound.get(oldest)) is not None:
+                    self.holding.discard(bound)
                 for of_text in self._found:
                     of_text.pop(oldest, None)
         return query
@@ -253,8 +258,9 @@ class QueryCache:
 
     def leave_snapshots(self) -> None:
         """See to it that no statement holds a snapshot."""
-        while self.holding:
-            self.holding.pop().leave()
+        with suppress(KeyError):  # another thread may be at it
+            while True:
+                self.holding.pop().leave()
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""

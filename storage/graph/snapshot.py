@@ -304,6 +304,10 @@ class Snapshot:
             [r for group in self.groups if label in group.labels for r in group.ranges]
         )
 
+    def vids(self) -> U32:
+        """Those of all vertices, u32[n] ascending: of vertices that were deleted there are none."""
+        return vids_of(intervals.merge_ranges([r for g in self.groups for r in g.ranges]))
+
     def groups_of(self, vids: U32) -> I32:
         """The number of each vid's group, i32[n]."""
         return self._vertices.groups_of(vids)

@@ -19,6 +19,7 @@ from gdb.storage.disk import file_names
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.store import Store
 from tests.crash.disk import Acknowledged, Disk, Image, Operation, Order, Synced, Written
+from tests.crash.faults import in_memory
 from tests.crash.recorder import no_waiting, restore
 from tests.crash.workloads import (
     COPY,
@@ -142,7 +143,7 @@ def _missing(verdict: Verdict, acknowledged: dict[str, int]) -> str:
 
 def judge(image: Image, expected: Expected) -> Verdict:
     """Recover from an image with the door that users have, in a real folder."""
-    root, versions = Path(mkdtemp(prefix="image-")), dict[str, int]()
+    root, versions = Path(mkdtemp(prefix="image-", dir=in_memory())), dict[str, int]()
     try:
         with no_waiting():
             restore(image, root)

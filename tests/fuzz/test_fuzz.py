@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
+from gdb.physical.rows import row_program
 from gdb.physical.rows.object_graph import Graph
 from gdb.physical.rows.row_matching import _RowMatching
+from tests.fuzz import statements
 from tests.fuzz.__main__ import SUITES
 from tests.fuzz.cases import run
 from tests.support.ways import WAYS, Way, forced
@@ -24,6 +28,12 @@ def test_the_answers_are_those_of_brute_force(name: str, cases: int, way: Way) -
     assert not failures, str(failures[0])
 
 
+def test_statements_that_come_again() -> None:
+    tried, failures = run(statements.suite, range(1_000_000), 40)
+    assert tried == 40
+    assert not failures, str(failures[0])
+
+
 @pytest.mark.parametrize(
     ("name", "seed", "owner", "step", "instead"),
     [
@@ -35,10 +45,17 @@ def test_the_answers_are_those_of_brute_force(name: str, cases: int, way: Way) -
             True,
         ),  # the relationships of two components may be one
         ("writes", 0, Graph, "_rename", None),  # relationships are lost at a node with new labels
+        # paths end at nodes with other labels
+        ("statements", 3, row_program, "_labelled", lambda _, rows: rows),
     ],
 )
 def test_a_step_left_out_is_seen(
-    name: str, seed: int, owner: type, step: str, instead: object, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    seed: int,
+    owner: type | ModuleType,
+    step: str,
+    instead: object,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """seed : one that sees it."""
     suite, _ = SUITES[name]

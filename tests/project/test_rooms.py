@@ -11,7 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,19 +21,35 @@ import pytest
 LINT = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
 
 
-@pytest.fixture
-def copy(repository: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The rooms and the contracts in a folder of their own."""
     pytest.importorskip("importlinter")
+    folder = tmp_path_factory.mktemp("rooms")
     for room in ("gdb", "storage", "executor", "repl"):
         shutil.copytree(
             repository / room,
-            tmp_path / room,
+            folder / room,
             symlinks=True,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-    shutil.copy(repository / "pyproject.toml", tmp_path)
-    return tmp_path
+    shutil.copy(repository / "pyproject.toml", folder)
+    return folder
+
+
+@contextmanager
+def planted(path: Path, text: str) -> Iterator[None]:
+    """A file of the copy ends with a text, for a while."""
+    before = path.read_bytes() if path.exists() else None
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+    try:
+        yield
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_bytes(before)
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -65,16 +83,15 @@ def test_the_contracts_hold(copy: Path) -> None:
     ],
 )
 def test_a_planted_violation_is_found(copy: Path, module: str, forbidden: str) -> None:
-    with (copy / module).open("a", encoding="utf-8") as file:
-        file.write(f"import {forbidden}\n")
-    done = lint(copy)
+    with planted(copy / module, f"import {forbidden}\n"):
+        done = lint(copy)
     assert done.returncode == 1, done.stdout + done.stderr
     assert forbidden in done.stdout
 
 
 def test_a_module_without_a_layer_is_found(copy: Path) -> None:
-    (copy / "gdb" / "planted.py").write_text('"""Nobody said where this belongs."""\n')
-    done = lint(copy)
+    with planted(copy / "gdb" / "planted.py", '"""Nobody said where this belongs."""\n'):
+        done = lint(copy)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "gdb.planted" in done.stdout
 
@@ -97,9 +114,17 @@ def imports(repository: Path) -> dict[str, set[str]]:
 
 def _imported(name: str, path: Path, files: Collection[str]) -> Iterator[str]:
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    text = path.read_text(encoding="utf-8")
+    waiting: list[ast.AST] = [ast.parse(text)]
+    lines = [
+        n for n, line in enumerate(text.splitlines(), 1) if "import" in line or "deferred" in line
+    ]
     while waiting:
         match waiting.pop():
+            case ast.stmt(lineno=first, end_lineno=int(last)) if not _any_within(
+                lines, first, last
+            ):
+                pass
             case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=orelse):
                 waiting += orelse
             case ast.Import(names=names):
@@ -115,6 +140,11 @@ def _imported(name: str, path: Path, files: Collection[str]) -> Iterator[str]:
                 yield from [module] if module in files else []
             case node:
                 waiting += ast.iter_child_nodes(node)
+
+
+def _any_within(lines: list[int], first: int, last: int) -> bool:
+    at = bisect_left(lines, first)
+    return at < len(lines) and lines[at] <= last
 
 
 def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:

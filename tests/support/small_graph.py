@@ -3,6 +3,7 @@ code with the store."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,7 +70,8 @@ class SmallGraph:
             vids = sorted({a for a, _, _ in ends})
             starts = [k for k, x in enumerate(vids) if k == 0 or vids[k - 1] != x - 1]
             lengths = np.diff([*starts, len(vids)])
-            degree = [sum(1 for a, _, _ in ends if a == x) for x in vids]
+            degrees = Counter(a for a, _, _ in ends)
+            degree = [degrees[x] for x in vids]
             pairs = [(a, b) for a, b, _ in ends]
             adjacency = Adjacency(
                 tuple(types),

@@ -181,7 +181,7 @@ class _Walking:
         if step.used:
             raise NotSupported("the ends of a shortest path come from different tables.")
         sides = [self.members.of(step, end) for end in (step.left, step.right)]
-        every = np.arange(self.snapshot.vertex_count, dtype=np.int64)
+        every = self.snapshot.vids().astype(np.int64)
         first, second = (every if side is None else side for side in sides)
         if len(first) * len(second) > MOST_PAIRS:
             raise NotSupported("shortest paths between so many pairs of nodes at once.")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gdb.base.values.temporal_clock import clock_at
-from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set
+from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.logical.operators import (
     Aggregate,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 
 _NO_VALUES: Mapping[str, Plain] = {}
-_READING = (Match, Project, Filter, Aggregate, Distinct, Sort, Limit)
+_READING = (Match, Unwind, Project, Filter, Aggregate, Distinct, Sort, Limit)
 RowStep: TypeAlias = "Callable[[list[Row]], list[Row] | None]"
 """The rows that an operator makes of some; None where it has no answer for few rows."""
 
@@ -93,7 +93,7 @@ class RowStatement:
 
     def run(self, graph: Graph | NumberGraph, plain: Mapping[str, Plain]) -> RowsAnswer | None:
         """What RETURN gives, the graph's changes flushed; None where the plan needs the run of batches, and nothing was
-        changed. plain : the parameters, none of them a list or a map. Raises as `row_run.run_over_rows`."""
+        changed. plain : the parameters, no maps, and lists only of `lists`. Raises as `row_run.run_over_rows`."""
         context, columns = self.context, self._columns
         for name, value in plain.items():
             self._values[name] = taken(value)

@@ -105,8 +105,10 @@ class Walk:
     def _question(self, rows: Sequence[Numbered]) -> Question:
         length, snapshot = self.edge.length, self.snapshot
         assert length is not None
-        ends = None
-        if self.end not in self.bound and self.target.labels and self.conditions.bound is None:
+        ends, cut = None, self.conditions.bound
+        # the vids of a label cost more than a bound's few paths
+        tries = cut is not None and cut.short
+        if self.end not in self.bound and self.target.labels and not tries:
             vids = candidates(self.context, self.pattern, self.end, ())
             ends = None if vids is None else bitset(vids, snapshot.vertex_count)
         question = Question(

@@ -7,6 +7,7 @@ import mmap
 import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -24,6 +25,7 @@ COUNT = 20_011
 EDGES = 30_000
 
 
+@cache
 def people() -> pyarrow.Table:
     number = np.arange(COUNT)
     return pyarrow.table(
@@ -89,6 +91,7 @@ def by_id(table: pyarrow.Table) -> list[dict[str, object]]:
     return sorted(rows, key=lambda row: row[names[0]])
 
 
+@cache
 def expected() -> list[dict[str, object]]:
     table = people()
     return table.rename_columns(["id(n)", *table.column_names[1:]]).to_pylist()

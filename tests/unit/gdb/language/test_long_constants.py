@@ -8,11 +8,12 @@ import pytest
 
 import gdb
 from gdb.errors import NameProblem, PlacedError, SyntaxProblem
+from gdb.language import long_constants as reading
 from gdb.language import tokens
 from gdb.language.long_constants import LongConstant, long_constants
 from gdb.language.parser import parse
 
-MANY = 1_200
+MANY, LONG = 300, 2_500
 LIMITS = {"MAX_EXPRESSION_SIZE": 100_000}
 ITEMS = (
     *(
@@ -49,6 +50,13 @@ KEPT = (
     ("WHERE NOT ", "n.k <> %d", " AND ", ""),
     ("WHERE ", "n.k = %d.n", " OR ", ""),
 )
+
+
+@pytest.fixture(autouse=True)
+def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constants are long from fewer characters on: what is read by its parts takes the square of their number."""
+    assert reading.LEAST > LONG
+    monkeypatch.setattr(reading, "LEAST", LONG)
 
 
 def listed(item: str) -> str:

@@ -18,6 +18,7 @@ from gdb.run import columns_or_rows
 from tests.support.chain_queries import Queries, graph_queries
 from tests.support.counting_queries import Counts
 from tests.support.effort import share
+from tests.support.ways import WAYS, forced
 from tests.unit.gdb.physical.test_column_chains import Ways
 
 SEEDS, QUERIES = share(10), 40
@@ -333,3 +334,25 @@ def test_ends_that_are_only_counted_are_not_told(
     found = ways.columns(f"{path} RETURN a.name, count(b) AS n, count(*) AS m").fetchall()
     assert sorted(found) == [("a", 1, 1), ("b", 0, 1), ("c", 0, 1)]
     assert ways.ran == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (b)-[:K*0..1]->() RETURN count(*)",
+        "MATCH (b)-[:K*0..1]->(c) RETURN count(DISTINCT c)",
+        "MATCH (b)-[:K*0..2]->(c) RETURN b.name, c.name",
+        "MATCH (b)-[*0..2]-(b) RETURN count(*)",
+        "MATCH p = shortestPath((b)-[:K*0..2]->(c)) RETURN b.name, c.name, length(p)",
+    ],
+)
+def test_no_path_begins_at_a_deleted_node(text: str) -> None:
+    with gdb.connect() as db:
+        db.execute("CREATE (:K {name: 'a'})-[:K]->(:K {name: 'b'})-[:K]->(:L {name: 'c'})")
+        db.execute("CREATE (:K {name: 'd'}), (:L {name: 'e'})")
+        db.execute("MATCH (n) WHERE n.name IN ['b', 'd'] DETACH DELETE n")
+        answers = list[object]()
+        for way in WAYS:
+            with forced(way):
+                answers.append(sorted(db.execute(text).fetchall(), key=repr))
+        assert all(answer == answers[-1] for answer in answers), answers

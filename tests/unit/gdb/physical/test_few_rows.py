@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import gdb
 from gdb import Database, errors
+from gdb.executor.walk import Paths
 from gdb.language.clauses import Query
-from gdb.physical.rows import row_run
+from gdb.physical.rows import path_questions, row_run, walking
 from gdb.run import columns_or_rows, pipeline
 from gdb.run.request import QueryRun
 from tests.support.chain_queries import Queries, graph_queries, normal
 from tests.support.effort import share
+from tests.support.ways import forced
 
 SEEDS, QUERIES = share(4), 40
 LEAVES = 3_000
@@ -175,3 +178,30 @@ def test_labels_are_tested_before_a_bound_cuts(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(row_run, "MOST_FOUND", 40)
         for _ in range(4):
             assert db.execute(text).fetchall() == [(False, 30)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH p = (a:P {id: 0})-[:R*1..4]->(b:Rare) RETURN p LIMIT 1",
+        "MATCH (a:P {id: 0}) WITH a LIMIT 1 MATCH (a)-[:R*1..4]->(b:Rare) RETURN b.id LIMIT 1",
+    ],
+)
+def test_a_limit_lists_no_path_to_another_label(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a LIMIT wants few paths, the walk knows at which nodes they may end: else all of them would be listed."""
+    listed = list[int]()
+    whole = path_questions.paths_of
+
+    def noted(*given: Any) -> Paths:
+        found = whole(*given)
+        listed.append(len(found.rows))
+        return found
+
+    monkeypatch.setattr(walking, "paths_of", noted)
+    with gdb.connect() as db:
+        db.execute("UNWIND range(0, 300) AS i CREATE (:P {id: i}) CREATE (:Rare {id: i})")
+        db.execute("MATCH (a:P), (b:P) WHERE (a.id * 7 + b.id) % 40 = 0 CREATE (a)-[:R]->(b)")
+        with forced("rows"):
+            assert db.execute(text).fetchall() == []
+    assert listed
+    assert not any(listed)

@@ -29,6 +29,7 @@ from gdb.run.bound_rows import BoundRows
 from gdb.run.query_cache import QueryCache
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.write.store import Store
+from tests.crash.workloads import content
 from tests.fuzz import writes
 from tests.unit.gdb.physical import test_row_program, test_small_writes
 from tests.unit.gdb.physical.test_row_program import VALUES, WHOLE, store
@@ -97,7 +98,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def outcome(db: Database, text: str, values: dict[str, object]) -> object:
-    """The rows and effects of a statement, or its error, and the graph behind it."""
+    """The rows and effects of a statement, or its error, and what the store holds after it."""
     try:
         result = db.execute(text, values)
     except GdbError as error:
@@ -110,8 +111,14 @@ def outcome(db: Database, text: str, values: dict[str, object]) -> object:
         )
         if text.startswith("PROFILE"):
             found = None
-    whole = [sorted(map(repr, db.execute(one).fetchall())) for one in WHOLE]
-    return found, whole
+    graph = content(db._store.snapshot())
+    return found, *(sorted(map(repr, part.items())) for part in (graph.vertices, graph.edges))
+
+
+def outcomes(db: Database, text: str, several: list[dict[str, object]]) -> object:
+    """Those of one run after the other, and the graph at the end, as queries see it."""
+    found = [outcome(db, text, values) for values in several]
+    return found, [sorted(map(repr, db.execute(one).fetchall())) for one in WHOLE]
 
 
 def never(*_: object) -> None:
@@ -131,9 +138,9 @@ def test_bound_runs_do_what_the_usual_ones_do(
     bound, usual = store(), store()
     with monkeypatch.context() as patch:
         patch.setattr(QueryCache, "is_to_be_bound", never)
-        expected = [outcome(usual, text, values) for values in several]
+        expected = outcomes(usual, text, several)
     assert not runs
-    assert [outcome(bound, text, values) for values in several] == expected
+    assert outcomes(bound, text, several) == expected
     assert bool(runs) or text not in BOUND
     assert not (runs and text in USUAL)
     bound.check()
@@ -149,8 +156,8 @@ def test_values_of_other_kinds(text: str, monkeypatch: pytest.MonkeyPatch) -> No
     bound, usual = store(), store()
     with monkeypatch.context() as patch:
         patch.setattr(QueryCache, "is_to_be_bound", never)
-        expected = [outcome(usual, text, one) for one in several]
-    assert [outcome(bound, text, one) for one in several] == expected
+        expected = outcomes(usual, text, several)
+    assert outcomes(bound, text, several) == expected
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from gdb.errors import GdbError
 from gdb.physical.rows.number_graph import NumberGraph
 from gdb.physical.rows.numbered_statement import NumberedStatement
 from gdb.physical.rows.row_statement import RowStatement
+from gdb.run import query_cache
 from gdb.run.bound_rows import BoundRows
 from tests.support.ways import forced
 
@@ -281,3 +283,52 @@ def test_conditions_are_tested_where_paths_lead_to_the_labels(db: Database, text
     found = [answer(db, text, i) for i in every]
     with forced("rows"):
         assert found == [answer(db, text, i) for i in every]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UNWIND $l AS k MATCH (h:Hub {id: k})-[:HAS]->(b) WHERE b.id > 300 RETURN b",
+        "UNWIND $l AS k MATCH (h:Hub {id: k})-[r:HAS]->(b) RETURN b.id AS b, r.n AS n, k",
+        "UNWIND $l AS k OPTIONAL MATCH p = (h:Hub {id: k})-[:HAS]->(b) RETURN length(p) AS n",
+        "UNWIND $l AS k MATCH (h:Hub {id: k})-[:HAS*1..2]->(b) RETURN count(b.id) AS n",
+        "UNWIND $l AS k MATCH (h:Hub {id: k}) UNWIND $l AS j MATCH (h)-[:HAS]->(b:Other {id: j}) RETURN b.id AS b",
+    ],
+)
+def test_a_list_that_leads_to_many_rows(db: Database, text: str) -> None:
+    """The statement is given up before it answers, and rows of numbers never come to what runs over objects."""
+    db.execute("CREATE (:Hub {id: 1}), (:Hub {id: 2})")
+    db.execute("MATCH (h:Hub), (b:Other) WHERE b.id <= 400 CREATE (h)-[:HAS {n: b.id}]->(b)")
+    lists = ([9], [1], [9, 9], [2], [1, 2] * 5, [1] * 60, [2, 1])
+    found = [sorted(map(repr, db.execute(text, {"l": one}))) for one in lists]
+    assert isinstance(bound(db, text), NumberedStatement)
+    with forced("rows"):
+        assert found == [sorted(map(repr, db.execute(text, {"l": one}))) for one in lists]
+
+
+def test_what_the_cache_has_dropped_is_held_no_more(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_cache, "MOST", 4)
+    dropped = list[weakref.ref[RowStatement]]()
+    for k in range(12):
+        text = f"{A} OPTIONAL MATCH (a)-[:KNOWS]->(b{k}) RETURN b{k}.name AS n"
+        for i in range(3):
+            answer(db, text, i)
+        dropped.append(weakref.ref(bound(db, text)))
+    assert len(db._statements.cache.holding) == 4
+    gc.collect()
+    assert sum(one() is not None for one in dropped) == 4
+
+
+def test_two_threads_let_snapshots_go(db: Database) -> None:
+    """Whichever takes the last, the other one finds none."""
+    cache = db._statements.cache
+
+    class Statement:
+        def leave(self) -> None:
+            cache.holding.clear()
+
+    cache.holding |= {cast("BoundRows", Statement()) for _ in range(3)}
+    cache.leave_snapshots()
+    assert not cache.holding
