@@ -299,7 +299,7 @@ def test_a_list_that_leads_to_many_rows(db: Database, text: str) -> None:
     """The statement is given up before it answers, and rows of numbers never come to what runs over objects."""
     db.execute("CREATE (:Hub {id: 1}), (:Hub {id: 2})")
     db.execute("MATCH (h:Hub), (b:Other) WHERE b.id <= 400 CREATE (h)-[:HAS {n: b.id}]->(b)")
-    lists = ([9], [1], [9, 9], [2], [1, 2] * 5, [1] * 60, [2, 1])
+    lists = ([9], [1], [9, 9], [2], [1, 2] * 5, [1] * 14, [2, 1])
     found = [sorted(map(repr, db.execute(text, {"l": one}))) for one in lists]
     assert isinstance(bound(db, text), NumberedStatement)
     with forced("rows"):
