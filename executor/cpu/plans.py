@@ -13,6 +13,7 @@ from itertools import accumulate
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 
+from ..nest.degrees import sum_of_degrees
 from ..nest.prepare import Prepared
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch, helpers_of_all
@@ -43,7 +44,7 @@ def counts(
     if alone or threads == 1 or len(known) < max(len(plans), 2):
         found, shares = [], known if len(known) == len(plans) else [1.0] * len(plans)
         for plan, (watch.before, watch.share) in zip(plans, _spread(shares), strict=True):
-            found.append(count(staged(plan), watch, budget, threads))
+            found.append(_count(staged(plan), watch, budget, threads))
         return found
     most = max(float(ALONE), sum(known) / threads)
     found = [-1] * len(plans)
@@ -52,7 +53,7 @@ def counts(
     rest = [known[k] for k in left]
     spread = _spread([*(known[k] for k in long), sum(rest)])
     for k, (watch.before, watch.share) in zip(long, spread, strict=False):
-        found[k] = count(staged(plans[k]), watch, budget, threads)
+        found[k] = _count(staged(plans[k]), watch, budget, threads)
     if left:
         watch.before, watch.share = spread[-1]
         run = _Beside(plans, staged, watch, budget, found, deque(left), rest)
@@ -68,6 +69,13 @@ def _spread(work: list[float]) -> list[tuple[float, float]]:
         (before / whole, own / whole)
         for before, own in zip(accumulate([0.0, *work]), work, strict=False)
     ]
+
+
+def _count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
+    """As `launch.count`; what is known without a loop is not counted, but where loops are measured or shared."""
+    measured = watch.bound is not None or watch.start is not None or watch.may_give
+    known = None if measured else sum_of_degrees(prepared)
+    return count(prepared, watch, budget, threads) if known is None else known
 
 
 def _own_steps(plan: Plan) -> float | None:
@@ -128,7 +136,7 @@ class _Beside:
                     return
                 with self._preparing:
                     prepared = self.staged(self.plans[k])
-                self.found[k] = count(prepared, self.watch, self.budget, 1)
+                self.found[k] = _count(prepared, self.watch, self.budget, 1)
         except BaseException:
             self.watch.stopped.set()
             raise

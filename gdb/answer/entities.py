@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
@@ -262,8 +263,8 @@ _few_nodes = MadeOnce(_FewNodes)
 
 def nodes(snapshot: Snapshot, vids: npt.NDArray[np.uint32]) -> list[Node]:
     """One Node per vid; a vid that repeats gives the same object. O(n log n + distinct vids x properties)."""
-    if len(vids) <= FEW:
-        few = _few_nodes.of(snapshot).nodes(snapshot, vids.tolist())
+    if len(vids) <= 4 * FEW and len(set(listed := vids.tolist())) <= FEW:
+        few = _few_nodes.of(snapshot).nodes(snapshot, listed)
         if few is not None:
             return few
     distinct, inverse = np.unique(vids, return_inverse=True)
@@ -284,6 +285,13 @@ def nodes(snapshot: Snapshot, vids: npt.NDArray[np.uint32]) -> list[Node]:
 
 def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relationship]:
     """One Relationship per edge id; an id that repeats gives the same object."""
+    return _with_ends(snapshot, eids)[0]
+
+
+def _with_ends(
+    snapshot: Snapshot, eids: npt.NDArray[np.int64]
+) -> tuple[list[Relationship], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """The relationships, and the vids of their ends."""
     distinct, inverse = np.unique(eids, return_inverse=True)
     types, sources, targets = snapshot.edge_ends(distinct)
     starts, ends = snapshot.user_ids(sources), snapshot.user_ids(targets)
@@ -306,7 +314,40 @@ def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relat
                 kind_of_edge.directed,
                 spaces[place] if spaces else ("", ""),
             )
-    return [made[place] for place in inverse.tolist()]
+    found = [made[place] for place in inverse.tolist()]
+    return found, sources[inverse], targets[inverse]
+
+
+def relationships_along(
+    snapshot: Snapshot, several: Sequence[Sequence[int] | None]
+) -> list[list[Relationship] | None]:
+    """The relationships of lists of edge ids; null is null."""
+    found = iter(relationships(snapshot, _joined(several)))
+    return [None if one is None else list(islice(found, len(one))) for one in several]
+
+
+def paths(snapshot: Snapshot, several: Sequence[Sequence[int] | None]) -> list[Path | None]:
+    """The paths that begin at the first of some numbers, a vid, and have the edge ids behind it; null is null."""
+    eids = [None if one is None else one[1:] for one in several]
+    found, sources, targets = _with_ends(snapshot, _joined(eids))
+    ends = zip(sources.tolist(), targets.tolist(), strict=True)
+    vids = list[int]()
+    for one in several:
+        if one is not None:
+            vids.append(one[0])
+            for start, end in islice(ends, len(one) - 1):
+                vids.append(end if start == vids[-1] else start)
+    met, along = iter(nodes(snapshot, np.array(vids, np.uint32))), iter(found)
+    return [
+        None
+        if one is None
+        else Path(tuple(islice(met, len(one))), tuple(islice(along, len(one) - 1)))
+        for one in several
+    ]
+
+
+def _joined(several: Sequence[Sequence[int] | None]) -> npt.NDArray[np.int64]:
+    return np.array([number for one in several for number in one or ()], np.int64)
 
 
 def _id_spaces(

@@ -174,6 +174,7 @@ class BoundRows:
         )
         answer: Answer = RowAnswer(found.columns, rows, self.planned.refusal.kinds)
         if isinstance(statement, NumberedStatement) and not isinstance(of, Graph):
+            rows = statement.shown(rows, of) if statement.listed else rows
             answer = NumberedAnswer(statement.outputs, rows, of)
         warnings = dict.fromkeys((*self.planned.warnings, *context.options.lost))
         return Result(answer, warnings=tuple(warnings), summary=summary)

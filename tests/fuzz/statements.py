@@ -219,7 +219,7 @@ class _Maker:
             *(self.count(), self.exists()),
             *[f"{link}.since" for link in self.links],
             *[self.draw.choice([link, f"type({link})"]) for link in self.links],
-            *[f"size({one})" for one in self.lists],
+            *[self.draw.choice([one, f"size({one})"]) for one in self.lists],
             *[
                 self.draw.choice([f"length({path})", path, f"size(nodes({path}))"])
                 for path in self.paths

@@ -36,7 +36,7 @@ from gdb.storage.graph.single_look_ups import GroupLookUp
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Row, Value
-    from gdb.logical.operators import Operator
+    from gdb.logical.operators import Column, Operator
     from gdb.physical.evaluator import Compiled, Condition
     from gdb.physical.rows.row_program import RowProgram
     from gdb.physical.rows.run_context import RowContext
@@ -143,8 +143,9 @@ class NumberEvaluator(Evaluator):
 
     program_of : gives the program of a pattern inside an expression, and what it runs in; None where there are none.
     elements : the names that are elements. missing : the elements that may be null. lists : names that are paths, or
-    the relationships of one: tuples of edge ids. names : of the rows. readers : what was compiled to read; `bind` makes
-    them read in a snapshot.
+    the relationships of one, as `NumberGraph` has them, and what comes before the edge ids. returned : whether the next
+    operator gives the rows of the answer; listed : the columns of these that are such lists. names : of the rows.
+    readers : what was compiled to read; `bind` makes them read in a snapshot.
     """
 
     def __init__(
@@ -160,7 +161,8 @@ class NumberEvaluator(Evaluator):
         self.names: frozenset[str] = frozenset()
         self.elements: Elements = {}
         self.missing: set[ElementReference] = set()
-        self.lists: set[str] = set()
+        self.lists: dict[str, int] = {}
+        self.returned, self.listed = False, dict[str, int]()
         self.readers: list[Reader] = []
 
     def bind(self, snapshot: Snapshot) -> None:
@@ -196,7 +198,7 @@ class NumberEvaluator(Evaluator):
                         return self._reading(name, partial(self._type, element))
             case Call(function=function, arguments=(Variable(name=name),)) if name in self.lists:
                 if function.text.lower() in ("length", "size"):
-                    return lambda row: _length(row[name])
+                    return partial(_length, name, self.lists[name])
         return super().compiled(expression)
 
     def _test(self, expression: Expression) -> Condition | None:
@@ -350,14 +352,22 @@ class NumberSteps(RowSteps):
         if any(isinstance(p, LOOPS) and p.variable.text in self.elements for p in walk(expression)):
             raise Unsuited
 
+    def _column(self, column: Column, elements: Elements, after: Elements) -> Compiled:
+        match column.expression:
+            case Variable(name=name) if self._numbers.returned and name in self._numbers.lists:
+                self._numbers.listed[column.name] = self._numbers.lists[name]
+                return itemgetter(name)
+        return super()._column(column, elements, after)
+
     def _is_there(self, expression: Expression) -> bool:
         name = expression.name if isinstance(expression, Variable) else ""
         element = self.elements.get(name)
         return element is not None and element not in self._numbers.missing
 
 
-def _length(several: Value) -> Value:
-    return None if several is None else len(cast("tuple[int, ...]", several))
+def _length(name: str, before: int, row: Row) -> Value:
+    several = row[name]
+    return None if several is None else len(cast("tuple[int, ...]", several)) - before
 
 
 def _alike(one: str, other: str, equal: bool) -> Condition:

@@ -1,4 +1,5 @@
-"""The graph as rows of numbers have it: a node is its vid, a relationship its edge id, a path the edge ids along it.
+"""The graph as rows of numbers have it: a node is its vid, a relationship its edge id, a path the vid at which it
+begins and the edge ids along it.
 
 What `gdb.physical.rows.row_program` takes from a graph is here without an object for any element
 (`gdb.physical.rows.object_graph` has these).
@@ -68,11 +69,10 @@ class NumberGraph:
         """What a row has for the relationships of a path."""
         return tuple(relationships)
 
-    def path(self, _: Sequence[int], edges: Sequence[Edges]) -> tuple[int, ...]:
-        """What a row has for a path: what lies along it."""
-        return tuple(
-            eid for edge in edges for eid in (edge if isinstance(edge, tuple) else (edge,))
-        )
+    def path(self, vertices: Sequence[int], edges: Sequence[Edges]) -> tuple[int, ...]:
+        """What a row has for a path."""
+        along = (eid for edge in edges for eid in (edge if isinstance(edge, tuple) else (edge,)))
+        return vertices[0], *along
 
     def flush(self) -> None:
         """It has no changes."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from gdb.answer import entities
 from gdb.executor.relational.relational_tail import Output
 from gdb.language.aggregation import is_count
 from gdb.language.clauses import Match, Unwind
@@ -35,6 +36,7 @@ from gdb.physical.rows.row_steps import Elements, RowSteps, Unsuited
 from gdb.physical.rows.subqueries import pattern_of_subquery
 
 if TYPE_CHECKING:
+    from gdb.answer.rows import Values
     from gdb.base.values.kinds import Row
     from gdb.executor.relational.relational_tail import Value as Plain
     from gdb.physical.rows.kept import Step
@@ -50,8 +52,9 @@ _COUNTED = "\0counted"  # the name under which a row has the number of those tha
 
 
 class NumberedStatement(RowStatement):
-    """See the module. outputs : the columns of the answer, whose nodes and relationships are numbers. lists : the
-    parameters that may be lists, for UNWIND; nothing else mentions them."""
+    """See the module. outputs : the columns of the answer, whose nodes and relationships are numbers. listed : the
+    places of those that are paths, or their relationships, and what comes before the edge ids. lists : the parameters
+    that may be lists, for UNWIND; nothing else mentions them."""
 
     def __init__(self, context: RowContext, plan: Plan) -> None:
         self._accepted: dict[ElementReference, Accepted] = {}
@@ -59,6 +62,7 @@ class NumberedStatement(RowStatement):
         self._counts: Aggregate | None = None
         self._snapshot: Snapshot | None = None
         self.outputs: Sequence[Output] = ()
+        self.listed: Mapping[int, int] = {}
         self.lists: frozenset[str] = frozenset()
         super().__init__(context, plan)
 
@@ -80,6 +84,15 @@ class NumberedStatement(RowStatement):
     def graph(self, snapshot: Snapshot) -> NumberGraph:
         """What a run over a snapshot reads."""
         return NumberGraph(snapshot)
+
+    def shown(self, rows: Sequence[Values], snapshot: Snapshot) -> list[Values]:
+        """The rows of an answer of this statement for the user, whose paths and lists of relationships have objects for
+        all elements. rows : with nothing but numbers and values for the user."""
+        columns: list[Sequence[object]] = [*zip(*rows, strict=True)]
+        for place, before in self.listed.items() if rows else ():
+            make = entities.paths if before else entities.relationships_along
+            columns[place] = make(snapshot, cast("Sequence[Sequence[int] | None]", columns[place]))
+        return cast("list[Values]", [*zip(*columns, strict=True)])
 
     def leave(self) -> None:
         """Hold no snapshot any more."""
@@ -113,6 +126,7 @@ class NumberedStatement(RowStatement):
 
     def _compile(self, plan: Plan) -> bool:
         with suppress(Unsuited):
+            self._last = _last_columns(plan)
             return super()._compile(plan) and self._answers() and self._unwinds(plan)
         return False
 
@@ -125,16 +139,18 @@ class NumberedStatement(RowStatement):
 
     def _answers(self) -> bool:
         """Set the outputs; whether they can be."""
-        outputs: list[Output] = []
+        outputs, listed = list[Output](), dict[int, int]()
         for name in self._columns:
             element = self._numbers.elements.get(name)
             if name in self._numbers.lists or element in self._numbers.missing:
                 return False
+            if name in self._numbers.listed:
+                listed[len(outputs)] = self._numbers.listed[name]
             if element is None:
                 outputs.append(Output(name))
             else:
                 outputs.append(Output(name, "node" if element.kind == "vertex" else "relationship"))
-        self.outputs = outputs
+        self.outputs, self.listed = outputs, listed
         return bool(outputs)
 
     def _step(self, step: Step, before: Names) -> RowStep | None:
@@ -148,9 +164,10 @@ class NumberedStatement(RowStatement):
                 names = [one.name for one in operator.calls]
                 return lambda rows: [dict.fromkeys(names, rows[0][_COUNTED])]
             case Project() | Filter() | Aggregate() | Distinct() | Sort() | Limit():
+                self._numbers.returned = operator is self._last
                 made = self._rows.step(operator)
                 if isinstance(operator, (Project, Aggregate)):
-                    self._numbers.lists = set()  # none of them goes on
+                    self._numbers.lists = {}  # none of them goes on
                 return made
         return None
 
@@ -180,7 +197,7 @@ class NumberedStatement(RowStatement):
             known = self._numbers.elements
             self._numbers.missing |= {e for n, e in elements.items() if n not in known}
         self._numbers.elements = {n: e for n, e in elements.items() if not is_hidden(n)}
-        self._numbers.lists = {name for name in lists if not is_hidden(name)}
+        self._numbers.lists = {n: before for n, before in lists.items() if not is_hidden(n)}
         if not operator.optional and program.counted and isinstance(after, Aggregate):
             new = {name for name in pattern.names if name not in before}
             if _counts_rows(after, new):
@@ -192,9 +209,9 @@ class NumberedStatement(RowStatement):
         number = program.count(self.context, rows)
         return None if number is None else [{_COUNTED: number}]
 
-    def _entered(self, pattern: Pattern, before: Names) -> tuple[Elements, set[str]]:
+    def _entered(self, pattern: Pattern, before: Names) -> tuple[Elements, dict[str, int]]:
         """The names that are elements, and those that are lists, in the rows of a pattern. Raises Unsuited."""
-        elements, lists = {**self._numbers.elements}, {*self._numbers.lists}
+        elements, lists = {**self._numbers.elements}, {**self._numbers.lists}
         for name, vertex in pattern.vertices.items():
             if name not in before:
                 element = ElementReference("vertex", len(self._accepted), vertex.place)
@@ -206,14 +223,16 @@ class NumberedStatement(RowStatement):
             if name in before:
                 raise Unsuited
             if edge.length is not None and not edge.alone:
-                lists.add(name)
+                lists[name] = 0
             else:
                 elements[name] = ElementReference("edge", len(self._types), edge.place)
                 self._types[elements[name]] = edge.types
-        lists |= {route.name for route in pattern.routes}
+        lists.update({route.name: 1 for route in pattern.routes})
         return elements, lists
 
-    def _compile_program(self, program: RowProgram, elements: Elements, lists: set[str]) -> None:
+    def _compile_program(
+        self, program: RowProgram, elements: Elements, lists: dict[str, int]
+    ) -> None:
         """Compile what a program evaluates. elements, lists : of its rows. Raises Unsuited."""
         numbers = self._numbers
         known = numbers.elements, numbers.lists
@@ -240,6 +259,13 @@ class NumberedStatement(RowStatement):
             raise Unsuited
         self._compile_program(program, *self._entered(pattern, tuple(names)))
         return self.context, program
+
+
+def _last_columns(plan: Plan) -> Operator | None:
+    """What gives the rows of the answer, some of which a LIMIT may leave out."""
+    behind = [one for one in plan.sides[0] if not isinstance(one, Limit)]
+    last = behind[-1] if behind else None
+    return last if isinstance(last, Project) else None
 
 
 def _mentioned(operator: Operator) -> Iterator[str]:

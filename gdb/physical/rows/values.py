@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from gdb.answer.entities import Cell, PropertyValue
     from gdb.base.values.kinds import Value
 
-_PLAIN = frozenset({bool, int, float, str, type(None)})
-"""What the user gets as it is; nearly all values are."""
+_PLAIN = frozenset({bool, int, float, str, type(None), tuple})
+"""What the user gets as it is, as nearly all values; a tuple is of numbers that get objects later
+(`NumberedStatement.shown`)."""
 
 
 class UserValues:

@@ -89,8 +89,21 @@ LISTS = [
     "MATCH (a:P {id: $i}) UNWIND $l AS k MATCH (n:P {id: k}) RETURN a.id + n.id AS s",
     "UNWIND $l AS k MATCH (n:P {id: k})-[:KNOWS*1..2]->(b) RETURN k, count(DISTINCT b) AS m",
 ]
-OBJECTS = [
+SUITED += [  # with paths, or their relationships, for the answer
     f"MATCH p = {A[6:]}-[:KNOWS]->(b) RETURN p",
+    f"MATCH p = {A[6:]}-[:KNOWS]->(b) WITH p LIMIT 500 RETURN p",
+    f"MATCH p = {A[6:]}<-[:KNOWS]-(b)-[:LIKES]-(c:Q) RETURN p, b, c.id AS c LIMIT 500",
+    f"MATCH p = {A[6:]}-[:KNOWS*0..2]-(b:Q) RETURN b.id AS b, p, length(p) AS n",
+    f"{A}-[r:KNOWS*0..2]->(b) RETURN r, b",
+    f"{A} MATCH p = (b:Q)-[r:LIKES*1..2]->(a) RETURN r, p, size(r) AS n",
+    f"{A} OPTIONAL MATCH p = (a)-[r:LIKES*1..2]->(b:Q) WHERE b.age > 30 RETURN a, p, r",
+    f"MATCH p = allShortestPaths({A[6:]}-[*]->(b:P {{id: $j}})) RETURN p",
+    f"{A} MATCH p = (a)-[:KNOWS]-(b), q = (a)-[:LIKES]-(c) RETURN q, p",
+]
+OBJECTS = [
+    f"MATCH p = {A[6:]}-[:KNOWS]->(b) RETURN DISTINCT p",
+    f"MATCH p = {A[6:]}-[:KNOWS]->(b) RETURN p ORDER BY p LIMIT 500",
+    f"MATCH p = {A[6:]}-[:KNOWS]->(b) RETURN [p] AS l",
     f"MATCH p = shortestPath({A[6:]}-[:KNOWS*1..6]-(b:P {{id: $j}})) RETURN [n IN nodes(p) | n.id] AS l",
     f"{A} OPTIONAL MATCH (a)-[:KNOWS]->(b:Q) RETURN b",
     f"{A} OPTIONAL MATCH (a)-[:KNOWS]->(b) WITH a, collect(b) AS l RETURN size(l) AS n",
