@@ -1,5 +1,5 @@
-"""Counts of one relationship: a nest that only adds up the lengths of its roots' rows counts the elements of these, whose
-number is known when it is prepared."""
+"""Counts of one relationship: a nest that only adds up the lengths of its roots' rows counts the elements of these,
+whose number is known when it is prepared."""
 
 from __future__ import annotations
 

@@ -113,6 +113,7 @@ class Tail:
         vertex, what gives the SELECT over one row for each with that number as column `NUMBER`; else None.
     tally : the answer is the number of embeddings for each value of the only column, whole numbers, and `sql` is not
         run: for each output whether it is that number (else it is the value).
+    kinds : the columns are labels and types, and of embeddings with the same ones only the number is needed, or one.
     by_part : the rows of the answer are those of any parts of the embeddings, one after the other: nothing sorts,
         groups or counts, and `row_limit` is all that cuts.
     """
@@ -127,6 +128,7 @@ class Tail:
     direct: tuple[int, ...] | None = None
     tally: tuple[bool, ...] | None = None
     numbered: Callable[[], SqlText] | None = field(default=None, compare=False)
+    kinds: bool = False
     by_part: bool = False
     wanted: Wanted = field(init=False, compare=False)  # the columns that the executor has to return
 
@@ -137,7 +139,9 @@ class Tail:
     def tallied_vertex(self) -> int | None:
         """The query vertex, if the query needs only the number of embeddings for each of its data vertices; else
         None."""
-        return None if self.numbered is None else self.columns[0].index
+        elements = {(c.element, c.index) for c in self.columns}
+        alone = len(elements) == 1 and self.columns[0].element == "vertex"
+        return self.columns[0].index if alone and self.numbered is not None else None
 
     def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
         """The text of the SELECT, and the parameters that it mentions. numbered : see `with_multiplicities`."""

@@ -16,9 +16,11 @@ from gdb.records import dataclass
 if TYPE_CHECKING:
     from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Plan
+    from gdb.executor.relational.relational_tail import Tail
     from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
     from gdb.storage.graph.adjacency import I64, U32
+    from gdb.storage.graph.snapshot import Snapshot
 
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more
@@ -49,6 +51,24 @@ def at_vertex(
     """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending, and the number of
     embeddings of each, i64[n]. Raises as `executor.tallies`."""
     return tally(graph, source, root).run(source, options)
+
+
+def tallied(
+    plan: Plan,
+    tail: Tail,
+    graph: QueryGraph,
+    snapshot: Snapshot,
+    options: executor.Options,
+    bindings: Bindings | None,
+) -> tuple[Embeddings, I64] | None:
+    """Rows that represent several embeddings each for the tail of a statement, and how many, i64[rows]; None where it
+    gets the embeddings. Raises as `executor.tallies`."""
+    if tail.kinds:
+        from gdb.physical import kind_counts  # here: counts alone do not need it
+
+        if kind_counts.suits(graph, tail, snapshot):
+            return kind_counts.counts_by_kind(graph, snapshot)
+    return executor.tallies(plan, snapshot, options, bindings) if plan.counting else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,12 @@ class TailCompiler:
             self._tally(builder),
             by_part=self._by_part(),
         )
-        if not self._weighs(refs, once):
+        kinds = self._kinds(refs, once)
+        if kinds and isinstance(next(iter(self._others()), None), Distinct):
+            return replace(found, kinds=True)
+        if not self._weighs(refs, once, kinds):
             return found
-        return replace(found, numbered=lambda: self._compiled(NUMBER)[1])
+        return replace(found, numbered=lambda: self._compiled(NUMBER)[1], kinds=kinds)
 
     def _columns_alone(self) -> Tail | None:
         """The tail whose columns are the answer: no SELECT is ever run, so that none is written."""
@@ -363,10 +366,15 @@ class TailCompiler:
             return True
         return others == limits[:1] and not self.conditions and not self._cuts(limits[0])[0]
 
-    def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
-        """Whether of the embeddings with one value of a query vertex only their number is needed."""
+    def _kinds(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
+        """Whether nothing but labels and types is needed of the embeddings."""
+        return bool(refs) and once is None and all(ref.what in ("labels", "type") for ref in refs)
+
+    def _weighs(self, refs: Sequence[ColumnRef], once: int | None, kinds: bool) -> bool:
+        """Whether of the embeddings with one value of a query vertex, or of the same `kinds`, only their number is
+        needed."""
         alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
-        if not alone or once is not None or not self.demand.numbers:
+        if not (alone or kinds) or once is not None or not self.demand.numbers:
             return False
         first = next(iter(self._others()), None)
         return isinstance(first, Aggregate) and all(self._is_number(g.call) for g in first.calls)

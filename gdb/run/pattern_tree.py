@@ -13,6 +13,7 @@ from gdb.executor.choose_device import shown
 from gdb.executor.relational import relational_tail
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
+from gdb.physical.kind_counts import suits
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.pattern_plans import embeddings
 from gdb.physical.tail import TailCompiler
@@ -126,6 +127,8 @@ def _of_pattern(statement: Statement, device: str) -> str:
         return f"{how}, each {plan.names[tail.once]} once"
     if tail.count_only:
         return f"{how}, counted"
+    if suits(statement.bound.graph, tail, statement.bound.sources.scope.snapshot):
+        return "counted for each kind of nodes and relationships, by degrees and label sets"
     if plan.counting and tail.tallied_vertex is not None:
         return f"{how}, counted for each {plan.names[tail.tallied_vertex]}"
     if tail.row_limit is not None:
@@ -180,7 +183,8 @@ class _Measured:
     def _take_apart(self, statement: Statement) -> None:
         tail, sources = statement.tail, statement.bound.sources
         pattern = sources.pattern
-        weighted = statement.plan.counting and tail.tallied_vertex is not None
+        kinds = suits(statement.bound.graph, tail, sources.scope.snapshot)
+        weighted = tail.numbered is not None and (kinds or statement.plan.counting)
         try:
             given = sources.scope, pattern.behind, pattern.names, sources.rest, pattern.demand
             weight = relational_tail.NUMBER if weighted else None

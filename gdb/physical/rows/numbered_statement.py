@@ -262,7 +262,7 @@ class NumberedStatement(RowStatement):
 
 
 def _last_columns(plan: Plan) -> Operator | None:
-    """What gives the rows of the answer, some of which a LIMIT may leave out."""
+    """What gives the rows of the answer, but for those that a LIMIT leaves out."""
     behind = [one for one in plan.sides[0] if not isinstance(one, Limit)]
     last = behind[-1] if behind else None
     return last if isinstance(last, Project) else None

@@ -45,6 +45,8 @@ QUERIES = [
     "MATCH (a)-->(b) RETURN a ORDER BY a.x, a.id",
     "MATCH (a) WITH a.x AS x LIMIT 1000 WITH x AS y WHERE y > 2 RETURN y, y + 1 AS z",
     "MATCH (a)-->(b) WITH a AS c, b.x AS x RETURN c.name, sum(x) AS s ORDER BY c.name, s",
+    "MATCH (a)-[r]->(b) RETURN labels(a), type(r), labels(b), count(*)",
+    "MATCH (a)-[r]->(b) RETURN DISTINCT labels(a), type(r)",
 ]
 OTHERS = [
     "MATCH (a) WITH count(a) AS n RETURN size([x IN range(1, 5) | x + n]) AS s",
@@ -53,7 +55,16 @@ OTHERS = [
     "MATCH (a)-->(b) RETURN a.x, EXISTS { (a)-->(c) WHERE c.x = 2 } AS e, count(*)",
 ]
 """These are more."""
-TOLD = ("_number_alone", "_once", "_direct", "_tally", "_weighs", "_row_limit", "_by_part")
+TOLD = (
+    "_number_alone",
+    "_once",
+    "_direct",
+    "_tally",
+    "_kinds",
+    "_weighs",
+    "_row_limit",
+    "_by_part",
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +101,7 @@ def test_what_the_executors_are_told_changes_no_answer(
     want = answer(db, text, "chosen")
     for name in TOLD:
         with monkeypatch.context() as patch:
-            nothing = False if name in ("_weighs", "_by_part") else None
+            nothing = False if name in ("_kinds", "_weighs", "_by_part") else None
             patch.setattr(tail.TailCompiler, name, lambda *_, nothing=nothing: nothing)
             assert answer(db, text, "chosen") == want, name
 
