@@ -6,7 +6,7 @@ user's program, and a compilation that takes too long can be ended.
 
 from __future__ import annotations
 
-import os
+import inspect
 import subprocess
 import sys
 from functools import cache as cached
@@ -20,15 +20,14 @@ from gdb.base.machine import cache
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 
-from . import device, layout, render
+from . import device, late_free, layout, render
 
 LONGEST = 120.0  # seconds that one compilation may take
-TRIES = 16
-# NVRTC 12.9 to 13.4 read memory in their optimiser that they have given back (10 of 10 succeed where `free` does
-# nothing; 13.5 does not do so: 0 of 16 crash). What lies where decides: kernels of cliques end with a segmentation
-# fault in 40 to 60 % of the tries, whatever glibc's allocator is tuned to, but some kernels every time with one tuning
-# and never with another. So each try has a comment more, and every fourth another allocator.
-FOURTH, _MALLOC = 1, "glibc.malloc.tcache_count=0"
+TRIES = 8
+# NVRTC 12.9 to 13.4 read memory in their optimiser that they have given back (13.5 does not: 0 of 16 crash). What lies
+# where decides: kernels of cliques end with a segmentation fault in 40 to 60 % of the tries, in some processes in all.
+# Where memory is given back late they end so never (0 of 24, `late_free`), but take twice the memory: every second try.
+# Each has a comment more, so that it is another one.
 _COMMENT = (
     "\n// another try, whose memory lies elsewhere than that of the one before it: see compiler.py"
 )
@@ -48,6 +47,15 @@ else:
 sys.stdout.flush()
 sys.stderr.flush()
 os._exit(0)  # without the libraries' own farewells
+"""
+_PUT_OFF = """
+try:
+    from cupy_backends.cuda.libs import nvrtc
+
+    nvrtc.getVersion()  # now it is loaded
+    put_off("libnvrtc.so")
+except Exception:
+    pass  # this try is one as the others
 """
 _compilers = PerProcess(lambda: waiting.Slots(AT_ONCE))
 
@@ -91,16 +99,18 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
     DeviceError : there is no compiler, or it fails or takes too long; the message says why.
     """
     # -P: without it, -c imports from the current folder first, which may be untrusted
-    command = [sys.executable, "-P", "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
+    begin, options_of = (
+        [sys.executable, "-P", "-c"],
+        [f"--gpu-architecture={architecture}", *options],
+    )
     problem = ""
     for attempt in range(TRIES):
         try:
             with _compilers.get():
                 ended = waiting.run(
-                    [*command, *render.OPTIONS],
+                    [*begin, _program(attempt), *options_of, *render.OPTIONS],
                     (source + attempt * _COMMENT).encode(),
                     LONGEST,
-                    _environment(attempt),
                 )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise device.without_compiler(error) from error
@@ -118,13 +128,11 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
     )
 
 
-def _environment(attempt: int) -> dict[str, str]:
-    """That of the compiler's process: this one's, and in every fourth attempt `_MALLOC`, beside which what a user has
-    tuned stays."""
-    if attempt % 4 != FOURTH:
-        return dict(os.environ)
-    tuned = os.environ.get("GLIBC_TUNABLES")
-    return {**os.environ, "GLIBC_TUNABLES": f"{tuned}:{_MALLOC}" if tuned else _MALLOC}
+def _program(attempt: int) -> str:
+    """What the compiler's process runs."""
+    if attempt % 2 == 0:
+        return _PROGRAM
+    return f"{inspect.getsource(late_free)}\n{_PUT_OFF}\n{_PROGRAM}"
 
 
 def _entry(source: str, architecture: str) -> cache.Entry:

@@ -12,7 +12,7 @@ import _thread
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import chain
@@ -300,7 +300,6 @@ def run(
     command: Sequence[str],
     input_bytes: bytes,
     longest: float,
-    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end and give its outputs; with `input_bytes` as input.
 
@@ -318,9 +317,7 @@ def run(
         file.write(input_bytes)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait
-        with subprocess.Popen(
-            command, stdin=file, stdout=pipe, stderr=pipe, env=environment
-        ) as process:
+        with subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe) as process:
             try:
                 while True:
                     try:
