@@ -26,7 +26,7 @@ LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 8
 # NVRTC 12.9 to 13.4 read memory in their optimiser that they have given back (13.5 does not: 0 of 16 crash). What lies
 # where decides: kernels of cliques end with a segmentation fault in 40 to 60 % of the tries, in some processes in all.
-# Where memory is given back late they end so never (0 of 24, `late_free`), but take twice the memory: every second try.
+# Where memory is given back late they end so never (0 of 17, `late_free`), but take twice the memory: every second try.
 # Each has a comment more, so that it is another one.
 _COMMENT = (
     "\n// another try, whose memory lies elsewhere than that of the one before it: see compiler.py"
@@ -98,17 +98,14 @@ def compile_source(source: str, architecture: str, *options: str) -> tuple[bytes
     ------
     DeviceError : there is no compiler, or it fails or takes too long; the message says why.
     """
-    # -P: without it, -c imports from the current folder first, which may be untrusted
-    begin, options_of = (
-        [sys.executable, "-P", "-c"],
-        [f"--gpu-architecture={architecture}", *options],
-    )
+    arguments = [f"--gpu-architecture={architecture}", *options, *render.OPTIONS]
     problem = ""
     for attempt in range(TRIES):
         try:
             with _compilers.get():
                 ended = waiting.run(
-                    [*begin, _program(attempt), *options_of, *render.OPTIONS],
+                    # -P: without it, -c imports from the current folder first, which may be untrusted
+                    [sys.executable, "-P", "-c", _program(attempt), *arguments],
                     (source + attempt * _COMMENT).encode(),
                     LONGEST,
                 )

@@ -3,8 +3,9 @@ whose number is known when it is prepared."""
 
 from __future__ import annotations
 
-from .nest import Formula, Kind, Slice, VertexLevel
-from .prepare import Prepared
+from .demands import Demand, chain
+from .nest import VertexLevel
+from .prepare import Prepared, views_from
 
 
 def sum_of_degrees(prepared: Prepared) -> int | None:
@@ -13,39 +14,20 @@ def sum_of_degrees(prepared: Prepared) -> int | None:
     for a in candidates(a): n += |N(a)|
     """
     nest, plan = prepared.nest, prepared.plan
-    if not nest.counting or nest.loops != 1 or len(nest.levels) != 2 or len(nest.tail) != 1:
+    if len(nest.levels) != 2 or plan.optional or nest.parts or prepared.blocks:
         return None
-    first, level = nest.levels
-    (node,) = nest.tail
-    if plan.optional or nest.parts or nest.around or "degrees" in plan.notes.switched_off:
+    first, second = nest.levels
+    found = None if "degrees" in plan.notes.switched_off else chain(nest)
+    if found is None or not isinstance(first, VertexLevel) or first.checks or first.cut.bits >= 0:
         return None
-    if not isinstance(first, VertexLevel) or not isinstance(level, VertexLevel):
+    if len(found.ends) != 1 or found.path or not isinstance(second, VertexLevel):
         return None
-    if (
-        first.checks
-        or first.cut.bits >= 0
-        or level.checks
-        or level.differs
-        or level.anti
-        or level.sources
-    ):
+    (end,), views = found.ends, views_from(plan, plan.order[0])
+    if len(views) != 1 or end.lo > 0 or end.hi < prepared.vids:
         return None
-    if node.levels != (1,) or node.parent >= 0 or node.free or node.formula is not Formula.POWER:
+    (view,) = views
+    if end != Demand(frozenset({(view, 0)}), lo=end.lo, hi=end.hi):  # it demands something else
         return None
-    if (
-        level.base.kind is not Kind.ROW
-        or level.base.b != 0
-        or not _is_whole(level.cut, prepared.vids)
-    ):
+    if not (prepared.views[view].simple or second.each):
         return None
-    # each root weighs one more than its degrees in all views that are read from it
-    views = {step.view for phase in plan.phases for step in getattr(phase, "steps", ())}
-    view = prepared.views[level.base.a]
-    if views != {level.base.a} or prepared.blocks or not (view.simple or level.each):
-        return None
-    return prepared.work - len(prepared.roots)
-
-
-def _is_whole(cut: Slice, vids: int) -> bool:
-    """Whether a slice leaves nothing of a row out."""
-    return cut.lo <= 0 and cut.hi >= vids and cut.bits < 0 and not cut.below and not cut.above
+    return prepared.work - len(prepared.roots)  # each root weighs one more than its degree

@@ -285,10 +285,11 @@ def _present(
 
 def _from_shortest(plan: Plan, views: Sequence[Adjacency]) -> list[int]:
     """The views read from the first vertex, the shortest first: what has no row there is not looked up in others."""
-    return sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
+    return sorted(views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
 
 
-def _views_from(plan: Plan, vertex: int) -> set[int]:
+def views_from(plan: Plan, vertex: int) -> set[int]:
+    """The views that phases read from a query vertex."""
     found: set[int] = set()
     for phase in plan.phases:
         match phase:

@@ -139,9 +139,7 @@ class Tail:
     def tallied_vertex(self) -> int | None:
         """The query vertex, if the query needs only the number of embeddings for each of its data vertices; else
         None."""
-        elements = {(c.element, c.index) for c in self.columns}
-        alone = len(elements) == 1 and self.columns[0].element == "vertex"
-        return self.columns[0].index if alone and self.numbered is not None else None
+        return None if self.numbered is None else only_vertex(self.columns)
 
     def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
         """The text of the SELECT, and the parameters that it mentions. numbered : see `with_multiplicities`."""
@@ -154,6 +152,12 @@ class Tail:
         vertices = {c.index for c in self.columns if c.element == "vertex"}
         edges = {c.index for c in self.columns if c.element == "edge"}
         return Wanted(tuple(sorted(vertices)), tuple(sorted(edges)), self.once)
+
+
+def only_vertex(columns: Sequence[ColumnRef]) -> int | None:
+    """The query vertex that all columns are of; None where they are of several elements, or an edge."""
+    elements = {(one.element, one.index) for one in columns}
+    return columns[0].index if len(elements) == 1 and columns[0].element == "vertex" else None
 
 
 # what may be left where it lies; an element, when it is exported

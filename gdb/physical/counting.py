@@ -11,12 +11,14 @@ import numpy as np
 from gdb.errors import CountOverflow
 from gdb.executor import run as executor
 from gdb.executor.plan.embeddings import Embeddings, Wanted
+from gdb.executor.work.scheduler import Watch
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Plan
     from gdb.executor.relational.relational_tail import Tail
+    from gdb.physical.binder import BoundQuery
     from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
     from gdb.storage.graph.adjacency import I64, U32
@@ -56,18 +58,25 @@ def at_vertex(
 def tallied(
     plan: Plan,
     tail: Tail,
-    graph: QueryGraph,
+    bound: BoundQuery,
     snapshot: Snapshot,
     options: executor.Options,
     bindings: Bindings | None,
 ) -> tuple[Embeddings, I64] | None:
     """Rows that represent several embeddings each for the tail of a statement, and how many, i64[rows]; None where it
     gets the embeddings. Raises as `executor.tallies`."""
-    if tail.kinds:
+    scope = bound.sources.scope
+    if tail.kinds and scope.snapshot is snapshot:
         from gdb.physical import kind_counts  # here: counts alone do not need it
 
-        if kind_counts.suits(graph, tail, snapshot):
-            return kind_counts.counts_by_kind(graph, snapshot)
+        if kind_counts.suits(bound.graph, tail, scope):
+            watch = Watch(options.timeout, options.cancel, None)
+
+            def pulse() -> None:
+                if not watch.going():
+                    watch.check()
+
+            return kind_counts.counts_by_kind(bound.graph, scope, pulse)
     return executor.tallies(plan, snapshot, options, bindings) if plan.counting else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.executor.relational.relational_tail import NUMBER, ColumnRef, Output, Tail
+from gdb.executor.relational.relational_tail import NUMBER, ColumnRef, Output, Tail, only_vertex
 from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
@@ -373,8 +373,11 @@ class TailCompiler:
     def _weighs(self, refs: Sequence[ColumnRef], once: int | None, kinds: bool) -> bool:
         """Whether of the embeddings with one value of a query vertex, or of the same `kinds`, only their number is
         needed."""
-        alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
-        if not (alone or kinds) or once is not None or not self.demand.numbers:
+        if (
+            not (kinds or only_vertex(refs) is not None)
+            or once is not None
+            or not self.demand.numbers
+        ):
             return False
         first = next(iter(self._others()), None)
         return isinstance(first, Aggregate) and all(self._is_number(g.call) for g in first.calls)

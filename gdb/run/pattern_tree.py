@@ -127,7 +127,7 @@ def _of_pattern(statement: Statement, device: str) -> str:
         return f"{how}, each {plan.names[tail.once]} once"
     if tail.count_only:
         return f"{how}, counted"
-    if suits(statement.bound.graph, tail, statement.bound.sources.scope.snapshot):
+    if suits(statement.bound.graph, tail, statement.bound.sources.scope):
         return "counted for each kind of nodes and relationships, by degrees and label sets"
     if plan.counting and tail.tallied_vertex is not None:
         return f"{how}, counted for each {plan.names[tail.tallied_vertex]}"
@@ -183,7 +183,7 @@ class _Measured:
     def _take_apart(self, statement: Statement) -> None:
         tail, sources = statement.tail, statement.bound.sources
         pattern = sources.pattern
-        kinds = suits(statement.bound.graph, tail, sources.scope.snapshot)
+        kinds = suits(statement.bound.graph, tail, sources.scope)
         weighted = tail.numbered is not None and (kinds or statement.plan.counting)
         try:
             given = sources.scope, pattern.behind, pattern.names, sources.rest, pattern.demand

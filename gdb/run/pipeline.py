@@ -444,14 +444,14 @@ def _matched(
     """What the executors find: a number, or the columns that the tail needs in parts, or few rows for `few`; the number
     of embeddings; where rows represent several of them, how many each."""
     plan, tail, bindings = statement.plan, statement.tail, statement.bindings
-    graph = statement.bound.graph
     if tail.count_only:
         if tail.once is None:
+            graph = statement.bound.graph
             number = counting.count_plan(plan, graph, snapshot, options, bindings)
         else:
             number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
         return number, number, None
-    if (tallied := counting.tallied(plan, tail, graph, snapshot, options, bindings)) is not None:
+    if tallied := counting.tallied(plan, tail, statement.bound, snapshot, options, bindings):
         some, numbers = tallied
         return [relational_tail.part(tail, some, snapshot)], int(numbers.sum()), numbers
 

@@ -51,9 +51,8 @@ class QueryCache:
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._bound: dict[str, BoundRows | None] = {}  # None for what cannot be
-        self.holding: set[BoundRows] = (
-            set()
-        )  # that have run over a snapshot since `leave_snapshots`
+        # that have run over a snapshot since `leave_snapshots`
+        self.holding: set[BoundRows] = set()
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
             *(self._of_schema, self._prepared, self._bound),

@@ -73,7 +73,12 @@ def main(suites: dict[str, tuple[Suite, int]]) -> None:
     parser.add_argument("--cases", type=int, help="of each suite")
     parser.add_argument("--seed", type=int, default=0, help="to begin with")
     parser.add_argument("--way", choices=WAYS, default="chosen", help="that all queries go")
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where (writes: the CPU)")
+    parser.add_argument(
+        "--device",
+        choices=DEVICES,
+        default="cpu",
+        help="where (writes: the CPU; statements name none)",
+    )
     parser.add_argument("--show", type=int, default=5, help="how many failures to print")
     given = parser.parse_args()
     DEVICE = given.device

@@ -19,7 +19,7 @@ from gdb.executor.plan.plan import Compare
 from gdb.executor.table_fields import Role
 from gdb.query_graph import REPEATABLE_ELEMENTS, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
-from tests.support.compiler_results import kept
+from tests.support.compiler_results import kept, nvrtc_version
 from tests.support.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 90)  # those between them have the instructions of the one below
@@ -31,14 +31,7 @@ SPLIT_SPILL_LIMIT = 800  # where each row is looked for in two memories
 @cache
 def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
     """(machine code, compiler's log)."""
-    nvrtc = pytest.importorskip(
-        "cupy_backends.cuda.libs.nvrtc",
-        reason="CuPy is not installed: pip install cupy-cuda13x[ctk]",
-    )
-    try:
-        version = nvrtc.getVersion()
-    except (RuntimeError, OSError, ImportError) as error:
-        pytest.skip(f"NVRTC is not installed (pip install nvidia-cuda-nvrtc): {error}")
+    version = nvrtc_version()
     name, option = f"sm_{architecture}", "--ptxas-options=-v"
 
     def compiled() -> bytes:

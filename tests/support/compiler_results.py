@@ -4,6 +4,9 @@ tests: the same compiler makes the same of the same source, and takes seconds.""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
+
+import pytest
 
 from gdb.base.machine import cache
 
@@ -22,3 +25,15 @@ def kept(name: str, depends_on: object, make: Callable[[], bytes]) -> bytes:
         found = make()
         cache.write(entry, found)
     return found
+
+
+def nvrtc_version() -> tuple[int, int]:
+    """That of CUDA's run-time compiler; a test is skipped where there is none."""
+    nvrtc = pytest.importorskip(
+        "cupy_backends.cuda.libs.nvrtc",
+        reason="CuPy is not installed: pip install cupy-cuda13x[ctk]",
+    )
+    try:
+        return cast("tuple[int, int]", nvrtc.getVersion())
+    except (RuntimeError, OSError, ImportError) as error:
+        pytest.skip(f"NVRTC is not installed (pip install nvidia-cuda-nvrtc): {error}")

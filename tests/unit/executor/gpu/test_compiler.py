@@ -10,6 +10,7 @@ import pytest
 
 from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler
+from tests.support.compiler_results import nvrtc_version
 
 
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,26 +49,25 @@ def test_every_second_try_gives_memory_back_late(
 
 def test_memory_that_is_given_back_late() -> None:
     """The same machine code, by a process in which NVRTC's calls of `free` lead to ours."""
-    pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed")
-    source, how = "__global__ void nothing(int* x) { *x += 1; }", "--gpu-architecture=sm_90"
-    shown = compiler._PUT_OFF.replace("put_off(", "assert put_off(")
-    shown = shown.replace("except Exception:\n    pass", "finally:\n    pass")
-    programs = [compiler._PROGRAM, compiler._program(1).replace(compiler._PUT_OFF, shown)]
-    assert shown in programs[1]
-    found = [
+    nvrtc_version()
+    strict = compiler._PUT_OFF.replace("put_off(", "assert put_off(")
+    late = compiler._program(1).replace(
+        compiler._PUT_OFF, strict.replace("except Exception:\n    pass", "finally:\n    pass")
+    )
+    assert "assert put_off(" in late
+    assert "finally:" in late
+    usual, ours = (
         subprocess.run(
-            [sys.executable, "-P", "-c", one, how],
-            input=source.encode(),
+            [sys.executable, "-P", "-c", program, "--gpu-architecture=sm_90"],
+            input=b"__global__ void nothing(int* x) { *x += 1; }",
             capture_output=True,
-            check=False,
+            check=True,
         )
-        for one in programs
-    ]
-    if b"NVRTC" in found[0].stderr or b"Traceback" in found[0].stderr:
-        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
-    assert found[1].stderr == b""
-    assert found[0].stdout == found[1].stdout
-    assert found[0].stdout.startswith(b"\x7fELF")
+        for program in (compiler._PROGRAM, late)
+    )
+    assert usual.stderr == ours.stderr == b""
+    assert usual.stdout == ours.stdout
+    assert usual.stdout.startswith(b"\x7fELF")
 
 
 def test_one_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 
 import gdb
-from gdb import Database
+from gdb import Database, errors
+from gdb.executor.work.scheduler import Watch
 from gdb.physical import kind_counts
 from tests.support.ways import WAYS, forced
 
@@ -41,7 +43,7 @@ LISTED = [
 
 @pytest.fixture(params=range(3))
 def db(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """With loops, parallel relationships, deleted nodes and relationships, and one type that only joins A to C."""
+    """Loops, parallel relationships, deleted nodes and relationships, and types that join A to C alone, and back."""
     draw = random.Random(request.param)
     with gdb.connect() as made:
         for i in range(24):
@@ -53,7 +55,7 @@ def db(request: pytest.FixtureRequest) -> Iterator[Database]:
                 f"UNWIND $ends AS e MATCH (a {{i: e[0]}}), (b {{i: e[1]}}) CREATE (a)-[:{kind} {{w: e[0] % 3}}]->(b)",
                 {"ends": [*ends, *ends[:9], [5, 5]]},
             )
-        made.execute("MATCH (a:A), (c:C) WHERE a.i % 2 = 0 CREATE (a)-[:M]->(c)")
+        made.execute("MATCH (a:A), (c:C) WHERE a.i % 2 = 0 CREATE (a)-[:M]->(c)-[:N]->(a)")
         made.execute("MATCH (a) WHERE a.i IN [3, 4, 17] DETACH DELETE a")
         made.execute("MATCH (a {i: 7})-[r]-() DELETE r")
         yield made
@@ -71,17 +73,11 @@ def answers(db: Database, text: str) -> dict[str, list[str]]:
 def test_the_answer_is_that_of_rows(
     db: Database, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    used = list[str]()
-    whole = kind_counts.counts_by_kind
-
-    def noted(*given: object) -> object:
-        used.append(text)
-        return whole(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(kind_counts, "counts_by_kind", noted)
+    used = Mock(wraps=kind_counts.counts_by_kind)
+    monkeypatch.setattr(kind_counts, "counts_by_kind", used)
     found = answers(db, text)
     assert all(one == found["rows"] for one in found.values()), found
-    assert bool(used) is (text in COUNTED)
+    assert used.called is (text in COUNTED)
 
 
 @pytest.mark.parametrize("text", COUNTED[:4])
@@ -101,7 +97,18 @@ def test_profile_has_the_rows(db: Database, text: str) -> None:
     assert lines[-3].endswith(f"rows: {expected}"), lines
 
 
-def test_pieces(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = sorted(map(repr, db.execute(COUNTED[2])))
-    monkeypatch.setattr(kind_counts, "PIECE", 5)
-    assert sorted(map(repr, db.execute(COUNTED[2]))) == whole
+@pytest.mark.parametrize("size", [1, 5])
+def test_pieces(db: Database, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of some rows, and of one that is longer, is counted once."""
+    whole = [sorted(map(repr, db.execute(text))) for text in COUNTED]
+    monkeypatch.setattr(kind_counts, "PIECE", size)
+    assert [sorted(map(repr, db.execute(text))) for text in COUNTED] == whole
+
+
+def test_it_ends_where_it_is_cancelled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = COUNTED[2]
+    cancelled = Mock(side_effect=errors.Cancelled("now"))
+    monkeypatch.setattr(Watch, "going", cancelled)
+    with pytest.raises(errors.Cancelled):
+        db.execute(text)
+    assert cancelled.call_count == 1
