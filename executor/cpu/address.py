@@ -87,14 +87,15 @@ class M:
 
 
 class K:
-    """A cache's state: what its row in the table says; its slots, a power of 2, less one, and where they are; how many
-    it may have, less one, and where more than the first few are; the run whose counts hold; its look-ups and its hits,
+    """A cache's state: what its row in the table says; the address of the number of its slots, a power of 2, less one,
+    which grows for all workers that share it; how many it may have, less one, and where the first few and more than
+    these are; the run whose counts hold; its look-ups and its hits,
     the steps that the misses took; 1 where that does not pay; the slot that is being counted (0: none), and the total
-    and the steps before; the key. A slot: run, count, key."""
+    and the steps before; the count that was found; what the key is mixed to; the key. A slot: check, count, key."""
 
     KEY, KEY_END, STRANGER, STRANGER_END, UNTIL = range(5)
-    MASK, SLOTS, MOST_MASK, MORE = range(5, 9)
-    RUN, ASKED, KNOWN, STEPS, OFF, SLOT, TOTAL, SPENT, VALUE = range(9, 18)
+    MASK, MOST_MASK, FEW, MORE, RUN = range(5, 10)
+    ASKED, KNOWN, STEPS, OFF, SLOT, TOTAL, SPENT, COUNT, MIXED, VALUE = range(10, 20)
     N = VALUE + MOST_KEYS
 
 

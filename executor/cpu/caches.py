@@ -1,9 +1,9 @@
-"""Counts that one worker keeps for when they come again (`gdb.executor.nest.interface_caches`)."""
+"""Counts that the workers of a run keep for when they come again (`gdb.executor.nest.interface_caches`)."""
 
 from __future__ import annotations
 
 from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.base.machine.memory import load_i64, load_shared, load_u32, store_i64, store_shared
 from gdb.storage.graph.row_loops import lower_bound
 
 from .address import N_CHECK, C, K, P, Pointers, X
@@ -58,6 +58,12 @@ def matters(p: Pointers, x: int) -> bool:
 
 
 @compiled
+def mask_of(k: int) -> int:
+    """The number of slots of a cache, less one."""
+    return load_shared(load_i64(k, K.MASK), 0)
+
+
+@compiled
 def look_up_steps(k: int) -> float:
     """Steps that a look-up takes."""
     width = load_i64(k, K.KEY_END) - load_i64(k, K.KEY)
@@ -82,7 +88,7 @@ def pays(k: int) -> bool:
 def grows(k: int, paid: bool) -> bool:
     """Whether a cache is to have more slots: with those that it has it pays, or look-ups are cheap beside the work, so
     that more may pay."""
-    if load_i64(k, K.MASK) == load_i64(k, K.MOST_MASK):
+    if mask_of(k) == load_i64(k, K.MOST_MASK):
         return False
     if paid:
         return load_i64(k, K.STEPS) > WORTH_MEMORY
@@ -90,23 +96,38 @@ def grows(k: int, paid: bool) -> bool:
 
 
 @compiled
-def grow(k: int) -> None:
-    """Let a cache have four times as many slots, if it may; what it knew is mostly forgotten."""
-    store_i64(k, K.MASK, min(4 * load_i64(k, K.MASK) + 3, load_i64(k, K.MOST_MASK)))
-    store_i64(k, K.SLOTS, load_i64(k, K.MORE))
+def slots_of(k: int, mask: int) -> int:
+    """Where the slots of a cache lie that has so many, less one."""
+    return load_i64(k, K.FEW) if mask < FIRST_SLOTS else load_i64(k, K.MORE)
+
+
+@compiled
+def grow(k: int, width: int) -> None:
+    """Let a cache, whose slots are so many numbers wide, have four times as many, if it may."""
+    mask = mask_of(k)
+    more = min(4 * mask + 3, load_i64(k, K.MOST_MASK))
+    slots, grown = slots_of(k, mask), slots_of(k, more)
+    for i in range(mask + 1):
+        slot = slots + i * width * 8
+        mixed = load_shared(slot, 0) ^ load_shared(slot, 1)
+        moved = grown + ((mixed >> 24) & more) * width * 8
+        if mixed != 0 and moved != slot:
+            for j in range(width):
+                store_shared(moved, j, load_shared(slot, j))
+    store_shared(load_i64(k, K.MASK), 0, more)
 
 
 @compiled
 def recall(p: Pointers, c: int, total: int, spent: int) -> int:
-    """The address of the slot that has the count of cache c for what is bound now; 0 on a miss, after which
-    `keep` stores the count. total, spent : before it is counted."""
+    """The address of cache c where it knows the count for what is bound now, which is its COUNT; 0 on a miss, after
+    which `keep` stores the count. total, spent : before it is counted."""
     k = cache_of(p, c)
     store_i64(k, K.SLOT, 0)
     if load_i64(k, K.OFF) == 1:
         return 0
     v, refs = load_i64(p, P.V), load_i64(p, P.REFS)
     width = 2
-    mixed = 0
+    mixed = load_i64(k, K.RUN)
     for r in range(load_i64(k, K.KEY), load_i64(k, K.KEY_END)):
         value = load_i64(v, load_i64(refs, r))
         store_i64(k, K.VALUE + width - 2, value)
@@ -118,21 +139,26 @@ def recall(p: Pointers, c: int, total: int, spent: int) -> int:
         store_i64(k, K.VALUE + width - 2, value)
         mixed = (mixed ^ value) * MIX
         width += 1
-    slot = load_i64(k, K.SLOTS) + ((mixed >> 24) & load_i64(k, K.MASK)) * width * 8
+    store_i64(k, K.MIXED, mixed)
+    mask = mask_of(k)
+    slot = slots_of(k, mask) + ((mixed >> 24) & mask) * width * 8
     queries = load_i64(k, K.ASKED) + 1
     store_i64(k, K.ASKED, queries)
-    same = load_i64(slot, 0) == load_i64(k, K.RUN)
+    # the check: what several workers wrote parts of does not have it, nor what an earlier run wrote
+    count = load_shared(slot, 1)
+    same = load_shared(slot, 0) == mixed ^ count
     i = 2
     while same and i < width:
-        same = load_i64(slot, i) == load_i64(k, K.VALUE + i - 2)
+        same = load_shared(slot, i) == load_i64(k, K.VALUE + i - 2)
         i += 1
     if same:
         store_i64(k, K.KNOWN, load_i64(k, K.KNOWN) + 1)
-        return slot
+        store_i64(k, K.COUNT, count)
+        return k
     if queries % TRIAL == 0:
-        paid, tried = pays(k), queries >= 4 * (load_i64(k, K.MASK) + 1)
+        paid, tried = pays(k), queries >= 4 * (mask + 1)
         if (paid or tried) and grows(k, paid):
-            grow(k)
+            grow(k, width)
         elif tried and not paid:
             store_i64(k, K.OFF, 1)
             return 0
@@ -149,11 +175,12 @@ def keep(p: Pointers, c: int, total: int, spent: int) -> None:
     slot = load_i64(k, K.SLOT)
     if slot == 0:
         return
-    store_i64(slot, 0, load_i64(k, K.RUN))
-    store_i64(slot, 1, total - load_i64(k, K.TOTAL))
+    count = total - load_i64(k, K.TOTAL)
+    store_shared(slot, 0, load_i64(k, K.MIXED) ^ count)
+    store_shared(slot, 1, count)
     width = load_i64(k, K.KEY_END) - load_i64(k, K.KEY)
     width += load_i64(k, K.STRANGER_END) - load_i64(k, K.STRANGER)
     for i in range(width):
-        store_i64(slot, 2 + i, load_i64(k, K.VALUE + i))
+        store_shared(slot, 2 + i, load_i64(k, K.VALUE + i))
     store_i64(k, K.STEPS, load_i64(k, K.STEPS) + max(spent - load_i64(k, K.SPENT), 0))
     store_i64(k, K.SLOT, 0)

@@ -137,7 +137,7 @@ def count_trees(p: Pointers, d: int, spent: int) -> tuple[int, float, int]:
             known = recall(p, c, 0, spent)
             spent += 1
         if known != 0:
-            n = load_i64(known, 1)
+            n = load_i64(known, K.COUNT)
             approx = float(n)
         else:
             n, approx, work = count_tail(p, first, until)
@@ -231,7 +231,7 @@ def _run(
                 if known != 0:
                     store_i64(position, d, 0)
                     store_i64(end, d, 0)
-                    n = load_i64(known, 1)
+                    n = load_i64(known, K.COUNT)
                     if total > 9223372036854775807 - n:
                         status = OVERFLOW
                         break

@@ -26,15 +26,13 @@ from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import address
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
-from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
+from .workers import CACHES_BYTES, ROOM, WORKERS, SharedCounts, Worker, slots_within
 
 if TYPE_CHECKING:
     from .ranges import Passes
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
-# steps of a run whose roots have kept counts in common before a second thread, which knows none of them, is worth it
-ALONE = 8 * STEPS
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and the run waits no longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
@@ -55,7 +53,8 @@ class _Run:
     counts : of distinct values, found by one worker, only the number is wanted.
     size : of its workers. units : that it began with. active : how many are at work or called. helpers : calls of those
         beside the first.
-    total : what was counted. once : the distinct values that each worker found.
+    total : what was counted. once : the distinct values that each worker found. shared : what the first worker
+        keeps, and all others with it.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     part : the number of the pass that it is, and how many there are.
     """
@@ -73,6 +72,7 @@ class _Run:
     turns: Turns = field(init=False)
     total: int = 0
     once: list[U32] = field(default_factory=list)
+    shared: SharedCounts | None = None
     units: int = 1
     active: int = 1
     helpers: list[Future[None]] = field(default_factory=list)
@@ -291,10 +291,12 @@ def _ran(run: _Run) -> _Run:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads, run.part)
     run.threads, run.units = run.size.threads, len(ranges)
-    if not early and watch.start is None:
-        run.call_helpers(len(ranges) - 1)
     try:
-        _work(run)
+        worker = _idle(run)
+        run.shared = worker.shared
+        if not early and watch.start is None:
+            run.call_helpers(len(ranges) - 1)
+        _work(run, worker)
         for helper in run.helpers:  # one that is at work may call more
             if helper.cancel():  # it has not begun, and found an empty queue
                 run.ended()
@@ -333,16 +335,15 @@ def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple
     return fit_workers(prepared, wanted, threads, ROWS, budget), threads
 
 
-def _work(run: _Run) -> None:
-    """One worker: take units until none is left."""
+def _work(run: _Run, worker: Worker | None = None) -> None:
+    """One worker, the run's first or another: take units until none is left."""
     try:
-        _units(run)
+        _units(run, worker or _idle(run))
     finally:
         run.ended()
 
 
-def _units(run: _Run) -> None:
-    worker = _idle(run)
+def _units(run: _Run, worker: Worker) -> None:
     once: list[U32] = []
     try:
         while (unit := run.turns.take(run.watch.beginning)) is not None:
@@ -409,18 +410,11 @@ def _give(run: _Run, worker: Worker) -> None:
             with run.lock:
                 run.watch.rest.append(place)
     elif run.active < run.threads and not run.turns.waiting and not worker.filed:
-        if run.units == 1 and worker.spent < ALONE and _keeps_for_all(run.prepared):
-            return
         # two must not count for one vertex of the first loop at a time
         place = worker.give(half=True, roots=run.tallies is not None)
         if place is not None:
             run.turns.give(place)
             run.call_helper()
-
-
-def _keeps_for_all(prepared: Prepared) -> bool:
-    """Whether loops count what is kept whatever the first loop is bound to: a worker with half of it counts again."""
-    return any(not cache.tail and 0 not in cache.keys for cache in prepared.nest.caches)
 
 
 def _accounts(watch: Watch, budget: Budget) -> bool:
@@ -434,7 +428,8 @@ def _idle(run: _Run) -> Worker:
     worker = _waiting(run, capacity)
     if worker is None:
         rest = run.size.slots, run.size.room
-        worker = Worker(run.prepared, capacity, run.wanted, *rest, budget=run.budget)
+        budget, shared = run.budget, run.shared
+        worker = Worker(run.prepared, capacity, run.wanted, *rest, budget=budget, shared=shared)
     elif _accounts(run.watch, run.budget):
         run.budget.fits(worker.bytes, WORKERS)
     worker.control[address.SPENT] = 0
@@ -454,6 +449,8 @@ def _waiting(run: _Run, capacity: int) -> Worker | None:
         ):
             worker.attach(run.prepared)
             worker.reset()
+            if run.shared is not None:
+                worker.share(run.shared)
             return worker
     return None
 

@@ -1,6 +1,6 @@
 """The plans of one count: those of many steps one after another on all threads, the others beside one another.
 
-A nest of few steps is not worth sharing: its threads would count anew what the others have kept.
+A nest of few steps is not worth sharing: to give parts of it away takes time too.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ..nest.degrees import sum_of_degrees
 from ..nest.prepare import Prepared
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch, helpers_of_all
-from .launch import ALONE, count
+from .launch import STEPS, count
 
 Staged = Callable[[Plan], Prepared]
+ALONE = 8 * STEPS  # of a nest that one thread counts beside others
 
 
 def counts(

@@ -41,8 +41,10 @@ def fit_workers(
     if budget.limit is None:
         slots = workers.slots_within(prepared, workers.CACHES_BYTES)
         return Size(threads, slots, workers.ROOM, capacity)
-    share = budget.limit // (CACHES_SHARE * threads)
-    slots = workers.slots_within(prepared, min(workers.CACHES_BYTES, share))
+    slots = workers.slots_within(
+        prepared, min(workers.CACHES_BYTES, budget.limit // CACHES_SHARE)
+    )
+    shared = workers.slot_bytes(prepared, slots) // threads  # the caches are those of all
     each = 0 if prepared.tables.counting else 4 * len(wanted.vertices) + 8 * len(wanted.edges)
     if each:
         fits = budget.limit // (ROWS_SHARE * threads * each)
@@ -51,7 +53,7 @@ def fit_workers(
     most = budget.limit + max(budget.limit, FILED)
     for halving in range(_HALVINGS):
         room = workers.ROOM >> halving
-        size = workers.scratch_bytes(prepared, slots, room) + once + each * capacity
+        size = workers.scratch_bytes(prepared, room) + shared + once + each * capacity
         if size * threads <= most:
             break
     return Size(max(min(threads, most // max(size, 1)), 1), slots, room, capacity, size)

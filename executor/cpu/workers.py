@@ -5,7 +5,8 @@ the graph. Workers wait with their stage and are used again, so that a small que
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from itertools import count
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ ROOM = 1 << 18
 WORDS_AN_ELEMENT = 4
 _LINE = 64  # bytes of a line of the processor's cache
 _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
-CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
+CACHES_BYTES = 1 << 25  # that the caches of counts of a run may grow to
 MOST_SLOTS = 1 << 16  # of one
 WORKERS = "workers"  # what memory is for
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
@@ -60,6 +61,22 @@ def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
     )
 
 
+class SharedCounts(NamedTuple):
+    """What the caches of the workers of one run keep. A slot that two write at a time has the check of neither, so that
+    it is not found (Hyatt, Mann: A Lockless Transposition Table Implementation for Parallel Search, ICGA Journal 2002).
+
+    masks : the number of slots of each cache, less one, i64[caches]. few, more : the slots of all caches, the first few
+    of each and those of the caches that have grown. runs : numbers of runs, which tell their counts apart. run : of
+    this one.
+    """
+
+    masks: I64
+    few: I64
+    more: I64
+    runs: count[int]
+    run: int
+
+
 class Worker:
     """State and buffers of one thread; the kernel goes on from them at every launch.
 
@@ -69,7 +86,8 @@ class Worker:
     wanted : the columns that are written, or the vertex whose distinct values are.
     slots : that each cache of counts may grow to, a power of 2; None: as many as fit.
     sample : it takes few of the steps of the stage, over lists: nothing is counted in bits. room : i64 for rows of
-        bits. budget : by which its arrays are placed; None: in memory.
+        bits. budget : by which its arrays are placed; None: in memory. shared : what another worker of the same run
+        keeps, to be shared; None: its own.
     """
 
     def __init__(
@@ -82,6 +100,7 @@ class Worker:
         *,
         sample: bool = False,
         budget: Budget | None = None,
+        shared: SharedCounts | None = None,
     ) -> None:
         tables = prepared.tables
         self.room = ROOM if room is None else room
@@ -112,7 +131,7 @@ class Worker:
             *(marks, states, self.bound),
             *(self.values, self._orders()),
             *(sums, products, ahead),
-            *self._caches(),
+            *self._caches(shared),
         )
         self.kept += arrays
         in_bits = self._local(None if sample else neighbourhood_tables.find(prepared))
@@ -156,7 +175,7 @@ class Worker:
     def bytes(self) -> int:
         """Bytes of its buffers and scratch."""
         own = sum(array.nbytes for array in self.kept)
-        used = self.caches[: len(self.prepared.tables.caches), address.K.MASK] + 1
+        used = self._shared.masks[: len(self.prepared.tables.caches)] + 1
         own += 8 * int((used * _slot_widths(self.prepared)).sum())
         return own + self.seen.nbytes + self.out_vids.nbytes + self.out_eids.nbytes
 
@@ -226,7 +245,7 @@ class Worker:
         rows = [[at_of(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
         return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.OR.N)
 
-    def _caches(self) -> tuple[I64, I64]:
+    def _caches(self, shared: SharedCounts | None) -> tuple[I64, I64]:
         """The tables of caches and of strangers."""
         tables = self.prepared.tables
         caches = np.zeros((max(len(tables.caches), 1), address.K.N), np.int64)
@@ -234,19 +253,32 @@ class Worker:
         strangers = np.zeros((max(len(tables.strangers), 1), address.X.N), np.int64)
         strangers[: len(tables.strangers), : len(StrangerField)] = tables.strangers
         widths, few = _slot_widths(self.prepared).tolist(), min(self.slots, FIRST_SLOTS)
-        first = np.zeros(few * sum(widths), np.int64)
+        self.caches = caches
+        if shared is not None:
+            self.share(shared)
+            return caches, strangers
+        masks, first = np.full(len(caches), few - 1), np.zeros(few * sum(widths), np.int64)
         # small pages, each there when it is touched: of large ones most of the first run was making them
         more = self._placed(self.slots * sum(widths), np.int64, scattered=True)
-        self.kept.append(first)
-        self.more_counts = more
-        begin, grown = at_of(first), at_of(more)
-        for k, width in enumerate(widths):
-            caches[k, address.K.MASK : address.K.RUN] = few - 1, begin, self.slots - 1, grown
-            begin += 8 * few * width
-            grown += 8 * self.slots * width
-        self.caches = caches
-        caches[:, address.K.RUN] = 1
+        runs = count(1)
+        self.share(SharedCounts(masks, first, more, runs, next(runs)))
         return caches, strangers
+
+    @property
+    def shared(self) -> SharedCounts:
+        """What the caches keep, as of the run that it is in."""
+        return self._shared._replace(run=int(self.caches[0, address.K.RUN]))
+
+    def share(self, shared: SharedCounts) -> None:
+        """Keep counts where another worker of the run does."""
+        self._shared = shared
+        mask, few, more = at_of(shared.masks), at_of(shared.few), at_of(shared.more)
+        for k, width in enumerate(_slot_widths(self.prepared).tolist()):
+            own = mask + 8 * k, self.slots - 1, few, more
+            self.caches[k, address.K.MASK : address.K.RUN] = own
+            few += 8 * min(self.slots, FIRST_SLOTS) * width
+            more += 8 * self.slots * width
+        self.caches[:, address.K.RUN] = shared.run
 
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
@@ -299,7 +331,7 @@ class Worker:
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
         if len(self.prepared.tables.caches):
-            self.caches[:, address.K.RUN] += 1
+            self.caches[:, address.K.RUN] = next(self._shared.runs)
             self.caches[:, address.K.ASKED : address.K.TOTAL] = 0
 
     def unsee(self, values: U32) -> None:
@@ -441,12 +473,15 @@ def room_of(prepared: Prepared, neighbourhood: Neighbourhood, most: int) -> int:
     return min(most, rows * words_of(prepared, neighbourhood)) + 1
 
 
-def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
-    """Bytes that one worker needs besides its row buffer; slots : of each cache of counts; room : i64 for
-    rows of bits."""
+def slot_bytes(prepared: Prepared, slots: int) -> int:
+    """Bytes of the caches of counts of the workers of a run, each of so many slots."""
+    return 8 * slots * int(_slot_widths(prepared).sum())
+
+
+def scratch_bytes(prepared: Prepared, room: int | None = None) -> int:
+    """Bytes that one worker needs besides its row buffer and what it shares; room : i64 for rows of bits."""
     own = len(prepared.tables.marks) * prepared.vids + 4 * prepared.tables.buffer
     own += sum(width * (high - low) for *_, width, low, high in scratch_of_nodes(prepared))
-    own += 8 * slots * int(_slot_widths(prepared).sum())
     found = neighbourhood_tables.find(prepared)
     if found is None:
         return own

@@ -1,8 +1,8 @@
 """Caches by interface: a count that depends on few of the vertices around it is kept for when these come again.
 
 What a loop counts, or the trees of the tail within one, depends on the levels that it reads. Where the loops around
-bind others as well, the same ones come again and again with the same count, which a small direct-mapped table of each
-worker then gives (Kalinsky, Etsion, Kimelfeld: Flexible Caching in Trie Joins, EDBT 2017). A vertex that has only to
+bind others as well, the same ones come again and again with the same count, which a small direct-mapped table then
+gives (Kalinsky, Etsion, Kimelfeld: Flexible Caching in Trie Joins, EDBT 2017). A vertex that has only to
 be another one than some within matters where it may be one of their candidates at all; all that may not are as one.
 """
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol, get_args
 from llvmlite import ir
 
 from gdb.base.machine.bits import BITS, bit_length, ones, shifted, square_root
-from gdb.base.machine.memory import FLOATS, LOADS, STORES
+from gdb.base.machine.memory import FLOATS, LOADS, SHARED, STORES
 from gdb.base.machine.parts import PARTS, Function
 from gdb.errors import InternalError
 
@@ -241,9 +241,14 @@ class Expressions:
         place = self.builder.gep(self.builder.inttoptr(address, width.as_pointer()), [index])
         if stored:
             cut = stored[0] if width == I64 else self.builder.trunc(stored[0], width)
-            self.builder.store(cut, place)
+            if function in SHARED:
+                self.builder.store_atomic(cut, place, "unordered", 8)
+            else:
+                self.builder.store(cut, place)
             return None
-        if width.width == 8:
+        if function in SHARED:
+            found = self.builder.load_atomic(place, "unordered", 8)
+        elif width.width == 8:
             # Bytes are marks, and what looks them up is a sum over scattered places. LLVM would gather
             # those lane by lane, which takes a fifth longer; an unordered load it leaves alone.
             found = self.builder.load_atomic(place, "unordered", 1)

@@ -25,6 +25,11 @@ def load_i64(address: int, index: int) -> int:
     return ctypes.c_int64.from_address(address + 8 * index).value
 
 
+def load_shared(address: int, index: int) -> int:
+    """As `load_i64`, of a number that other threads may set meanwhile: the old one or the new one, never parts of both."""
+    return ctypes.c_int64.from_address(address + 8 * index).value
+
+
 def load_f64(address: int, index: int) -> float:
     """Element `index` of the f64 at an address."""
     return ctypes.c_double.from_address(address + 8 * index).value
@@ -45,12 +50,23 @@ def store_i64(address: int, index: int, value: int) -> None:
     ctypes.c_int64.from_address(address + 8 * index).value = value
 
 
+def store_shared(address: int, index: int, value: int) -> None:
+    """As `store_i64`, of a number that other threads may read or set meanwhile."""
+    ctypes.c_int64.from_address(address + 8 * index).value = value
+
+
 def store_f64(address: int, index: int, value: float) -> None:
     """Set element `index` of the f64 at an address."""
     ctypes.c_double.from_address(address + 8 * index).value = value
 
 
 # their widths in bits: in the kernel each is one instruction
-LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64}
-STORES: dict[Callable[..., object], int] = {store_u8: 8, store_u32: 32, store_i64: 64}
+LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64, load_shared: 64}
+STORES: dict[Callable[..., object], int] = {
+    store_u8: 8,
+    store_u32: 32,
+    store_i64: 64,
+    store_shared: 64,
+}
+SHARED: set[Callable[..., object]] = {load_shared, store_shared}
 FLOATS: set[Callable[..., object]] = {load_f64, store_f64}  # of 64 bits

@@ -207,7 +207,7 @@ def test_what_waits_is_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Turns, "of", of)
     cut_short(prepared, 1 << 40, 1, 1000)
     assert known[0].most > 10
-    need = workers.scratch_bytes(prepared, 1)
+    need = workers.scratch_bytes(prepared) + workers.slot_bytes(prepared, 1)
     for left in (-1, 0, 1000):  # also where what a worker needs has no room
         budget = Budget(need + left)
         found = rows_on_cpu(prepared, Watch(None, None, 1 << 40), budget, 2, 1000)

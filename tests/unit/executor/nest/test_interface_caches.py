@@ -26,6 +26,7 @@ from gdb.query_graph import (
 )
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64
+from gdb.storage.graph.row_loops import at_of
 from tests.support.small_graph import SmallGraph
 
 LABELS = "ABCD"
@@ -56,8 +57,11 @@ def query_of(
 
 def counted(prepared: Prepared, slots: int | None, steps: int) -> tuple[int, int]:
     """The count, and how often a cache knew, of one worker."""
-    worker = workers.Worker(prepared, 1, slots=slots)
-    for start, end in prepared.cut(1):
+    return counts_of(workers.Worker(prepared, 1, slots=slots), steps)
+
+
+def counts_of(worker: workers.Worker, steps: int) -> tuple[int, int]:
+    for start, end in worker.prepared.cut(1):
         worker.begin(start, end)
         while worker.run(steps) != address.DONE:
             pass
@@ -159,7 +163,7 @@ def test_caches_grow_and_what_does_not_pay_is_asked_no_more() -> None:
             while worker.run(1 << 24) != address.DONE:
                 pass
         found[name] = int(worker.control[address.TOTAL])
-        grown += int((worker.caches[:, address.K.MASK] >= 1024 - 1).sum())
+        grown += int((worker.shared.masks >= 1024 - 1).sum())
         off += int((worker.caches[:, address.K.OFF] == 1).sum())
     assert found["on"] == found["off"] > 0
     assert grown > 0
@@ -230,12 +234,12 @@ def test_a_tree_whose_vertices_are_all_in_rows_of_a_loop_is_kept() -> None:
     assert [one.keys for one in nest.caches if one.tail] == [(2,)]
 
 
-def cache_row(asked: int, known: int, steps: int, slots: int = 256) -> I64:
-    """A cache of three keys that was looked up, and took so many steps for what it did not know."""
+def cache_row(asked: int, known: int, steps: int, mask: I64) -> I64:
+    """A cache of three keys that was looked up, and took so many steps for what it did not know. mask : i64[1]."""
     row = np.zeros(address.K.N, np.int64)
     row[address.K.KEY_END] = 3
     row[[address.K.ASKED, address.K.KNOWN, address.K.STEPS]] = asked, known, steps
-    row[[address.K.MASK, address.K.MOST_MASK]] = slots - 1, (1 << 16) - 1
+    row[[address.K.MASK, address.K.MOST_MASK]] = at_of(mask), (1 << 16) - 1
     return row
 
 
@@ -252,7 +256,104 @@ def cache_row(asked: int, known: int, steps: int, slots: int = 256) -> I64:
 def test_a_cache_grows_where_it_pays_or_its_look_ups_are_cheap(
     asked: int, known: int, each: int, slots: int, paid: bool, grown: bool
 ) -> None:
-    row = cache_row(asked, known, each * (asked - known + 1), slots)
+    mask = np.array([slots - 1])
+    row = cache_row(asked, known, each * (asked - known + 1), mask)
     k = int(row.ctypes.data)
     assert caches.pays(k) is paid
     assert caches.grows(k, paid) is grown
+
+
+# ---- caches that several workers share -------------------------------------------------------------
+
+
+def labelled_path() -> Prepared:
+    """The stage of a path whose loops keep counts."""
+    graph = random_graph(1, 60, 240)
+    query = query_of(PATH, DIFFERENT_NODES, 1, 1.0)
+    off = OFF | {"trees", "order"}
+    prepared = prepare(planner.plan(query, graph, counting=True, switched_off=off), graph)
+    assert len(prepared.nest.caches) > 1
+    return prepared
+
+
+def test_a_worker_knows_what_another_one_counted() -> None:
+    prepared = labelled_path()
+    first = workers.Worker(prepared, 1)
+    total, known = counts_of(first, 1 << 24)
+    second = workers.Worker(prepared, 1, shared=first.shared)
+    assert counts_of(second, 1 << 24)[0] == total > 0
+    missed = [
+        int((w.caches[:, address.K.ASKED] - w.caches[:, address.K.KNOWN]).sum())
+        for w in (first, second)
+    ]
+    assert 2 * missed[1] < missed[0]  # of keys that have one slot the last one is known
+    other = workers.Worker(prepared, 1)
+    assert counts_of(other, 1 << 24) == (total, known)
+    asked = int(first.caches[:, address.K.ASKED].sum())
+    first.reset()  # another run knows nothing of this one, and has its counts in other slots
+    assert counts_of(first, 1 << 24)[0] == total
+    assert abs(int(first.caches[:, address.K.ASKED].sum()) - asked) < asked / 4
+
+
+@pytest.mark.parametrize("at", ["count", "key", "check", "halves"])
+def test_a_slot_that_two_wrote_parts_of_is_not_found(at: str) -> None:
+    prepared = labelled_path()
+    first = workers.Worker(prepared, 1)
+    total, _ = counts_of(first, 1 << 24)
+    begin = 0
+    for width in workers._slot_widths(prepared).tolist():
+        slots = first.shared.few[begin : begin + 256 * width].reshape(256, width)
+        used = np.flatnonzero(slots[:, 0])
+        before = slots[used]
+        torn = np.roll(before, 1, axis=0)
+        if at == "count":
+            slots[used, 1] = torn[:, 1]
+        elif at == "key":
+            slots[used, 2:] = torn[:, 2:]
+        elif at == "check":
+            slots[used, 0] = torn[:, 0]
+        else:
+            slots[used, :2] = torn[:, :2]
+        begin += 256 * width
+    second = workers.Worker(prepared, 1, shared=first.shared)
+    assert counts_of(second, 1 << 24)[0] == total
+
+
+def test_a_cache_that_grows_forgets_nothing() -> None:
+    width, random = 4, np.random.default_rng(1)
+    few, more, mask = (
+        np.zeros(256 * width, np.int64),
+        np.zeros(4096 * width, np.int64),
+        np.array([255]),
+    )
+    row = np.zeros(address.K.N, np.int64)
+    row[[address.K.MASK, address.K.MOST_MASK]] = at_of(mask), 4095
+    row[[address.K.FEW, address.K.MORE]] = at_of(few), at_of(more)
+    mixed = random.integers(-(1 << 63), 1 << 63, 256)
+    counts, keys = random.integers(1 << 40, size=256), random.integers(99, size=(256, 2))
+    slots = few.reshape(-1, width)
+    for m, count, key in zip(mixed.tolist(), counts.tolist(), keys.tolist(), strict=True):
+        slots[(m >> 24) & 255] = [m ^ count, count, *key]
+    known = slots[slots[:, 0] != 0].copy()
+    for grown in (1023, 4095):
+        caches.grow(at_of(row), width)
+        assert mask[0] == grown
+        slots = more.reshape(-1, width)
+        for one in known:
+            at = (int(one[0] ^ one[1]) >> 24) & grown
+            assert slots[at].tolist() == one.tolist()
+
+
+@pytest.mark.parametrize("slots", [1, 2, 64])
+def test_threads_that_share_caches_count_as_one(
+    slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "MOST_SLOTS", slots)
+    monkeypatch.setattr(launch, "STEPS", 40)
+    monkeypatch.setattr(launch, "WORTH_A_THREAD", 0)
+    prepared = labelled_path()
+    whole, _ = counted(prepared, None, 1 << 24)
+    for _ in range(5):
+        prepared.idle["cpu"].clear()
+        assert launch.count(prepared, Watch(None, None, None), Budget(), 4) == whole
+        assert launch.count(prepared, Watch(None, None, None), Budget(), 4) == whole

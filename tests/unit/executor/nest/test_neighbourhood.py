@@ -342,7 +342,7 @@ def test_how_often_loops_are_bound_is_counted() -> None:
 def test_its_memory_is_accounted_for() -> None:
     graph = dense(40, 0.6)
     in_bits, lists = (stage(question(clique(5)), graph, *off)[0] for off in ((), ("local",)))
-    assert workers.scratch_bytes(in_bits, 1) > workers.scratch_bytes(lists, 1)
+    assert workers.scratch_bytes(in_bits) > workers.scratch_bytes(lists)
 
 
 def test_a_count_that_does_not_fit_is_an_error() -> None:

@@ -14,14 +14,12 @@ from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import address, launch
 from gdb.executor.cpu.workers import Worker
-from gdb.executor.nest.nest import Cache
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan import embeddings
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.work.place import END, POSITION, Place
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
-from gdb.records import replace
 from tests.support.backends import rows_on_cpu
 from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
@@ -201,7 +199,6 @@ def test_halves_of_a_place_are_all_of_it() -> None:
 def test_a_long_run_of_few_roots_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """It begins as one unit of one thread, as a short one does."""
     monkeypatch.setattr(launch, "STEPS", 50)
-    monkeypatch.setattr(launch, "ALONE", 100)
     prepared, _ = stage(question(((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))), dense(30, 0.3))
     assert prepared.work < launch.WORTH_A_THREAD
     gave: list[int] = []
@@ -218,20 +215,3 @@ def test_a_long_run_of_few_roots_is_shared(monkeypatch: pytest.MonkeyPatch) -> N
     assert any(gave)
     assert found == launch.count(prepared, Watch(None, None, None), Budget(), 1)
     assert budget.workers == (2, 2)
-
-
-@pytest.mark.usefixtures("short_launches")
-@pytest.mark.parametrize("in_common", [True, False])
-def test_who_keeps_counts_for_all_roots_goes_on_alone(
-    in_common: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As long as a second thread would only count them again."""
-    monkeypatch.setattr(launch, "ALONE", 1 << 40)
-    prepared, _ = stage(question(((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))), dense(16, 0.3))
-    cache = Cache(2, False, (1,) if in_common else (0, 1))
-    gave: list[object] = []
-    monkeypatch.setattr(Worker, "give", lambda *_, **__: gave.append(1))
-    shared = replace(prepared, nest=replace(prepared.nest, caches=(cache,)))
-    shared.units[2] = [(0, len(prepared.roots))]
-    launch.count(shared, Watch(None, None, None), Budget(), 2)
-    assert bool(gave) != in_common
