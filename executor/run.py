@@ -40,7 +40,7 @@ from .options import Profile as Profile
 from .plan.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
 from .plan.plan import Plan
 from .plan.source import GraphSource
-from .work.scheduler import Budget, Elsewhere, Watch
+from .work.scheduler import Budget, Elsewhere, Guard, Watch
 
 if TYPE_CHECKING:
     from .cluster.task import Answer
@@ -64,12 +64,14 @@ class Found(Generic[Part]):
 @quick
 @dataclass(frozen=True, slots=True)
 class _GraphRun:
-    """A plan that is to run over a graph. bindings : other candidates than the plan's."""
+    """A plan that is to run over a graph. bindings : other candidates than the plan's. guard : gives it up for another
+    plan."""
 
     plan: Plan
     graph: GraphSource
     options: Options
     bindings: Bindings | None
+    guard: Guard | None = None
 
     def backend(self, choice: Choice) -> Backend:
         """The backend of the device that was chosen."""
@@ -134,7 +136,8 @@ class _GraphRun:
             begun = time.perf_counter()
             left = None if deadline is None else max(deadline - (begun - first), 0.0)
             watch = Watch(left, options.cancel, None)
-            watch.guard = choice.guard if options.on is None else None
+            guards = () if options.on is not None else (choice.guard, self.guard)
+            watch.guards = tuple(guard for guard in guards if guard is not None)
             self.begin(choice)
             try:
                 with usage.budget(options.memory).part() as budget:
@@ -146,7 +149,8 @@ class _GraphRun:
                     raise
                 choice = choose(plan, options.device, graph)
             except Elsewhere:
-                assert choice.guard is not None
+                if choice.guard is None or watch.left is not choice.guard:
+                    raise
                 plan.runs.add("cpu", choice.guard.whole)
                 choice = Choice("cuda:0", "the CPU would take longer")
         plan.runs.add(options.ran, time.perf_counter() - begun)
@@ -236,14 +240,20 @@ class _GraphRun:
 
 
 def count(
-    plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None = None
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    bindings: Bindings | None = None,
+    guard: Guard | None = None,
 ) -> int:
     """Number of embeddings of a counting plan: its own and those of its terms.
 
-    bindings : other candidates than the plan's; a plan with terms takes none.
+    bindings : other candidates than the plan's; a plan with terms takes none. guard : gives the run up for another
+        plan.
 
     Raises
     ------
+    Elsewhere : `guard` gave it up.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit, or surely in all).
     """
     if plan.notes.too_many and bindings is None:
@@ -254,14 +264,14 @@ def count(
             number = worker.total
             end_short_run(worker)
             return number * plan.multiplicity // plan.divisor
-    job = _GraphRun(plan, graph, options, bindings)
+    job = _GraphRun(plan, graph, options, bindings, guard)
     try:
         return job.on_device(lambda *how: _counted(job, *how))
     except CountOverflow:
         if not plan.without_loops:
             raise _too_many(plan) from None
     # a part of the pattern may have more embeddings than all of it: in loops it is counted where the rest is bound
-    return count(replace(plan, tail=0, stages={}), graph, options, bindings)
+    return count(replace(plan, tail=0, stages={}), graph, options, bindings, guard)
 
 
 def _too_many(plan: Plan) -> CountOverflow:
@@ -325,7 +335,8 @@ def tallies(
 
 
 def kept_bytes(plan: Plan) -> int:
-    """Bytes of memory that the stages of a plan keep, waiting workers included."""
+    """Bytes of memory that the stages of a plan keep, and of one that took its place; waiting workers included."""
+    plan = plan.runs.better or plan
     stages = [stage for _, stage in plan.stages.values() if isinstance(stage, Prepared)]
     terms = sum(kept_bytes(term) for _, term in plan.terms)
     return terms + sum(stage.kept_bytes for stage in stages)

@@ -125,7 +125,7 @@ class Asker:
         with large_patterns.planned() as plans:
             self.anew("cpu")
             self.once("cpu")
-        for plan in plans:
+        for plan, _ in plans:
             self.asked.knows.update(known(plan))
         self.measure("first")
         if self.asked.ended():

@@ -41,9 +41,7 @@ def fit_workers(
     if budget.limit is None:
         slots = workers.slots_within(prepared, workers.CACHES_BYTES)
         return Size(threads, slots, workers.ROOM, capacity)
-    slots = workers.slots_within(
-        prepared, min(workers.CACHES_BYTES, budget.limit // CACHES_SHARE)
-    )
+    slots = workers.slots_within(prepared, min(workers.CACHES_BYTES, budget.limit // CACHES_SHARE))
     shared = workers.slot_bytes(prepared, slots) // threads  # the caches are those of all
     each = 0 if prepared.tables.counting else 4 * len(wanted.vertices) + 8 * len(wanted.edges)
     if each:

@@ -250,6 +250,7 @@ class Notes:
         the stage is too small to be worth it. bound : from such walks, how often each loop is bound.
     several : there are query edges of different MATCH that may be the same data edge.
     too_many : there are surely more than 2^63 - 1 embeddings (`gdb.planner.magnitude`).
+    cut : a longer search may find a way to count in fewer steps, and a run takes so long that it is worth it.
     """
 
     core: tuple[int, ...] = ()
@@ -265,6 +266,7 @@ class Notes:
     switched_off: frozenset[str] = frozenset()
     several: bool = False
     too_many: bool = False
+    cut: bool = False
 
 
 @dataclass(slots=True)
@@ -276,6 +278,7 @@ class Runs:
     runs, and seconds of the shortest, by the name of the GPUs that shared it ("cuda:0", "cuda:0,1").
     worked : seconds of one thread, or one GPU, that all tasks of the last run in other processes took, by the kind of
     their device.
+    better : a plan of the same pattern that takes fewer steps, found while this one ran; it runs from then on.
     """
 
     last: dict[str, float] = field(default_factory=dict)
@@ -283,6 +286,7 @@ class Runs:
     latest: str | None = None
     gpus: dict[str, tuple[int, float]] = field(default_factory=dict)
     worked: dict[str, float] = field(default_factory=dict)
+    better: Plan | None = None
 
     @property
     def on_gpus(self) -> int:

@@ -77,15 +77,16 @@ class Flag:
 
 
 class Elsewhere(Exception):
-    """A run was given up, because another device would be done sooner."""
+    """A run was given up, because another device, or another plan, would be done sooner."""
 
 
 @dataclass(slots=True, eq=False)
 class Guard:
-    """Gives a run up where another device is expected to do all of it sooner than this one does the rest.
+    """Gives a run up where another device, or another plan, is expected to do all of it sooner than this one does the
+    rest.
 
-    seconds : what another device takes for so many steps; None where there is none. Of steps and not of seconds here: a
-        plan may be slow here because each of its steps is, and not because they are many.
+    seconds : what the other takes for so many steps; None where there is none. Of steps and not of seconds here: a plan
+        may be slow here because each of its steps is, and not because they are many.
     least : seconds until the first comparison; the next ones follow each time that half as much again has passed.
     whole : seconds that all of the run was found to take here.
     """
@@ -126,14 +127,14 @@ class Watch:
         self.kernel_seconds, self.moved_bytes = 0.0, 0
         # how often each loop was bound, i64[loops], where that is wanted
         self.bound: I64 | None = None
-        self.guard: Guard | None = None
+        self.guards: tuple[Guard, ...] = ()
+        self.left: Guard | None = None  # the one that gave it up
         self.steps = 0  # of all workers; counted where there is a guard
         # the share that is done of the plan that runs; while several run beside one another, of all of them (`beside`)
         self.progress: Callable[[], float] | None = None
         self.beside: Callable[[], float] | None = None
         # of several plans: the share of those that were run, and that of the one whose `progress` it is
         self.before, self.share = 0.0, 1.0
-        self.left = False
         # where a run of the CPU begins instead of before its roots; from when on, from how many rows on, or whether by
         # now it only ends what it cannot give away; and what it gave, for others to go on with
         self.start: Place | None = None
@@ -149,9 +150,11 @@ class Watch:
         cancelled = self.cancel is not None and self.cancel.is_set()
         if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
             self.stopped.set()
-        elif self.guard is not None and self.guard.leaves(self.share_done, self.steps):
-            self.left = True
-            self.stopped.set()
+        else:
+            for guard in self.guards:
+                if guard.leaves(self.share_done, self.steps):
+                    self.left = guard
+                    self.stopped.set()
         return not self.stopped.is_set()
 
     @property
@@ -180,7 +183,7 @@ class Watch:
 
     def took(self, steps: int) -> None:
         """Note that a launch took so many steps."""
-        if self.guard is not None:
+        if self.guards:
             with self.lock:
                 self.steps += steps
 
@@ -205,7 +208,7 @@ class Watch:
         """Raise what stopped the run, if it was not simply enough rows."""
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled("The query was cancelled.")
-        if self.left:
+        if self.left is not None:
             raise Elsewhere
         enough = self.limit is not None and self.found >= self.limit
         late = self.deadline is not None and time.monotonic() > self.deadline

@@ -186,14 +186,21 @@ def count_plan(
     options: executor.Options,
     bindings: Bindings | None,
 ) -> int:
-    """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer does not: then it
-    is counted without. Raises as `executor.count`."""
+    """The count of a plan, or of a better one that was found while it ran. What is counted before terms are taken off
+    may pass 2^63 where the answer does not: then it is counted without. Raises as `executor.count`."""
+    best = plan.runs.better or plan
     try:
-        return executor.count(plan, source, options, bindings)
+        if best.notes.cut:
+            from gdb.physical import longer_search  # here: few searches are cut short
+
+            return longer_search.count(best, graph, source, options, bindings)
+        return executor.count(best, source, options, bindings)
     except CountOverflow:
-        if not plan.terms:
+        best = plan.runs.better or plan
+        if not best.terms:
             raise
     from gdb.planner import plan as make_plan  # here: only a plan whose terms overflow is made anew
 
     plain = make_plan(graph, source, counting=True, switched_off=_WITHOUT_TERMS)
+    plan.runs.better = plain  # later runs begin with it
     return executor.count(plain, source, options, bindings)

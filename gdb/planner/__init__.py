@@ -32,6 +32,7 @@ from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
 from gdb.planner.structure import (
     EFFORT,
+    LONGER_FROM,
     SURE_FOREST,
     Effort,
     by_structure,
@@ -108,7 +109,14 @@ def plan(
     sampled = None
     if _is_large(query) and not {"order", "statistics"} & switched_off:
         sampled = sampled_order.sampled_order(
-            query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
+            query,
+            parts,
+            held.vertices,
+            counting=counting,
+            tails=tails,
+            few=few,
+            root=root,
+            effort=effort,
         )
     if sampled is not None:
         order = sampled.order
@@ -150,7 +158,9 @@ def plan(
     too_many = False
     if sampled is not None:
         too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
-        found = replace(found, notes=replace(found.notes, steps=sampled.steps, too_many=too_many))
+        cut = sampled.cut and (sampled.steps or 0.0) >= LONGER_FROM
+        notes = replace(found.notes, steps=sampled.steps, too_many=too_many, cut=cut)
+        found = replace(found, notes=notes)
     if graph.optional:
         return with_optional(found, graph, source, ordered="order" not in switched_off)
     if root is not None:
@@ -182,7 +192,7 @@ def plan(
             return whole
     if sampled is not None:
         if not (sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many):
-            found = _with_terms(found, query, sampled, broken, arrange)
+            found = _with_terms(found, query, sampled, broken, arrange, effort)
     elif counting and not _WITHOUT_STRUCTURE & switched_off:
         found = by_structure(
             found,
@@ -204,6 +214,7 @@ def _with_terms(
     sampled: Sampled,
     broken: Symmetry,
     arrange: Callable[[Problem, tuple[int, ...], Symmetry, int], Plan],
+    effort: Effort,
 ) -> Plan:
     """The plan without conditions that make it dearer than what they leave out."""
     problem = problem_of(query, conditions(query, {}))
@@ -213,19 +224,23 @@ def _with_terms(
 
     order = frozenset(broken.restrictions)
     apart = problem.apart - {(min(p), max(p)) for p in order}
-    known = terms(replace(problem, apart=apart, order=order), sampled.samples, plan_before.order)
+    smaller = replace(problem, apart=apart, order=order)
+    known, cut = terms(smaller, sampled.samples, plan_before.order, effort)
+    cut = cut or sampled.cut
     if known is None:
-        return plan_before
-    steps, smaller = known
+        cut = cut and (plan_before.notes.steps or 0.0) >= LONGER_FROM
+        return replace(plan_before, notes=replace(plan_before.notes, cut=cut))
+    steps, all_terms = known
     plans = []
-    for term in smaller:
+    for term in all_terms:
         restrictions = replace(broken, restrictions=tuple(sorted(term.problem.order)))
         plan = arrange(term.problem, term.order, restrictions, term.tail)
         notes = replace(plan.notes, steps=term.steps)
         plan = replace(plan, multiplicity=plan_before.multiplicity, ranked=False, notes=notes)
         plans.append((term.factor, plan))
     plan = plans[0][1]
-    notes = replace(plan.notes, steps=steps, estimates=sampled.estimates)
+    cut = cut and steps >= LONGER_FROM
+    notes = replace(plan.notes, steps=steps, estimates=sampled.estimates, cut=cut)
     return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 
 

@@ -14,6 +14,8 @@ chosen by prices (`gdb.planner.pricing`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gdb.executor.cpu.nest_prices import UNKNOWN
@@ -22,6 +24,7 @@ from gdb.planner.order import joined
 from gdb.planner.pricing import Prices, Samples
 from gdb.planner.problem import Pairs, Problem
 from gdb.planner.sampled_embeddings import Statistics
+from gdb.planner.structure import Effort
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import U32
 
@@ -34,7 +37,7 @@ DEEPEST = 6  # a term of so many terms is counted as it is
 # much a search may take before patterns are counted along the orders that they come with; in all, so many times as much
 # for a nest of so many times `LONG` steps
 SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 9_000
-LONG, MOST_LONG = 5e8, 8.0
+LONG, MOST_LONG = 5e8, 34.0
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
 MEMBERS = 32  # of a sample of a smaller pattern
@@ -59,18 +62,21 @@ class Term:
     steps: float
 
 
-def terms(problem: Problem, samples: Samples, order: Order) -> tuple[float, list[Term]] | None:
+def terms(
+    problem: Problem, samples: Samples, order: Order, effort: Effort
+) -> tuple[tuple[float, list[Term]] | None, bool]:
     """What the embeddings of a problem are counted by, its own pattern without some conditions first, and the price of
-    all; None where to count it along `order` as it is seems best.
+    all; None where to count it along `order` as it is seems best. And whether a longer search may find something else.
 
     samples : of the problem's query.
     """
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
-        return None
-    search = _TermSearch(_effort_for(whole))
+        return None, False
+    wanted = _effort_for(whole)
+    search = _TermSearch(int(min(wanted, effort.terms)), effort.check)
     free = search.without(problem, samples, order, whole)
-    return search.split(problem, samples, free, whole)
+    return search.split(problem, samples, free, whole), wanted > effort.terms
 
 
 def _effort_for(steps: float) -> int:
@@ -81,14 +87,16 @@ def _effort_for(steps: float) -> int:
 
 @dataclass(slots=True, eq=False)
 class _TermSearch:
-    """left : the effort that it may still take."""
+    """left : the effort that it may still take. check : see `Effort`."""
 
     left: int
+    check: Callable[[], None]
 
     def cheapest(
         self, prices: Prices, known: list[Order], steps: float
     ) -> list[tuple[float, Order]]:
         """The cheapest orders found of a pattern that is counted in about so many steps."""
+        self.check()
         tries = max(min(TRIES, min(_effort_for(steps), self.left // 2) // A_TRY), LEAST_TRIES)
         before = prices.effort
         found = cheapest(prices, known, tries)
@@ -139,7 +147,7 @@ class _TermSearch:
             if along is None:
                 return None
             members = _merged(samples.statistics, place, len(smaller.query.candidates))
-            own_share = _TermSearch(max(left, 0) // (len(pairs) - k))
+            own_share = _TermSearch(max(left, 0) // (len(pairs) - k), self.check)
             cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
             left -= max(left, 0) // (len(pairs) - k) - own_share.left
             price += cost

@@ -16,6 +16,7 @@ from gdb.planner.decompose import Decomposition
 from gdb.planner.magnitude import surely_too_many
 from gdb.planner.order import independent_last, matching_order
 from gdb.planner.resolved_graph import Resolved
+from gdb.planner.structure import EFFORT, Effort
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MOST_SPLIT = 16  # vertices of a pattern that conditions may be taken off
 # orders that are tried: so many, steps for each vertex of one, the share of a nest that finding another may cost; and
 # how much cheaper that has to be, because prices are upper bounds and the cheapest of many is so by luck as well
 MOST_TRIES, A_TRY, TRIED_SHARE, CHEAPER = 120, 3e2, 0.1, 0.95
-LONG, ROUNDS = 5e8, 5  # steps of a nest, for which others are tried so often
+LONG = 5e8  # steps of a nest, for which others are tried more than once
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Sampled:
     too_many : there are surely more than 2^63 - 1 embeddings, as far as edges and candidates say.
     samples : of the embeddings of parts, where the steps are worth a search for a better way to count.
     tail : how many vertices at the end of the order are to be counted without loops; 0: as many as can be.
+    cut : whether a longer search may find a better order.
     """
 
     order: tuple[int, ...]
@@ -58,18 +60,20 @@ class Sampled:
     too_many: bool = False
     samples: Samples | None = None
     tail: int = 0
+    cut: bool = False
 
 
 @dataclass(slots=True)
 class _Loops:
     """An order for counting, the expected numbers of partial embeddings along it, the steps that it takes, how many
-    vertices at its end are counted, and the samples that it was chosen by."""
+    vertices at its end are counted, the samples that it was chosen by, and whether a longer search may find another."""
 
     order: tuple[int, ...]
     found: tuple[float, ...]
     steps: float
     tail: int = 0
     samples: Samples | None = None
+    cut: bool = False
 
 
 def sampled_order(
@@ -81,6 +85,7 @@ def sampled_order(
     tails: bool,
     few: bool,
     root: int | None = None,
+    effort: Effort = EFFORT,
 ) -> Sampled | None:
     """The order of a pattern; None for one that is too large for samples.
 
@@ -133,7 +138,7 @@ def sampled_order(
         and surely_too_many(statistics, order, found[-1], MOST_MEMBERS)
     )
     if tails and best.steps > WORTH_A_SEARCH and not too_many:
-        best = _rearranged(statistics, root, best)
+        best = _rearranged(statistics, root, best, effort)
     return Sampled(
         best.order,
         best.found,
@@ -142,10 +147,11 @@ def sampled_order(
         too_many,
         best.samples,
         best.tail,
+        best.cut,
     )
 
 
-def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops) -> _Loops:
+def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops, effort: Effort) -> _Loops:
     """For counting: the order whose nest has the least price, found from a greedy one, which stays where nothing has a
     price."""
     from gdb.executor.cpu.nest_prices import UNKNOWN
@@ -157,10 +163,13 @@ def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops) -> _Lo
     price = prices.price(order)
     tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
     others: list[tuple[int, ...]] = []
-    for seed in range(1, ROUNDS + 1) if tries else ():
+    cut = False
+    for seed in range(1, effort.rounds + 1) if tries else ():
+        effort.check()
         best = cheapest(prices, [order, *others], tries, root, seed)[:1]
         others += [one for _, one in best if one != order and one not in others]
-        if not best or best[0][0] < LONG:
+        cut = bool(best) and best[0][0] >= LONG
+        if not cut:
             break
     if others:
         # other samples than those that they were chosen by
@@ -173,7 +182,7 @@ def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops) -> _Lo
     if price >= UNKNOWN:
         return greedy
     samples = prices.samples if statistics.n <= MOST_SPLIT else None
-    return _Loops(order, found, price, prices.tail(order), samples)
+    return _Loops(order, found, price, prices.tail(order), samples, cut)
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:

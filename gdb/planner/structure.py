@@ -45,6 +45,9 @@ class Effort:
         there is a search however many they are. draws, share, least, most : pairs of one sample, and its steps: a share
         of the first plan's within bounds. tries : alternatives of one problem that are measured. search_share,
         longest : time of the search: a share of the first plan's, and seconds at most.
+    rounds, terms : of a large pattern: how often orders are looked for, each time from the best ones (`sampled_order`),
+        and the effort of the search for conditions to take off (`differences`), both at most.
+    check : is called between tries; what it raises ends the search.
     """
 
     sample_from: int = 20_000
@@ -57,9 +60,14 @@ class Effort:
     tries: int = 6
     search_share: float = 0.5
     longest: float = 1.5
+    rounds: int = 1
+    terms: float = 2_000
+    check: Callable[[], None] = lambda: None
 
 
 EFFORT = Effort()
+LONGER = Effort(rounds=12, terms=300_000)  # of a search that goes on while the first plan runs
+LONGER_FROM = 5e7  # steps of that plan, some 0.3 s of two threads
 # steps of a tree that is counted without loops: most, since one call of the kernel does them, which nothing ends before
 # (about 0.1 s); so few that nothing is measured first; and for each relationship
 MOST_FOREST, SURE_FOREST, FOREST_STEP = 5e6, 2.5e5, 0.25

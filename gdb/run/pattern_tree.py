@@ -83,7 +83,8 @@ def _lines(
 ) -> list[str]:
     """profile, figures : of a run; None and nothing under EXPLAIN."""
     request, snapshot = run.request, run.snapshot
-    bound, plan, tail = statement.bound, statement.plan, statement.tail
+    bound, tail = statement.bound, statement.tail
+    plan = statement.plan.runs.better or statement.plan
     pattern = bound.sources.pattern
     counted = None if profile is None else profile.bound
     nest = tuple(explain(plan, snapshot, request.options(request.timeout), counted).splitlines())

@@ -26,7 +26,7 @@ def load_i64(address: int, index: int) -> int:
 
 
 def load_shared(address: int, index: int) -> int:
-    """As `load_i64`, of a number that other threads may set meanwhile: the old one or the new one, never parts of both."""
+    """As `load_i64`, of a number that other threads may set meanwhile: the old or the new one, never parts of both."""
     return ctypes.c_int64.from_address(address + 8 * index).value
 
 

@@ -268,7 +268,7 @@ def test_a_guard_without_another_device_asks_once() -> None:
 def test_the_steps_of_all_threads_are_counted(threads: int) -> None:
     plan = counting(None)
     watch, prepared = Watch(None, None, None), stage(plan, GRAPH)
-    watch.guard = Guard(lambda _: None, math.inf)
+    watch.guards = (Guard(lambda _: None, math.inf),)
     launch.count(prepared, watch, Budget(), threads)
     spent = [worker.spent for worker in prepared.idle["cpu"] if isinstance(worker, Worker)]
     assert watch.steps == sum(spent) > 0
@@ -277,7 +277,7 @@ def test_the_steps_of_all_threads_are_counted(threads: int) -> None:
 def test_a_run_that_is_given_up_stops() -> None:
     plan = counting(None)
     watch = Watch(None, None, None)
-    watch.guard = Guard(lambda _: 0.0, 0.0, begun=time.monotonic() - 10.0)
+    watch.guards = (Guard(lambda _: 0.0, 0.0, begun=time.monotonic() - 10.0),)
     with pytest.raises(Elsewhere):
         launch.count(stage(plan, GRAPH), watch, Budget())
 
