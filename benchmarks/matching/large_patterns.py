@@ -349,6 +349,10 @@ def answered(store: Path, queries: list[Query], arguments: argparse.Namespace) -
     found = []
     with gdb.connect(store, read_only=True) as db:
         db.execute(f"{queries[-1].match()} RETURN id(v0) LIMIT 1", device="cpu")
+        for (
+            query
+        ) in queries:  # also the planner has its kernels then; no plan is kept of an EXPLAIN
+            db.explain(f"{query.match()} RETURN count(*) AS m", device="cpu")
         for query in queries:
             for kind in arguments.kinds.split(","):
                 options = {"limit": arguments.limit, "threads": arguments.threads}

@@ -30,6 +30,10 @@ from gdb.storage.graph.adjacency import U32
 
 # steps of a nest, and of a term's, from which on others are looked for
 WORTH, TERM_WORTH = 4e6, 2e6
+HOPELESS = (
+    1e11  # steps of a nest, half an hour: a short search does not find what is counted in time
+)
+MEDIUM = 12  # vertices of a pattern, of which one price takes the time that `Prices.effort` says
 MOST_PAIRS = 8  # taken off
 DEEPEST = 6  # a term of so many terms is counted as it is
 # a search may cost this share of the nest's steps. Its effort is in prices for which all samples are known
@@ -73,10 +77,12 @@ def terms(
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None, False
-    wanted = _effort_for(whole)
-    search = _TermSearch(int(min(wanted, effort.terms)), effort.check)
+    wanted, most = _effort_for(whole), effort.terms * (MEDIUM / len(order)) ** 2
+    if whole > HOPELESS and wanted > most:
+        return None, True
+    search = _TermSearch(int(min(wanted, most)), effort.check)
     free = search.without(problem, samples, order, whole)
-    return search.split(problem, samples, free, whole), wanted > effort.terms
+    return search.split(problem, samples, free, whole), wanted > most
 
 
 def _effort_for(steps: float) -> int:

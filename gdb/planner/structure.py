@@ -61,12 +61,12 @@ class Effort:
     search_share: float = 0.5
     longest: float = 1.5
     rounds: int = 1
-    terms: float = 2_000
+    terms: float = 8_000
     check: Callable[[], None] = lambda: None
 
 
 EFFORT = Effort()
-LONGER = Effort(rounds=12, terms=300_000)  # of a search that goes on while the first plan runs
+LONGER = Effort(rounds=12, terms=math.inf)  # of a search that goes on while the first plan runs
 LONGER_FROM = 5e7  # steps of that plan, some 0.3 s of two threads
 # steps of a tree that is counted without loops: most, since one call of the kernel does them, which nothing ends before
 # (about 0.1 s); so few that nothing is measured first; and for each relationship

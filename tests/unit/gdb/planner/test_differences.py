@@ -58,6 +58,7 @@ def taken_off(pairs: int = 3, most_effort: int = 4000) -> Iterator[None]:
         "DEEPEST": 2,
         "A_PRICE": 1e-9,
         "MOST_EFFORT": most_effort,
+        "HOPELESS": 1e300,
     }
     with (
         always(),
