@@ -33,14 +33,13 @@ WORTH, TERM_WORTH = 4e6, 2e6
 HOPELESS = (
     1e11  # steps of a nest, half an hour: a short search does not find what is counted in time
 )
-MEDIUM = 12  # vertices of a pattern, of which one price takes the time that `Prices.effort` says
 MOST_PAIRS = 8  # taken off
 DEEPEST = 6  # a term of so many terms is counted as it is
-# a search may cost this share of the nest's steps. Its effort is in prices for which all samples are known
-# (`Prices.effort`), each of so many steps: what the statistics of a smaller pattern take, what one try does, and how
-# much a search may take before patterns are counted along the orders that they come with; in all, so many times as much
-# for a nest of so many times `LONG` steps
-SEARCH_SHARE, A_PRICE, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 6e2, 200, 12, 9_000
+# a search may cost this share of the nest's steps. Its effort is in about microseconds (`Prices.effort`), each of so
+# many steps: what the statistics of a smaller pattern take, what one try does, and how much a search may take before
+# patterns are counted along the orders that they come with; in all, so many times as much for a nest of so many times
+# `LONG` steps
+SEARCH_SHARE, A_MICROSECOND, A_TERM_SEARCH, A_TRY, MOST_EFFORT = 0.1, 1e2, 2_000, 60, 54_000
 LONG, MOST_LONG = 5e8, 34.0
 # orders that are made of one pattern, and changes of the best, at least and at most
 LEAST_TRIES, TRIES = 6, 60
@@ -77,25 +76,25 @@ def terms(
     whole = Prices(samples, problem.order | problem.apart).price(order)
     if not WORTH <= whole < UNKNOWN:
         return None, False
-    wanted, most = _effort_for(whole), effort.terms * (MEDIUM / len(order)) ** 2
-    if whole > HOPELESS and wanted > most:
+    wanted = _effort_for(whole)
+    if whole > HOPELESS and wanted > effort.terms:
         return None, True
-    search = _TermSearch(int(min(wanted, most)), effort.check)
+    search = _TermSearch(min(wanted, effort.terms), effort.check)
     free = search.without(problem, samples, order, whole)
-    return search.split(problem, samples, free, whole), wanted > most
+    return search.split(problem, samples, free, whole), wanted > effort.terms
 
 
-def _effort_for(steps: float) -> int:
+def _effort_for(steps: float) -> float:
     """The effort of a search that is to save a part of so many steps."""
     most = MOST_EFFORT * min(max(steps / LONG, 1.0), MOST_LONG)
-    return int(min(SEARCH_SHARE * steps / A_PRICE, most))
+    return min(SEARCH_SHARE * steps / A_MICROSECOND, most)
 
 
 @dataclass(slots=True, eq=False)
 class _TermSearch:
     """left : the effort that it may still take. check : see `Effort`."""
 
-    left: int
+    left: float
     check: Callable[[], None]
 
     def cheapest(
@@ -103,7 +102,8 @@ class _TermSearch:
     ) -> list[tuple[float, Order]]:
         """The cheapest orders found of a pattern that is counted in about so many steps."""
         self.check()
-        tries = max(min(TRIES, min(_effort_for(steps), self.left // 2) // A_TRY), LEAST_TRIES)
+        fit = min(_effort_for(steps), self.left / 2) / A_TRY
+        tries = int(max(min(TRIES, fit), LEAST_TRIES))
         before = prices.effort
         found = cheapest(prices, known, tries)
         self.left -= prices.effort - before
@@ -153,9 +153,9 @@ class _TermSearch:
             if along is None:
                 return None
             members = _merged(samples.statistics, place, len(smaller.query.candidates))
-            own_share = _TermSearch(max(left, 0) // (len(pairs) - k), self.check)
+            own_share = _TermSearch(max(left, 0.0) / (len(pairs) - k), self.check)
             cost, these = own_share.counted(smaller, members, place[pair[0]], along, depth + 1)
-            left -= max(left, 0) // (len(pairs) - k) - own_share.left
+            left -= max(left, 0.0) / (len(pairs) - k) - own_share.left
             price += cost
             if price > CHEAPER * whole:
                 return None
@@ -247,7 +247,7 @@ class _Choice:
         return None if found is None else found[1]
 
     @property
-    def effort(self) -> int:
+    def effort(self) -> float:
         """What choosing took."""
         return self._prices.effort
 

@@ -21,7 +21,8 @@ from gdb.storage.graph.adjacency import I64
 if TYPE_CHECKING:
     from gdb.planner.sampled_embeddings import Statistics
 
-A_SET = 2  # a sample costs as much as so many prices for which all samples are known
+# microseconds of a price for which all samples are known, of a sample, and of an element that sampling looks at
+A_PRICE, A_SAMPLE, AN_ELEMENT = 3.0, 5.0, 0.0065
 # room for the parts of a query graph that are sampled: of one of up to so many vertices, and of a larger one
 MEDIUM, SETS, MORE_SETS = 16, 1 << 12, 1 << 15
 FIRST_ROOM, MOST_ROOM = 1 << 17, 1 << 21  # bytes of further samples that are made at a time
@@ -86,13 +87,15 @@ class Prices:
         self._differs, self._out = block[:n], block[n:]
         self._at = int(block.ctypes.data)
         self._out_at = self._at + 8 * n
-        self._priced, self._known = 0, samples.drawn
+        self._priced, self._known, self._spent = 0, samples.drawn, samples.statistics.spent
         self.require(apart)
 
     @property
-    def effort(self) -> int:
-        """What pricing took so far, in prices for which all samples are known, each about 6 us."""
-        return self._priced + A_SET * (self.samples.drawn - self._known)
+    def effort(self) -> float:
+        """What pricing took so far, in about microseconds; the same each time."""
+        looked_at = self.statistics.spent - self._spent
+        drawn = self.samples.drawn - self._known
+        return A_PRICE * self._priced + A_SAMPLE * drawn + AN_ELEMENT * looked_at
 
     def require(self, apart: Iterable[tuple[int, int]]) -> None:
         """Price nests under other conditions: pairs of vertices that have to differ."""

@@ -161,7 +161,8 @@ def _rearranged(statistics: Statistics, root: int | None, greedy: _Loops, effort
     order, found = greedy.order, greedy.found
     prices = Prices(Samples(statistics, MEMBERS // 2), statistics.apart)
     price = prices.price(order)
-    tries = int(min(MOST_TRIES, TRIED_SHARE * price / (A_TRY * statistics.n)))
+    most = MOST_TRIES * min(1.0, MOST_SPLIT / statistics.n)  # samples of more vertices take longer
+    tries = int(min(most, TRIED_SHARE * price / (A_TRY * statistics.n)))
     others: list[tuple[int, ...]] = []
     cut = False
     for seed in range(1, effort.rounds + 1) if tries else ():

@@ -46,7 +46,7 @@ class Effort:
         of the first plan's within bounds. tries : alternatives of one problem that are measured. search_share,
         longest : time of the search: a share of the first plan's, and seconds at most.
     rounds, terms : of a large pattern: how often orders are looked for, each time from the best ones (`sampled_order`),
-        and the effort of the search for conditions to take off (`differences`), both at most.
+        and microseconds of the search for conditions to take off, by what it does (`differences`), both at most.
     check : is called between tries; what it raises ends the search.
     """
 
@@ -61,7 +61,7 @@ class Effort:
     search_share: float = 0.5
     longest: float = 1.5
     rounds: int = 1
-    terms: float = 8_000
+    terms: float = 45_000
     check: Callable[[], None] = lambda: None
 
 
