@@ -248,12 +248,10 @@ def count(
 ) -> int:
     """Number of embeddings of a counting plan: its own and those of its terms.
 
-    bindings : other candidates than the plan's; a plan with terms takes none. guard : gives the run up for another
-        plan.
+    bindings : other candidates than the plan's; a plan with terms takes none. guard : may give the run up (Elsewhere).
 
     Raises
     ------
-    Elsewhere : `guard` gave it up.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit, or surely in all).
     """
     if plan.notes.too_many and bindings is None:

@@ -30,7 +30,7 @@ import numpy as np
 
 import gdb
 from benchmarks.gpu import pattern_counts
-from benchmarks.inputs import graphs
+from benchmarks.inputs import graphs, query_sets
 from benchmarks.inputs.published import PUBLISHED, measured_names, read_subjects
 from benchmarks.matching import large_patterns
 from benchmarks.report import page
@@ -42,7 +42,7 @@ from gdb.executor.gpu.device import absence
 from gdb.executor.nest.prepare import Prepared
 from gdb.executor.plan.plan import Plan
 
-SETS = (*large_patterns.SETS, *pattern_counts.GRAPHS)
+SETS = (*query_sets.SETS, *pattern_counts.GRAPHS)
 RUNS = 5  # whose median is taken, unless they take longer than the limit together
 ALLOWED = 1.5  # times the better device
 MANY = 60  # runs before a query counts as warm
@@ -78,8 +78,8 @@ def questions(
     name: str, folder: Path, data: Path, published: Path, number: int
 ) -> tuple[Path, list[tuple[str, str]]]:
     """The store of a set, and the names and texts of its questions."""
-    if name in large_patterns.SETS:
-        store, queries = large_patterns.opened(name, folder, data, number)
+    if name in query_sets.SETS:
+        store, queries = query_sets.opened(name, folder, data, number)
         found = [(f"{q.name} {kind}", text) for q in queries for kind, text in q.texts().items()]
         return store, found
     chosen = measured_names(published, name)

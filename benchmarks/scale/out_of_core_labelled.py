@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 import gdb
 from benchmarks.inputs import rmat
-from benchmarks.matching.large_patterns import Query
+from benchmarks.inputs.query_sets import Query
 from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Over, Table
 from gdb.base import budget

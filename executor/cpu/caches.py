@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_shared, load_u32, store_i64, store_shared
+from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.row_loops import lower_bound
 
 from .address import N_CHECK, C, K, P, Pointers, X
@@ -21,6 +25,22 @@ STEPS = 6  # of the kernel, that one look-up takes
 # steps counted anew, from which on a cache may grow: memory takes time to be there
 WORTH_MEMORY = 1 << 16
 SMALL = 64.0  # questions that take less than one part in so many of the work need not pay
+
+
+class SharedCounts(NamedTuple):
+    """What the caches of the workers of one run keep. A slot that two write at a time has the check of neither, so that
+    it is not found (Hyatt, Mann: A Lockless Transposition Table Implementation for Parallel Search, ICGA Journal 2002).
+
+    masks : the number of slots of each cache, less one, i64[caches]. few, more : the slots of all caches, the first few
+    of each and those of the caches that have grown. runs : numbers of runs, by which their counts differ. run : of
+    this one.
+    """
+
+    masks: I64
+    few: I64
+    more: I64
+    runs: Iterator[int]
+    run: int
 
 
 @compiled

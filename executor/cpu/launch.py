@@ -24,9 +24,10 @@ from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..work.place import KEPT
 from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import address
+from .caches import SharedCounts
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
-from .workers import CACHES_BYTES, ROOM, WORKERS, SharedCounts, Worker, slots_within
+from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
 
 if TYPE_CHECKING:
     from .ranges import Passes

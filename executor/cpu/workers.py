@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from itertools import count
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from ..table_fields import (
 )
 from ..work.place import END, KEPT, POSITION, ROWS, Place
 from . import address, kernel, neighbourhood_tables
-from .caches import FIRST_SLOTS
+from .caches import FIRST_SLOTS, SharedCounts
 from .look_ahead import rows_ahead, table_of
 from .neighbourhood_tables import Neighbourhood
 from .nodes import scratch_of_nodes
@@ -59,22 +59,6 @@ def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
         at_of(view.offsets),
         at_of(view.neighbours),
     )
-
-
-class SharedCounts(NamedTuple):
-    """What the caches of the workers of one run keep. A slot that two write at a time has the check of neither, so that
-    it is not found (Hyatt, Mann: A Lockless Transposition Table Implementation for Parallel Search, ICGA Journal 2002).
-
-    masks : the number of slots of each cache, less one, i64[caches]. few, more : the slots of all caches, the first few
-    of each and those of the caches that have grown. runs : numbers of runs, which tell their counts apart. run : of
-    this one.
-    """
-
-    masks: I64
-    few: I64
-    more: I64
-    runs: count[int]
-    run: int
 
 
 class Worker:

@@ -15,7 +15,7 @@ import pytest
 
 import gdb
 from benchmarks.answers import arrow_rows
-from benchmarks.inputs import patterns
+from benchmarks.inputs import patterns, query_sets
 from benchmarks.inputs import published as published_figures
 from benchmarks.matching import ablation, floors, large_patterns, query_graphs, unlabelled_patterns
 from benchmarks.peers import data, floor, kernels, workload
@@ -251,7 +251,7 @@ def test_a_fresh_process_tells_its_seconds(store: Path) -> None:
 
 def test_large_patterns_are_walked_asked_and_judged(tmp_path: Path) -> None:
     pairs = [(10 * a, 10 * ((a + step) % 40)) for a in range(40) for step in (1, 2)]
-    network = large_patterns.Network.of(
+    network = query_sets.Network.of(
         [*pairs, pairs[0], (3, 3)], ["E"] * (len(pairs) + 2), labels=3, directed=False, seed=1
     )
     assert len(network.ends) == len(pairs)
@@ -263,13 +263,14 @@ def test_large_patterns_are_walked_asked_and_judged(tmp_path: Path) -> None:
         network.load(db, tmp_path)
         asked = [large_patterns.ask(db, queries[0], kind, limit=60, threads=1) for kind in KINDS]
     assert {a.end for a in asked} == {"solved"}
-    assert asked[0].found == min(asked[1].found, large_patterns.ROWS)
+    assert asked[0].found == min(asked[1].found, query_sets.ROWS)
     assert asked[1].found >= 1  # what was cut out is there
     assert not large_patterns.wrong(asked)
     assert asked[1].expected is not None
     assert large_patterns.q_error(asked[1].found, asked[1].expected) < 10
     times, errors = large_patterns.report({"ring": asked}, 0, 60.0, 1).tables
-    assert [row[:5] for row in times.rows] == [(*("ring", kind), 1, 0, 0) for kind in KINDS]
+    kinds = [(*("ring", kind), 1, 0, 0) for kind in KINDS]
+    assert [row[:5] for row in times.rows] == [*kinds, ("all", "both", 2, 0, 0)]
     assert errors.rows[0][:2] == ("ring", 1)
 
 

@@ -37,11 +37,11 @@ def path(length: int) -> QueryGraph:
 
 
 GRAPH, QUERY = graph_of(60, 0.5), path(6)
-SMALL = graph_of(50, 0.2)  # of which the slow plan takes no seconds
+SMALL = graph_of(50, 0.2)  # whose slow plan takes no seconds
 
 
 def slow(graph: SmallGraph = GRAPH) -> Plan:
-    """A plan of which a longer search may find a better one."""
+    """A plan for which a longer search may find a better one."""
     plan = planner.plan(QUERY, graph, counting=True, switched_off=frozenset(SLOW) - {"order"})
     return replace(plan, notes=replace(plan.notes, steps=1e9, cut=True))
 
