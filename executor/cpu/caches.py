@@ -33,7 +33,7 @@ class SharedCounts(NamedTuple):
 
     masks : the number of slots of each cache, less one, i64[caches]. few, more : the slots of all caches, the first few
     of each and those of the caches that have grown. runs : numbers of runs, by which their counts differ. run : of
-    this one.
+    this one. filed : the slots lie in a temporary file, which is the run's.
     """
 
     masks: I64
@@ -41,6 +41,7 @@ class SharedCounts(NamedTuple):
     more: I64
     runs: Iterator[int]
     run: int
+    filed: bool
 
 
 @compiled

@@ -128,7 +128,7 @@ class Worker:
         self.out_vids = out.reshape(vertices, self.capacity)
         self.out_eids = self._placed(edges * self.capacity, np.int64).reshape(edges, self.capacity)
         # whether some of it lies in files: these are the run's
-        self.filed = self._budget is not None and bool(self._budget.filed)
+        self.filed = self._is_filed() or self._shared.filed
         self._budget = None
         state = (self.address, self.position, self.start, self.end)
         a, b, c, d, e = (at_of(x) for x in (self.control, *state))
@@ -149,6 +149,10 @@ class Worker:
         if self._sample or (scattered and (self._budget is None or self._budget.limit is None)):
             return sparse(count, dtype)
         return placed(count, dtype, WORKERS, self._budget)
+
+    def _is_filed(self) -> bool:
+        """Whether some of its arrays lie in temporary files."""
+        return self._budget is not None and bool(self._budget.filed)
 
     def is_for(self, capacity: int, wanted: Wanted, slots: int, room: int) -> bool:
         """Whether it is of this capacity, so many slots and so much room, and writes what is wanted."""
@@ -245,7 +249,7 @@ class Worker:
         # small pages, each there when it is touched: of large ones most of the first run was making them
         more = self._placed(self.slots * sum(widths), np.int64, scattered=True)
         runs = count(1)
-        self.share(SharedCounts(masks, first, more, runs, next(runs)))
+        self.share(SharedCounts(masks, first, more, runs, next(runs), self._is_filed()))
         return caches, strangers
 
     @property

@@ -295,6 +295,15 @@ def test_a_worker_knows_what_another_one_counted() -> None:
     assert abs(int(first.caches[:, address.K.ASKED].sum()) - asked) < asked / 4
 
 
+def test_who_shares_what_lies_in_a_file_is_gone_with_the_run() -> None:
+    prepared = labelled_path()
+    with Budget(1) as budget:
+        first = workers.Worker(prepared, 1, budget=budget)
+        assert first.filed
+        assert workers.Worker(prepared, 1, shared=first.shared).filed
+    assert not workers.Worker(prepared, 1, shared=workers.Worker(prepared, 1).shared).filed
+
+
 @pytest.mark.parametrize("at", ["count", "key", "check", "halves"])
 def test_a_slot_that_two_wrote_parts_of_is_not_found(at: str) -> None:
     prepared = labelled_path()
