@@ -188,13 +188,17 @@ def count_plan(
 ) -> int:
     """The count of a plan, or of a better one that was found while it ran. What is counted before terms are taken off
     may pass 2^63 where the answer does not: then it is counted without. Raises as `executor.count`."""
+    if (
+        bindings is not None
+    ):  # of this plan's candidates, where no others were cut down to what the pattern leaves
+        return executor.count(plan, source, options, bindings)
     best = plan.runs.better or plan
     try:
         if best.notes.cut:
             from gdb.physical import longer_search  # here: few searches are cut short
 
-            return longer_search.count(best, graph, source, options, bindings)
-        return executor.count(best, source, options, bindings)
+            return longer_search.count(best, graph, source, options)
+        return executor.count(best, source, options)
     except CountOverflow:
         best = plan.runs.better or plan
         if not best.terms:
@@ -203,4 +207,4 @@ def count_plan(
 
     plain = make_plan(graph, source, counting=True, switched_off=_WITHOUT_TERMS)
     plan.runs.better = plain  # later runs begin with it
-    return executor.count(plain, source, options, bindings)
+    return executor.count(plain, source, options)

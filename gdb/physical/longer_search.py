@@ -20,7 +20,6 @@ from gdb.planner.structure import LONGER
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.executor.nest.bindings import Bindings
     from gdb.executor.plan.plan import Plan
     from gdb.planner.resolved_graph import PlannerSource
     from gdb.query_graph import QueryGraph
@@ -33,23 +32,22 @@ def count(
     graph: QueryGraph,
     source: PlannerSource,
     options: executor.Options,
-    bindings: Bindings | None,
 ) -> int:
     """The count of a plan whose search was cut short, or of a better one. Raises as `executor.count`."""
-    if bindings is not None or options.on is not None:
-        return executor.count(plan, source, options, bindings)
+    if options.on is not None:
+        return executor.count(plan, source, options)
     search, begun, timeout = _Search(plan, graph, source), time.perf_counter(), options.timeout
     searching = helpers_of_all().submit(usage.carry_usage(search.run))
     try:
         try:
-            return executor.count(plan, source, options, bindings, search.guard)
+            return executor.count(plan, source, options, guard=search.guard)
         except Elsewhere:
             if timeout is not None:
                 options.timeout = max(timeout - (time.perf_counter() - begun), 0.0)
             assert plan.runs.better is not None
             for one in (plan, *(term for _, term in plan.terms)):
                 one.stages.clear()
-            return executor.count(plan.runs.better, source, options, bindings)
+            return executor.count(plan.runs.better, source, options)
     finally:
         options.timeout = timeout
         search.stopped.set()

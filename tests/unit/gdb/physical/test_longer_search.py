@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from gdb import planner
 from gdb.errors import Cancelled, CountOverflow, OutOfBudget, QueryTimeout
 from gdb.executor import run as executor
+from gdb.executor.nest.bindings import Bindings
 from gdb.executor.plan.plan import Plan
 from gdb.physical import counting, longer_search
 from gdb.planner.explain import explain
@@ -69,9 +71,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     counted: list[Plan] = []
     whole = executor.count
 
-    def count(plan: Plan, *how: object) -> int:
+    def count(plan: Plan, *how: Any, **options: Any) -> int:
         counted.append(plan)
-        return whole(plan, *how)  # type: ignore[arg-type]
+        return whole(plan, *how, **options)
 
     monkeypatch.setattr(executor, "count", count)
     return counted
@@ -100,6 +102,17 @@ def test_what_is_found_takes_the_run_over(
     assert count(plan, options) == expected
     assert plans[2:] == [better]
     assert not better.notes.cut
+
+
+def test_other_candidates_are_those_of_the_plan_itself(plans: list[Plan]) -> None:
+    """What is found may be cut down to, or have terms of, the candidates that the plan had."""
+    plan = slow(SMALL)
+    plan.runs.better = replace(quick(QUERY, SMALL), terms=((-1, quick(QUERY, SMALL)),))
+    bound = Bindings({}, {}, {})
+    options = executor.Options("cpu")
+    found = counting.count_plan(plan, QUERY, SMALL, options, bound)
+    assert plans == [plan]
+    assert found == truth(SMALL)
 
 
 def test_a_run_goes_on_where_the_rest_of_it_is_shorter(
@@ -159,10 +172,10 @@ def test_terms_that_overflow_are_not_counted_again(
 
     whole = executor.count
 
-    def overflows(plan: Plan, *how: object) -> int:
+    def overflows(plan: Plan, *how: Any, **options: Any) -> int:
         if plan.terms:
             raise CountOverflow("There are too many.", "Count less.")
-        return whole(plan, *how)  # type: ignore[arg-type]
+        return whole(plan, *how, **options)
 
     monkeypatch.setattr(longer_search, "make_plan", with_terms)
     monkeypatch.setattr(executor, "count", overflows)
