@@ -334,7 +334,7 @@ def tallies(
 
 def kept_bytes(plan: Plan) -> int:
     """Bytes of memory that the stages of a plan keep, and of one that took its place; waiting workers included."""
-    plan = plan.runs.better or plan
+    plan = plan.best
     stages = [stage for _, stage in plan.stages.values() if isinstance(stage, Prepared)]
     terms = sum(kept_bytes(term) for _, term in plan.terms)
     return terms + sum(stage.kept_bytes for stage in stages)

@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -38,7 +39,6 @@ from benchmarks.report.table import Cell, Column, Header, Table
 from gdb import planner
 from gdb.errors import CountOverflow, QueryTimeout
 from gdb.executor.plan.plan import Plan
-from gdb.physical import longer_search  # noqa: F401 - searches beside a run are no planning that it waits for
 
 PERCENTILES = (("plan", "p50"), ("plan", "p99"), ("all", "p50"), ("all", "p90"))
 PART = 5  # query graphs that a process takes at once
@@ -60,14 +60,16 @@ class Asked:
 
 @contextmanager
 def planned() -> Iterator[list[tuple[Plan, float]]]:
-    """The plans that are made meanwhile, each with the seconds that it took."""
+    """The plans that this thread makes meanwhile, each with the seconds that it took: it does not wait for those of a
+    search beside a run."""
     made: list[tuple[Plan, float]] = []
-    whole = planner.plan
+    whole, own = planner.plan, threading.get_ident()
 
     def plan(*arguments: object, **options: object) -> Plan:
         start = time.perf_counter()
         found: Plan = whole(*arguments, **options)  # type: ignore[arg-type]
-        made.append((found, time.perf_counter() - start))
+        if threading.get_ident() == own:
+            made.append((found, time.perf_counter() - start))
         return found
 
     with patch.object(planner, "plan", plan):

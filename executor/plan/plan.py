@@ -374,6 +374,11 @@ class Plan:
         return Compare in map(type, self.every if self.optional else self.phases)
 
     @property
+    def best(self) -> Plan:
+        """The plan that runs: this one, or what was found since."""
+        return self.runs.better or self
+
+    @property
     def without_loops(self) -> bool:
         """Whether all of it is meant to be counted as a forest, from its leaves to its roots."""
         return 1 < self.tail == self.vertices

@@ -188,11 +188,10 @@ def count_plan(
 ) -> int:
     """The count of a plan, or of a better one that was found while it ran. What is counted before terms are taken off
     may pass 2^63 where the answer does not: then it is counted without. Raises as `executor.count`."""
-    if (
-        bindings is not None
-    ):  # of this plan's candidates, where no others were cut down to what the pattern leaves
+    # other candidates are those of this plan: what was found since may be cut down to what it had
+    if bindings is not None:
         return executor.count(plan, source, options, bindings)
-    best = plan.runs.better or plan
+    best = plan.best
     try:
         if best.notes.cut:
             from gdb.physical import longer_search  # here: few searches are cut short
@@ -200,8 +199,7 @@ def count_plan(
             return longer_search.count(best, graph, source, options)
         return executor.count(best, source, options)
     except CountOverflow:
-        best = plan.runs.better or plan
-        if not best.terms:
+        if not plan.best.terms:
             raise
     from gdb.planner import plan as make_plan  # here: only a plan whose terms overflow is made anew
 

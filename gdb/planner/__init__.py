@@ -158,8 +158,7 @@ def plan(
     too_many = False
     if sampled is not None:
         too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
-        cut = sampled.cut and (sampled.steps or 0.0) >= LONGER_FROM
-        notes = replace(found.notes, steps=sampled.steps, too_many=too_many, cut=cut)
+        notes = replace(found.notes, steps=sampled.steps, too_many=too_many, cut=sampled.cut)
         found = replace(found, notes=notes)
     if graph.optional:
         return with_optional(found, graph, source, ordered="order" not in switched_off)
@@ -193,6 +192,8 @@ def plan(
     if sampled is not None:
         if not (sampled.samples is None or _WITHOUT_DIFFERENCES & switched_off or too_many):
             found = _with_terms(found, query, sampled, broken, arrange, effort)
+        if found.notes.cut and (found.notes.steps or 0.0) < LONGER_FROM:
+            found = replace(found, notes=replace(found.notes, cut=False))
     elif counting and not _WITHOUT_STRUCTURE & switched_off:
         found = by_structure(
             found,
@@ -228,7 +229,6 @@ def _with_terms(
     known, cut = terms(smaller, sampled.samples, plan_before.order, effort)
     cut = cut or sampled.cut
     if known is None:
-        cut = cut and (plan_before.notes.steps or 0.0) >= LONGER_FROM
         return replace(plan_before, notes=replace(plan_before.notes, cut=cut))
     steps, all_terms = known
     plans = []
@@ -239,7 +239,6 @@ def _with_terms(
         plan = replace(plan, multiplicity=plan_before.multiplicity, ranked=False, notes=notes)
         plans.append((term.factor, plan))
     plan = plans[0][1]
-    cut = cut and steps >= LONGER_FROM
     notes = replace(plan.notes, steps=steps, estimates=sampled.estimates, cut=cut)
     return verify(replace(plan, notes=notes, terms=tuple(plans[1:])))
 

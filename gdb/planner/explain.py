@@ -93,7 +93,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         lines.append(f"divided by {plan.divisor}: the embeddings of one subgraph")
     if notes.too_many:
         lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
-    if notes.cut:
+    if notes.cut and options.on is None:
         lines.append("the search for a cheaper plan goes on while it runs")
     lines.append(f"device: {choice.device} ({choice.why})")
     if options.on is not None:

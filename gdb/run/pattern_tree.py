@@ -84,7 +84,7 @@ def _lines(
     """profile, figures : of a run; None and nothing under EXPLAIN."""
     request, snapshot = run.request, run.snapshot
     bound, tail = statement.bound, statement.tail
-    plan = statement.plan.runs.better or statement.plan
+    plan = statement.plan.best
     pattern = bound.sources.pattern
     counted = None if profile is None else profile.bound
     nest = tuple(explain(plan, snapshot, request.options(request.timeout), counted).splitlines())

@@ -54,6 +54,12 @@ def quick(_: QueryGraph, graph: SmallGraph, *, effort: Effort = LONGER, **__: ob
     return replace(plan, notes=replace(plan.notes, steps=1e5, cut=True))
 
 
+def hardly(query: QueryGraph, graph: SmallGraph, **_: object) -> Plan:
+    """A plan that is hardly cheaper."""
+    plan = quick(query, graph)
+    return replace(plan, notes=replace(plan.notes, steps=0.9e9))
+
+
 def endless(*_: object, effort: Effort, **__: object) -> Plan:
     """A search that ends when it is stopped."""
     while True:
@@ -115,23 +121,12 @@ def test_other_candidates_are_those_of_the_plan_itself(plans: list[Plan]) -> Non
     assert found == truth(SMALL)
 
 
-def test_a_run_goes_on_where_the_rest_of_it_is_shorter(
-    plans: list[Plan], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("search", [hardly, endless])
+def test_a_run_goes_on_where_nothing_much_cheaper_is_found_in_time(
+    search: Callable[..., Plan], plans: list[Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hardly(query: QueryGraph, graph: SmallGraph, **options: object) -> Plan:
-        plan = quick(query, graph)
-        return replace(plan, notes=replace(plan.notes, steps=0.9e9))
-
-    monkeypatch.setattr(longer_search, "make_plan", hardly)
-    plan = slow(SMALL)
-    found = count(plan, graph=SMALL)
-    assert plans == [plan]
-    assert found == truth(SMALL)
-    assert plan.runs.better is None
-
-
-def test_a_search_ends_with_the_run(plans: list[Plan], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(longer_search, "make_plan", endless)
+    """The search has ended by then."""
+    monkeypatch.setattr(longer_search, "make_plan", search)
     plan = slow(SMALL)
     found = count(plan, graph=SMALL)
     assert plans == [plan]

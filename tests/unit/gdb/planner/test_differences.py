@@ -22,6 +22,7 @@ from gdb.planner.distinct import conditions
 from gdb.planner.pricing import Draws, Prices
 from gdb.planner.problem import Problem, problem_of
 from gdb.planner.resolved_graph import resolve
+from gdb.planner.structure import LONGER, Effort
 from gdb.query_graph import (
     DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
@@ -162,6 +163,22 @@ def test_a_search_ends_when_it_has_priced_enough(monkeypatch: pytest.MonkeyPatch
             counts.add(reference.count(plan, graph))
         assert len(counts) == 1
     assert sum(most[0]) < sum(most[40_000]) / 2
+
+
+def test_a_short_search_leaves_what_is_hopeless_to_a_longer_one() -> None:
+    from gdb.planner import differences
+
+    made = Counter[tuple[bool, bool]]()
+    short = Effort(terms=10)
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        graph = data_graph(random)
+        query = pattern(random, 6, DIFFERENT_NODES)
+        with taken_off(), patch.object(differences, "HOPELESS", -1.0):
+            plans = [planner.plan(query, graph, counting=True, effort=e) for e in (short, LONGER)]
+        made[bool(plans[0].terms), bool(plans[1].terms)] += 1
+    assert made[False, True] >= 10
+    assert not made[True, True]
 
 
 def problem(seed: int) -> tuple[Problem, SmallGraph]:
