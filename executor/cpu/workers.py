@@ -193,7 +193,8 @@ class Worker:
         """Views, whether each is simple, lists, bitsets: addresses of what `prepared` keeps."""
         prepared = self.prepared
         views = np.zeros((max(len(prepared.views), 1), address.N_VIEW), np.int64)
-        whole = len(prepared.views) - prepared.blocks
+        # to look for where the rows of a sample are split costs less than to split all
+        whole = 0 if self._sample else len(prepared.views) - prepared.blocks
         simple = np.zeros(len(views), np.int64)
         for i in prepared.tables.views:
             view = prepared.views[i]
