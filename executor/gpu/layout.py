@@ -24,8 +24,8 @@ PACK_AHEAD = 8  # reads of a lane that are under way at once
 PACK_QUEUE = WARP_LANES * (PACK_AHEAD + 1)
 PACK_PAIRS = 256
 PACK_BEGINS = PACK_ELEMENTS // 32 + PACK_AHEAD
-# u32: bits, offsets, what was found, values and lanes of the queue, lanes, length of the queue, pairs
-PACK_WORDS = PACK_BEGINS + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + 4 + PACK_PAIRS // 2
+# u32: bits, offsets, what was found, values and lanes of the queue, lanes, length of the queue, words of rows, pairs
+PACK_WORDS = PACK_BEGINS + 64 + 32 + PACK_QUEUE + PACK_QUEUE // 4 + 8 + 4 + 8 + PACK_PAIRS // 2
 BITS_MOST = 64  # u32 of a row of bits at most, two for each lane: 2,048 neighbours
 BITS_FRAME_WORDS = 8  # u32 of the head of a warp's bits
 BITS_ELEMENTS = 512  # u32 of the elements of a loop that are taken at once, two bytes for each of 1,024 positions
@@ -90,7 +90,10 @@ class Job(IntEnum):
     PASS = 53  # the number of the pass, -1: that which counts what the others found
     PASS_START = 48  # and that part
     PASS_END = 49
-    MASKS = 54  # u64[units]: a bit for each pass in which a unit has something to do
+    MARKS = 54  # u64[units]: in which passes a unit has something to do, and where its root's row is; see
+    PASS_BITS = 62  # `unit_passes.MarkBits`, whose numbers
+    START_BITS = 63  # these are
+    CUTS = 64
     BATCH = 55  # units that are drawn together in a pass, at most 32
     GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`

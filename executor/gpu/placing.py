@@ -164,17 +164,19 @@ class Placed:
         return Turn(number, one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
 
     def mark(self, job: I64, units: int, view: I64) -> None:
-        """Write for each of so many work units of a job the passes in which it has something to do.
+        """Write the mark of each of so many work units of a job.
 
         view : its row of the table of views, none of whose rows are resident.
         """
         ends = np.array([one.hi for one in self.split.passes], np.int64)
-        cut, masks = unit_passes.marks_of(self.prepared, ends), np.int64(job[layout.Job.MASKS])
+        cut = unit_passes.marks_of(self.prepared, ends, len(self.split.views[0].neighbours))
+        marks, bits = np.int64(job[layout.Job.MARKS]), (layout.Job.PASS_BITS, layout.Job.START_BITS)
+        job[[*bits, layout.Job.CUTS]] = cut[5:8]
         blocks = min(-(-units // layout.BLOCK_THREADS), 1 << 16)
         names = (layout.Job.ROOTS, layout.Job.UNIT_ROOTS, layout.Job.FIRST_UNIT)
         arguments = (memory.upload(view), *(np.int64(job[name]) for name in names))
         kernel = compiler.generic(self.ordinal, render.MARK, cold=True)
-        last = np.int64(units), memory.upload(cut), masks
+        last = np.int64(units), memory.upload(cut), marks
         kernel((blocks,), (layout.BLOCK_THREADS,), (*arguments, *last))
 
     # ---- views -------------------------------------------------------------------------------------

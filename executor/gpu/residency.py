@@ -260,8 +260,9 @@ def _passes(
         row = each + 4 * unit_passes.BYTE * sizes
         later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)
         pairs, size = unit_passes.root_visits(prepared, view, _ends(prepared, view, windows))
-        moved = size + 4 * len(view.neighbours)
-        moved += 0 if all_offsets else 8 * view.rows + unit_passes.OFFSET * pairs
+        moved = size + 4 * len(view.neighbours) + (0 if all_offsets else 8 * view.rows)
+        marked = unit_passes.mark_bits(prepared, len(windows), len(view.neighbours))
+        moved += 0 if all_offsets or marked.starts else unit_passes.OFFSET * pairs
         cost = later + pairs * unit_passes.VISIT + 2 * kept * unit_passes.READ
         cost += moved * unit_passes.BYTE + len(windows) * unit_passes.PASS
         if cost < cheapest:
@@ -341,7 +342,9 @@ def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:
         if found.passes:
             ends = np.array([one.hi for one in found.passes], np.int64)
             pairs, length = unit_passes.root_visits(prepared, view, ends)
-            rows, size = rows + pairs, size + length + pairs * (0 if part.all_offsets else 16)
+            marked = unit_passes.mark_bits(prepared, len(ends), len(view.neighbours))
+            offset = 0 if part.all_offsets or marked.starts else unit_passes.OFFSET
+            rows, size = rows + pairs, size + length + pairs * offset
         rows, size = rows + float(often.sum()), size + float((often * each).sum())
     return round(rows), round(size)
 

@@ -84,7 +84,7 @@ class Stage:
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
     moved_bytes : what placing it copied to the device. passes : see `PassChain`.
-    masks : u64[units], a bit for each pass in which a work unit has something to do.
+    unit_marks : u64[units], see `Job.MARKS`.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
 
@@ -101,7 +101,7 @@ class Stage:
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
         self._with_own = False
-        self.masks: placing.Shared | None = None
+        self.unit_marks: placing.Shared | None = None
         self.local_marks: placing.Shared | None = None
         self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
@@ -206,8 +206,8 @@ class Stage:
         in_passes = bool(self.graph.split.passes)
         if in_passes:
             self._place_local_rows(sizes, budget)
-            self.masks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
-            self.job[Job.MASKS] = self.masks.address
+            self.unit_marks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
+            self.job[Job.MARKS] = self.unit_marks.address
             self.graph.mark(self.job, len(unit_roots), views[0])
             self.warps.add_windows()
         self.warps.place(len(unit_roots), budget, room, self.own)

@@ -15,7 +15,16 @@ import pytest
 import gdb
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError
-from gdb.executor.gpu import device, launch, memory, pinned, residency, special, units
+from gdb.executor.gpu import (
+    device,
+    launch,
+    memory,
+    pinned,
+    residency,
+    special,
+    unit_passes,
+    units,
+)
 from gdb.executor.gpu.stage import Stage
 from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
@@ -109,7 +118,9 @@ def test_passes_over_the_vids_of_a_level(shape: str, monkeypatch: pytest.MonkeyP
 def test_passes_come_to_units_that_have_something_to_do(
     shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each part of a root's list has a bit for each pass in whose range of vids it has a neighbour, and no other."""
+    """Each part of a root's list has a bit for each pass in whose range of vids it has a neighbour, and no other; of a
+    triangle, one with another below it in the list. Its mark says where the root's row is, and of a list that is one
+    part how much of the row is below the ends of the first passes' ranges."""
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(residency, "MOST", 900)
     monkeypatch.setattr(units, "PART", 3)
@@ -119,21 +130,33 @@ def test_passes_come_to_units_that_have_something_to_do(
     assert count_both(prepared)[0] > 0
     stage = memory.KEPT.take(prepared.idle["gpu"], lambda _: True)
     assert isinstance(stage, Stage)
-    assert stage.masks is not None
-    ends = [one.hi for one in stage.graph.split.passes]
+    assert stage.unit_marks is not None
+    ends, placed = [one.hi for one in stage.graph.split.passes], stage.graph.split.views[0]
+    bits = unit_passes.mark_bits(prepared, len(ends), len(placed.neighbours))
+    assert bits.starts
+    assert bits.skipped == (shape == "triangle") == (bits.cuts > 0)
     level = prepared.nest.levels[stage.graph.split.level]
     assert isinstance(level, VertexLevel)
     roots, first = units.work_units(prepared, stage._list_sizes(), cold=True)
     skipped = 0
-    for unit, (root, mask) in enumerate(zip(roots, stage.masks.read(np.uint64), strict=True)):
+    marks = stage.unit_marks.read(np.uint64).tolist()
+    for unit, (root, mark) in enumerate(zip(roots, marks, strict=True)):
         vid = int(prepared.roots[root])
         near = prepared.views[0].neighbours_of(vid).astype(int)
         near = near[near < vid] if level.cut.below else near
         near = near[near > vid] if level.cut.above else near
         parts, part = int(first[root + 1] - first[root]), unit - int(first[root])
-        here = near[len(near) * part // parts : len(near) * (part + 1) // parts]
+        begin = max(len(near) * part // parts, bits.skipped)
+        here = near[begin : len(near) * (part + 1) // parts]
         wanted = set(np.searchsorted(ends, here, side="right").tolist())
-        assert {k for k in range(64) if int(mask) >> k & 1} == wanted
+        assert {k for k in range(bits.passes) if mark >> k & 1} == wanted
+        row, at = int(placed.rows_of(np.array([vid]))[0]), bits.passes
+        assert mark >> at & (1 << bits.starts) - 1 == placed.offsets[row]
+        at += bits.starts
+        whole = placed.neighbours_of(vid).astype(int)
+        for k in range(bits.cuts):
+            assert mark >> at + 8 * k & 255 == ((whole < ends[k]).sum() if parts == 1 else 255)
+        assert mark >> at + 8 * bits.cuts == len(whole)
         skipped += len(wanted) < len(ends)
     assert skipped
 

@@ -151,7 +151,7 @@ __device__ constexpr int least_local() {
 #ifdef LOCAL_IN_PASSES
 // Of a graph that lies in device memory a range of rows at a time, each pass finds the neighbours that the vertices of its range
 // have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (JOB_LOCAL_ROWS): of
-// each root's list a row of bits for each of its vertices, as positions in the list. Most have no bit: only of the others there is
+// each root's list a row of bits for each of its vertices, as positions in the list, in as many words as the whole list needs. Most have no bit: only of the others there is
 // a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read.
 
 __device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
@@ -162,9 +162,8 @@ __device__ INLINE u32* row_mark(const Worker& w, i64 row) { return (u32*)w.get(J
 
 __device__ INLINE int words_of(int size) { return (size + 31) / 32; }
 
-__device__ INLINE void keep_row(const Worker& w, i64 rows, const LocalList& list, int at, const Positions& found) {
+__device__ INLINE void keep_row(const Worker& w, i64 rows, int words, const LocalList& list, int at, const Positions& found) {
     if (!found.any()) return;
-    const int words = words_of(list.end() - list.start());
     const i64 row = rows + (i64)(at - list.start()) * words;
     const Positions own = found.from(list.start());
     ROLLED for (int k = 0; k < words; ++k) ((u32*)w.get(JOB_LOCAL_ROWS))[row + k] = (u32)((k < 2 ? own.low : own.high) >> (k & 1) * 32);
@@ -264,7 +263,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
             spent);
 #ifdef LOCAL_IN_PASSES
         __syncwarp();
-        if (only_finds && reads) keep_row(w, rows_of(w, pack.found()[rank]), own, mine, g.rows[mine]);
+        if (only_finds && reads) keep_row(w, rows_of(w, pack.found()[rank]), pack.words()[rank], own, mine, g.rows[mine]);
 #endif
     }
     __syncwarp();
@@ -308,6 +307,13 @@ __device__ INLINE int fill_local(const Worker& w, const Room& room, const Source
     return g.size;
 }
 
+// Reads of a lane that are under way at once while lists are fetched: through the link each takes long.
+#ifdef LOCAL_IN_PASSES
+#define LISTS_AHEAD (LOCAL_MOST / 32)
+#else
+#define LISTS_AHEAD 1
+#endif
+
 // ---- several work units in one graph -------------------------------------------------------------------------------------
 
 // Make the local graph of the lists of this device's work units number, number + STRIDE, ..., in passes of those that are left of
@@ -326,13 +332,29 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     Span span = {0, 0};
     Range part = {0, 0};
     u32 root = 0;
+#ifdef LOCAL_IN_PASSES
+    i64 below = 0;  // of the list, the end of the pass's range
+#endif
     if (there) {
         const i64 unit = shared_unit(w, mine);
         root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
         const i64 x = ((const u32*)w.get(JOB_ROOTS))[root];
         const i64 end = row[LEVEL_BELOW] < row[LEVEL_BELOW_END] ? min(row[LEVEL_HI], x) : row[LEVEL_HI];
         const i64 start = row[LEVEL_ABOVE] < row[LEVEL_ABOVE_END] ? max(row[LEVEL_LO], x + 1) : row[LEVEL_LO];
-        if (admits(w, 0, x)) span = row_slice(view, x, start, end);
+        if (admits(w, 0, x)) {
+#ifdef LOCAL_IN_PASSES
+            const i64 number = row_number(view, x);
+            if (number >= 0) {
+                const UnitMark mark = mark_of(w, unit);
+                const Span whole = mark.row(view, number);
+                span = side_slice(view, side_of(view, number, whole, x, start, end), x, start, end);
+                below = mark.below(w.get(JOB_PASS));
+                below = below < 255 ? max(whole.start + below - (i64)span.start, (i64)0) : (i64)span.size();
+            }
+#else
+            span = row_slice(view, x, start, end);
+#endif
+        }
         part = part_of((const i64*)w.get(JOB_FIRST_UNIT) + root, unit, span.size());
     }
     int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
@@ -340,6 +362,12 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     const bool only_counts = !LOCAL_EDGES && counts_rows(w);
     // what is longer the passes before have counted
     if (only_counts && (n > LOCAL_MOST || (n && !has_rows(w, root, n)))) n = 0;
+    const int words = words_of(n);
+    // what is bound to a vertex of the range has the others below it
+    if (!only_counts && n <= LOCAL_MOST && below < n) {
+        n = below < 2 ? 0 : (int)below;
+        part.end = min(part.end, below);
+    }
 #else
     constexpr bool only_counts = false;
 #endif
@@ -368,15 +396,25 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
         g.lists[rank] = local_list(before, after, {before + part.start, before + part.end}).numbers;
         pack.offsets()[rank] = span.start - before;
         pack.found()[rank] = root;
+#ifdef LOCAL_IN_PASSES
+        pack.words()[rank] = (u8)words;
+#endif
     }
     __syncwarp();
     const auto near = neighbours(view);
     int begun = -1;
-    ROLLED for (int base = 0; !only_counts && base < g.size; base += 32) {
-        const u32 word = g.begins[base / 32];
-        const int at = base + lane();
-        if (at < g.size) g.put(at, near[pack.offsets()[begun + __popc(word & (lanes_before() << 1 | 1u))] + at]);
-        begun += __popc(word);
+    ROLLED for (int base = 0; !only_counts && base < g.size; base += 32 * LISTS_AHEAD) {
+        u32 some[LISTS_AHEAD];
+#pragma unroll
+        for (int k = 0; k < LISTS_AHEAD; ++k) {
+            const u32 word = g.begins[base / 32 + k];
+            const int at = base + 32 * k + lane();
+            if (at < g.size) some[k] = near[pack.offsets()[begun + __popc(word & (lanes_before() << 1 | 1u))] + at];
+            begun += __popc(word);
+        }
+#pragma unroll
+        for (int k = 0; k < LISTS_AHEAD; ++k)
+            if (base + 32 * k + lane() < g.size) g.put(base + 32 * k + lane(), some[k]);
     }
     __syncwarp();
     return g.size;

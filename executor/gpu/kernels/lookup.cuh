@@ -151,17 +151,24 @@ __device__ INLINE Span find_row(const i64* view, i64 vid) {
     return {offsets[0], offsets[1]};
 }
 
-// The part of a vid's row on one side of a bound at the vid itself, which is what most restrictions give: looked up and not
-// searched. What is left to be cut off is the caller's.
+// Whether a view has the lower sides of rows only, which are split at their ends.
+__device__ INLINE bool only_lower(const i64* view) { return view[VIEW_SPLIT] == view[VIEW_OFFSETS] + 8; }
+
+// The part of a vid's row `found` on one side of a bound at the vid itself, which is what most restrictions give: looked up and
+// not searched. What is left to be cut off is the caller's.
+__device__ INLINE Span side_of(const i64* view, i64 row, Span found, i64 vid, i64 low, i64 high) {
+    if (!view[VIEW_SPLIT] || (high > vid && low <= vid)) return found;
+    const at_t split = only_lower(view) ? found.end : (at_t)row_split(view, row);
+    if (high <= vid) found.end = split;
+    else found.start = split;
+    return found;
+}
+
 __device__ INLINE Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
     const i64 row = row_number(view, vid);
     if (row < 0) return {0, 0};
     const i64* offsets = row_offsets(view, row);
-    const bool split = view[VIEW_SPLIT];
-    Span found = {offsets[0], offsets[1]};
-    if (split && high <= vid) found.end = (at_t)row_split(view, row);
-    else if (split && low > vid) found.start = (at_t)row_split(view, row);
-    return found;
+    return side_of(view, row, {offsets[0], offsets[1]}, vid, low, high);
 }
 
 // The part of an ascending list whose values lie in [low, high).
@@ -173,9 +180,8 @@ PART Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
     return span;
 }
 
-// The part of a vid's row whose values lie in [low, high). An end that row_side has cut is not looked at again.
-__device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
-    Span span = row_side(view, vid, low, high);
+// The part of what `row_side` gives whose values lie in [low, high). An end that it has cut is not looked at again.
+__device__ INLINE Span side_slice(const i64* view, Span span, i64 vid, i64 low, i64 high) {
     const u32* list = row_list(view, span);
     if (low > 0 && span.start < span.end && (i64)list[span.start] < low)
         span.start = lower_bound(list, span.start + 1, span.end, low);
@@ -183,6 +189,11 @@ __device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
     if (span.start < span.end && (i64)list[span.end - 1] >= high)
         span.end = lower_bound(list, span.start, span.end - 1, high);
     return span;
+}
+
+// The part of a vid's row whose values lie in [low, high).
+__device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
+    return side_slice(view, row_side(view, vid, low, high), vid, low, high);
 }
 
 // The same; where it is `loose`, of a short row that is read through the link all: to look for the ends costs a read for each

@@ -14,12 +14,40 @@ __device__ INLINE i64 number_in(const Worker& w, i64 batch, i64 slot) {
     return (batch + slot / group * w.get(JOB_STRIDE)) * group + slot % group;
 }
 
+// What `mark_passes` has written of a unit (`unit_passes.MarkBits`): from the lowest bit on a bit for each pass; where the root's
+// row begins; for the first passes, in a byte each, how many of the row are below the end of the pass's range; and how long the
+// row is. All ones: more than there are bits for. So what a pass reads through the link of a root is its row alone, or a part.
+struct UnitMark {
+    u64 bits;
+    i64 passes, starts, cuts;  // bits of the first two; no bits of the second: there is no row. Bytes
+
+    __device__ INLINE u64 of_passes() const { return passes < 64 ? bits & ((1ULL << passes) - 1) : bits; }
+    __device__ INLINE i64 length_at() const { return passes + starts + 8 * cuts; }
+    __device__ INLINE i64 longest() const { return (i64)(~0ULL >> length_at()); }
+
+    // The row in a view, of this number.
+    __device__ INLINE Span row(const i64* view, i64 number) const {
+        const i64 start = (i64)(bits >> passes & ((1ULL << starts) - 1));
+        const i64 length = starts ? (i64)(bits >> length_at()) : 0;
+        if (starts && length < longest()) return {start, start + length};
+        const i64* offsets = row_offsets(view, number);
+        return {offsets[0], offsets[1]};
+    }
+
+    // How many of the row are below the end of a pass's range, 255 or more where that is not known.
+    __device__ INLINE i64 below(i64 pass) const { return pass < cuts ? (i64)(bits >> (passes + starts + 8 * pass) & 255) : 255; }
+};
+
+__device__ INLINE UnitMark mark_of(const Worker& w, i64 unit) {
+    return {((const u64*)w.get(JOB_MARKS))[unit], w.get(JOB_PASS_BITS), w.get(JOB_START_BITS), w.get(JOB_CUTS)};
+}
+
 // A bit for each of a batch's units that has something to do in this pass.
 __device__ INLINE u32 active_units(const Worker& w, i64 batch) {
     const i64 number = number_in(w, batch, lane()), pass = w.get(JOB_PASS);
     const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
-    const u64 mask = there ? ((const u64*)w.get(JOB_MASKS))[shared_unit(w, number)] : 0;
-    return __ballot_sync(ALL_LANES, pass < 0 ? mask != 0 : mask >> pass & 1);
+    const u64 mark = there ? mark_of(w, shared_unit(w, number)).of_passes() : 0;
+    return __ballot_sync(ALL_LANES, pass < 0 ? mark != 0 : mark >> pass & 1);
 }
 
 #ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
@@ -63,12 +91,12 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     if (!found) return 0;
     const bool active = found >> lane() & 1;
     const i64 unit = active ? shared_unit(w, number_in(w, batch, lane())) : 0, *view = w.view(0);
-    i64 start = 0, end = 0, split = 0;
+    i64 start = 0, end = 0, vid = 0, row = 0;
     if (active) {
-        const i64 row = row_number(view, ((const u32*)w.get(JOB_ROOTS))[((const u32*)w.get(JOB_UNIT_ROOTS))[unit]]);
-        const i64* offsets = row_offsets(view, row);
-        start = offsets[0], end = offsets[1];
-        if (view[VIEW_SPLIT]) split = row_split(view, row);
+        vid = ((const u32*)w.get(JOB_ROOTS))[((const u32*)w.get(JOB_UNIT_ROOTS))[unit]];
+        row = row_number(view, vid);
+        const Span whole = mark_of(w, unit).row(view, row);
+        start = whole.start, end = whole.end;
     }
     const Neighbours near = neighbours(view);
     u32* vids = window_vids(w);
@@ -85,7 +113,13 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
         if (lane() > owner) begin = used;
     }
     copy_ranges(near.cold, start - begin, begin, used, vids);
+    __syncwarp();
     if (active) {
+        i64 split = end;
+        if (view[VIEW_SPLIT] && !only_lower(view)) {
+            const i64 copy = window(w, WINDOW_COPY)[lane()];
+            split = copy < 0 ? row_split(view, row) : start - copy + lower_bound(vids, (at_t)copy, (at_t)(copy + end - start), vid);
+        }
         window(w, WINDOW_START)[lane()] = start;
         window(w, WINDOW_END)[lane()] = end;
         window(w, WINDOW_SPLIT)[lane()] = split;
@@ -106,24 +140,36 @@ __device__ INLINE u32 same_root(const Worker& w, u32 left, i64 slot) {
 
 #endif
 
-// For each work unit the passes in which it has something to do, a bit each. cut : the range of vids of level 1's list, whether
-// it ends below the root, begins above it; then where the passes' ranges of vids end.
+// Write the mark of each work unit. cut : the range of vids of level 1's list, whether it ends below the root, begins above it;
+// how many at its beginning have nothing to do; the numbers of a `UnitMark`; then where the passes' ranges of vids end.
 extern "C" __global__ void mark_passes(const i64* view, const u32* roots, const u32* unit_roots, const i64* first_unit, i64 units,
-                                       const i64* cut, u64* masks) {
-    const i64* ends = cut + 4;
+                                       const i64* cut, u64* marks) {
+    const i64 *ends = cut + 8, passes = cut[5], starts = cut[6], cuts = cut[7];
     ROLLED for (i64 unit = (i64)blockIdx.x * blockDim.x + threadIdx.x; unit < units; unit += (i64)gridDim.x * blockDim.x) {
         const u32 root = unit_roots[unit];
         const i64 vid = roots[root];
         const Span span = row_slice(view, vid, cut[3] ? max(cut[0], vid + 1) : cut[0], cut[2] ? min(cut[1], vid) : cut[1]);
         const Range part = part_of(first_unit + root, unit, span.size());
         const u32* list = row_list(view, span);
-        u64 found = 0;
+        u64 found = 0, below = 0;
+        const UnitMark none = {0, passes, starts, cuts};
+        const Span row = starts ? find_row(view, vid) : Span{0, 0};
+        const i64 before = part.size() == span.size() ? span.start - row.start : 255;  // else the list is not looked at as a whole
         int pass = 0;
+        const auto end_pass = [&](i64 k) {
+            if (pass < cuts) below |= (u64)min(before + k, (i64)255) << 8 * pass;
+            ++pass;
+        };
         ROLLED for (i64 k = part.start; k < part.end; ++k) {
-            ROLLED while ((i64)list[span.start + k] >= ends[pass]) ++pass;
-            found |= 1ULL << pass;
+            ROLLED while ((i64)list[span.start + k] >= ends[pass]) end_pass(k);
+            if (k >= cut[4]) found |= 1ULL << pass;
         }
-        masks[unit] = found;
+        ROLLED while (pass < cuts) end_pass(part.end);
+        if (starts) {
+            found |= (u64)row.start << passes | (u64)min((i64)row.size(), none.longest()) << none.length_at();
+            if (cuts) found |= below << (passes + starts);
+        }
+        marks[unit] = found;
     }
 }
 

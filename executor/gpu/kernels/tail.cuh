@@ -133,7 +133,8 @@ struct Pack {
     __device__ INLINE u8* owners() const { return (u8*)(values() + PACK_QUEUE); }
     __device__ INLINE u8* lanes() const { return owners() + PACK_QUEUE; }
     __device__ INLINE u32* queued() const { return (u32*)(lanes() + 32); }  // how many lie in the queue
-    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(queued() + 4); }  // of a local graph, the first
+    __device__ INLINE u8* words() const { return (u8*)(queued() + 4); }  // of each list of a local graph, what a row of its bits takes
+    __device__ INLINE unsigned short* pairs() const { return (unsigned short*)(queued() + 12); }  // of a local graph, the first
 };
 
 // Each lane has a range of positions: read all of them, laid end to end, so that hardly a lane is idle; load(at) reads an

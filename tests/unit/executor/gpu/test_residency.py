@@ -189,19 +189,45 @@ def test_passes_read_fewer_rows_in_place(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("pairs", [(*SQUARE, (0, 2)), ((0, 1), (1, 2), (0, 2))])
 def test_visits_of_roots_in_passes(pairs: tuple[tuple[int, int], ...]) -> None:
-    """Of a sample that has all roots in it: those neighbours count to which the level may be bound."""
+    """Of a sample that has all roots in it: those neighbours count to which the level may be bound. Of triangles each
+    has another one below it in the list, and what is above a pass's range is not read, as far as marks say."""
     stage = with_hubs(pairs)
     view, ends = stage.views[0], np.array([3, 10, 40, stage.vids])
     level = stage.nest.levels[unit_passes.level_of(stage)]
     assert isinstance(level, VertexLevel)
+    triangle = len(pairs) == 3
+    marks = unit_passes.mark_bits(stage, len(ends), len(view.neighbours))
+    assert (marks.cuts, marks.skipped) == ((3, 1) if triangle else (0, 0))
     times = size = 0
     for root in stage.roots.tolist():
         row = view.neighbours_of(root).astype(int)
         near = row[row < root] if level.cut.below else row[row > root]
-        found = len(np.unique(np.searchsorted(ends, near, side="right")))
-        times, size = times + found, size + 4 * found * len(row)
+        for found in np.unique(np.searchsorted(ends, near[triangle:], side="right")):
+            read = (row < ends[found]).sum() if found < marks.cuts else len(row)
+            times, size = times + 1, size + 4 * int(read)
     assert unit_passes.root_visits(stage, view, ends) == (times, size)
     assert times > len(stage.roots)
+
+
+@pytest.mark.parametrize(
+    ("passes", "neighbours", "wanted"),
+    [
+        (8, 100_000_000, (8, 27, 2, 1)),
+        (2, 100_000_000, (2, 27, 1, 1)),
+        (33, 100_000_000, (33, 27, 0, 1)),
+        (34, 100_000_000, (34, 0, 0, 1)),
+        (64, 10, (64, 0, 0, 1)),
+        (1, 0, (1, 1, 0, 1)),
+    ],
+)
+def test_a_mark_has_what_there_are_bits_for(
+    passes: int, neighbours: int, wanted: tuple[int, ...]
+) -> None:
+    """Passes first, then where the row begins with room for its length, then parts of it."""
+    found = unit_passes.mark_bits(with_hubs(((0, 1), (1, 2), (0, 2))), passes, neighbours)
+    assert (found.passes, found.starts, found.cuts, found.skipped) == wanted
+    left = 64 - found.passes - found.starts - 8 * found.cuts
+    assert left >= (8 if found.cuts else unit_passes.LEAST_LENGTH_BITS if found.starts else 0)
 
 
 def test_optional_parts_have_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
