@@ -100,7 +100,8 @@ class Job(IntEnum):
     AFTER = 60  # HEADER of the pass before, 0: none; this one does nothing unless that has ended
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
-    LOCAL_MARKS = 61  # a bit for each of these u32 where something begins that was found
+    LOCAL_MARKS = 61  # a bit for each of these u32 where something begins that was found,
+    LOCAL_LISTS = 65  # and for each root whose list a last pass has to count in
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`

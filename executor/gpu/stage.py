@@ -339,15 +339,12 @@ class Stage:
     def _place_local_rows(self, sizes: I64 | None, budget: Budget) -> None:
         """Room in page-locked memory for what passes find of local graphs; where there is none, or another device finds
         a part of it, the nest runs without. sizes : see `_list_sizes`."""
-        if (
-            self.local is None
-            or self.local.first > 1
-            or (self.local.in_passes and self.local.only_edges)
-        ):
+        known = self.local
+        if known is None or known.first > 1 or (known.in_passes and known.only_edges):
             return
         each = np.zeros(0, np.int64) if sizes is None else unit_passes.local_bytes(sizes)
         size, alone = int(each.sum()), self.share.of == 1 and not self.tallied
-        fits = self.local.in_passes and (budget.left is None or size <= budget.left // 2)
+        fits = known.in_passes and (budget.left is None or size <= budget.left // 2)
         if sizes is None or not fits or not alone:
             self.local = None
             return
@@ -355,7 +352,9 @@ class Stage:
         self.job[Job.LOCAL_ROWS] = self.own.locked(size, what).address
         self.job[Job.LOCAL_AT] = self.own.put((np.cumsum(each) - each) // 4, what)
         words = -(-size // 128)
-        self.local_marks = self._marks(Job.LOCAL_MARKS, words, np.uint32, what)
+        marks = words + -(-len(each) // 32)
+        self.local_marks = self._marks(Job.LOCAL_MARKS, marks, np.uint32, what)
+        self.job[Job.LOCAL_LISTS] = self.job[Job.LOCAL_MARKS] + 4 * words
         self.keeps_rows = True
 
     def _list_sizes(self) -> I64 | None:

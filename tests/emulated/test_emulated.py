@@ -24,6 +24,7 @@ from gdb.executor.gpu import (
     render,
     residency,
     stage,
+    unit_passes,
     units,
     warps,
 )
@@ -163,7 +164,7 @@ def test_work_units_side_by_side_in_a_local_graph(
     )
 
 
-@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2)])
+@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2), (5, 64, 4)])
 def test_local_graphs_in_passes(
     n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +218,30 @@ def test_rows_in_two_memories(pairs: Pairs, most: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(residency, "MOST", most)
     prepared = staged(pairs, SUBGRAPHS, hubs(90))
     counts_whichever_way(prepared, monkeypatch, lambda made: made.cold)
+
+
+@pytest.mark.parametrize("length", [0, 4, 40])
+@pytest.mark.parametrize("mode", [SUBGRAPHS, REPEATABLE_ELEMENTS], ids=["subgraphs", "all"])
+def test_rows_of_roots_in_passes(
+    mode: MatchMode, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are copied from where marks say that they are, or their offsets do, and split where the copy says; those of
+    hubs have no room in a window. length : the bits of a mark for the length of a row."""
+
+    def bits(prepared: Prepared, passes: int, neighbours: int) -> unit_passes.MarkBits:
+        return unit_passes.MarkBits(passes, 64 - passes - length if length else 0, 0, 0)
+
+    monkeypatch.setattr(unit_passes, "mark_bits", bits)
+    monkeypatch.setattr(residency, "MOST", 3_000)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(layout, "WINDOW_VIDS", 64)
+    prepared = staged(DIAMOND, mode, hubs(90), "structure")
+
+    def in_passes(made: stage.Stage) -> bool:
+        assert int(np.diff(prepared.views[0].offsets).max()) > 1 << 4
+        return len(made.passes.turns) > 1 and made.local is None
+
+    counts_whichever_way(prepared, monkeypatch, in_passes)
 
 
 @pytest.mark.parametrize("spare", [100_000, 1_000])

@@ -152,7 +152,8 @@ __device__ constexpr int least_local() {
 // Of a graph that lies in device memory a range of rows at a time, each pass finds the neighbours that the vertices of its range
 // have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (JOB_LOCAL_ROWS): of
 // each root's list a row of bits for each of its vertices, as positions in the list, in as many words as the whole list needs. Most have no bit: only of the others there is
-// a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read.
+// a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read. The last pass
+// comes to those lists alone that have a row of so many bits as the first levels take that are a clique (JOB_LOCAL_LISTS).
 
 __device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
 
@@ -162,9 +163,10 @@ __device__ INLINE u32* row_mark(const Worker& w, i64 row) { return (u32*)w.get(J
 
 __device__ INLINE int words_of(int size) { return (size + 31) / 32; }
 
-__device__ INLINE void keep_row(const Worker& w, i64 rows, int words, const LocalList& list, int at, const Positions& found) {
+__device__ INLINE void keep_row(const Worker& w, u32 root, int words, const LocalList& list, int at, const Positions& found) {
     if (!found.any()) return;
-    const i64 row = rows + (i64)(at - list.start()) * words;
+    const i64 row = rows_of(w, root) + (i64)(at - list.start()) * words;
+    if (found.size() >= least_local() - 1) atomicOr(list_mark(w, root), 1u << (root & 31));
     const Positions own = found.from(list.start());
     ROLLED for (int k = 0; k < words; ++k) ((u32*)w.get(JOB_LOCAL_ROWS))[row + k] = (u32)((k < 2 ? own.low : own.high) >> (k & 1) * 32);
     atomicOr(row_mark(w, row), 1u << (row & 31));
@@ -177,18 +179,6 @@ __device__ INLINE Positions known_row(const Worker& w, i64 rows, const LocalList
     if (!(*row_mark(w, row) >> (row & 31) & 1)) return own;
     ROLLED for (int k = 0; k < words; ++k) (k < 2 ? own.low : own.high) |= (u64)((const u32*)w.get(JOB_LOCAL_ROWS))[row + k] << (k & 1) * 32;
     return own.after(list.start());
-}
-
-// Whether a list of so many vertices has any such row.
-__device__ INLINE bool has_rows(const Worker& w, u32 root, int size) {
-    const i64 row = rows_of(w, root), end = row + size * words_of(size);
-    u32 found = 0;
-    ROLLED for (i64 k = row / 32; 32 * k < end && !found; ++k) {
-        found = *row_mark(w, 32 * k);
-        if (32 * k < row) found &= ~0u << (row & 31);
-        if (32 * k + 32 > end) found &= (1u << (end & 31)) - 1;
-    }
-    return found != 0;
 }
 #endif
 
@@ -263,7 +253,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
             spent);
 #ifdef LOCAL_IN_PASSES
         __syncwarp();
-        if (only_finds && reads) keep_row(w, rows_of(w, pack.found()[rank]), pack.words()[rank], own, mine, g.rows[mine]);
+        if (only_finds && reads) keep_row(w, pack.found()[rank], pack.words()[rank], own, mine, g.rows[mine]);
 #endif
     }
     __syncwarp();
@@ -360,8 +350,6 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
 #ifdef LOCAL_IN_PASSES
     const bool only_counts = !LOCAL_EDGES && counts_rows(w);
-    // what is longer the passes before have counted
-    if (only_counts && (n > LOCAL_MOST || (n && !has_rows(w, root, n)))) n = 0;
     const int words = words_of(n);
     // what is bound to a vertex of the range has the others below it
     if (!only_counts && n <= LOCAL_MOST && below < n) {

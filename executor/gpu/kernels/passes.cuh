@@ -42,12 +42,23 @@ __device__ INLINE UnitMark mark_of(const Worker& w, i64 unit) {
     return {((const u64*)w.get(JOB_MARKS))[unit], w.get(JOB_PASS_BITS), w.get(JOB_START_BITS), w.get(JOB_CUTS)};
 }
 
+// A bit for each root whose list a last pass has to count in (`local.cuh`).
+__device__ INLINE u32* list_mark(const Worker& w, u32 root) { return (u32*)w.get(JOB_LOCAL_LISTS) + root / 32; }
+
 // A bit for each of a batch's units that has something to do in this pass.
 __device__ INLINE u32 active_units(const Worker& w, i64 batch) {
     const i64 number = number_in(w, batch, lane()), pass = w.get(JOB_PASS);
-    const bool there = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
-    const u64 mark = there ? mark_of(w, shared_unit(w, number)).of_passes() : 0;
-    return __ballot_sync(ALL_LANES, pass < 0 ? mark != 0 : mark >> pass & 1);
+    bool active = lane() < w.get(JOB_BATCH) && number < w.get(JOB_UNITS);
+    if (active) {
+        const i64 unit = shared_unit(w, number);
+        if (pass >= 0) {
+            active = mark_of(w, unit).of_passes() >> pass & 1;
+        } else {
+            const u32 root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
+            active = *list_mark(w, root) >> (root & 31) & 1;
+        }
+    }
+    return __ballot_sync(ALL_LANES, active);
 }
 
 #ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
