@@ -172,13 +172,40 @@ __device__ INLINE void keep_row(const Worker& w, u32 root, int words, const Loca
     atomicOr(row_mark(w, row), 1u << (row & 31));
 }
 
-__device__ INLINE Positions known_row(const Worker& w, i64 rows, const LocalList& list, int at) {
-    const int words = words_of(list.end() - list.start());
-    const i64 row = rows + (i64)(at - list.start()) * words;
-    Positions own = {0, 0};
-    if (!(*row_mark(w, row) >> (row & 31) & 1)) return own;
-    ROLLED for (int k = 0; k < words; ++k) (k < 2 ? own.low : own.high) |= (u64)((const u32*)w.get(JOB_LOCAL_ROWS))[row + k] << (k & 1) * 32;
-    return own.after(list.start());
+// Fetch the rows of all vertices of a graph. Each read takes as long as the link does: all of a lane's are under way at once.
+__device__ INLINE void fetch_rows(const Worker& w, const LocalGraph& g, const Pack& pack) {
+    constexpr int ROUNDS = LOCAL_MOST / 32, WORDS = LOCAL_MOST / 32;
+    u32 some[ROUNDS][WORDS];
+    int begun = -1;
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+        const int mine = 32 * round + lane();
+        const u32 word = g.begins[round];
+        const int rank = begun + __popc(word & (lanes_before() << 1 | 1u));
+        begun += __popc(word);
+        int words = 0;
+        i64 row = 0;
+        if (mine < g.size) {
+            const LocalList own = {g.lists[rank]};
+            const int width = words_of(own.end() - own.start());
+            row = rows_of(w, pack.found()[rank]) + (i64)(mine - own.start()) * width;
+            const bool wanted = mine > own.start() && mine < own.last();  // further levels are below those that are bound first
+            words = wanted && *row_mark(w, row) >> (row & 31) & 1 ? width : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) some[round][k] = k < words ? ((const u32*)w.get(JOB_LOCAL_ROWS))[row + k] : 0;
+    }
+    begun = -1;
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+        const int mine = 32 * round + lane();
+        const u32 word = g.begins[round];
+        const LocalList own = {g.lists[max(begun + __popc(word & (lanes_before() << 1 | 1u)), 0)]};
+        begun += __popc(word);
+        const Positions found = {some[round][0] | (u64)some[round][1] << 32, some[round][2] | (u64)some[round][3] << 32};
+        if (mine < g.size) g.rows[mine] = found.after(own.start());
+    }
+    __syncwarp();
 }
 #endif
 
@@ -208,6 +235,9 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         }
         pairs += __popc(noted);
     };
+#ifdef LOCAL_IN_PASSES
+    if (only_counts) fetch_rows(w, g, pack);
+#endif
     ROLLED for (int base = 0; base < g.size; base += 32, ++spent) {
         const int mine = base + lane();
         const u32 word = g.begins[base / 32];
@@ -219,8 +249,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         bool reads = mine < g.size && mine > own.start() && wanted;
 #ifdef LOCAL_IN_PASSES
         if (only_counts) {
-            Positions left = reads ? known_row(w, rows_of(w, pack.found()[rank]), own, mine) : Positions{0, 0};
-            if (mine < g.size) g.rows[mine] = left;
+            Positions left = reads ? g.rows[mine] : Positions{0, 0};
             ROLLED while (__any_sync(ALL_LANES, left.any())) {
                 const int j = left.any() ? left.next() : -1, i = j < 0 ? -1 : mine;
                 if (!second_above) note(i, j, own);
