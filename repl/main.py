@@ -109,6 +109,10 @@ def _shell(words: Sequence[str]) -> int:
     from .session import Session
 
     store, url = arguments.store, is_url(arguments.store)
+    if store == ":memory:":
+        raise NotAStore(
+            f"{store!r} is not the name of a folder.", "Leave it out for a graph in memory."
+        )
     if store and not url and _is_free(Path(store)):  # a mistyped name shall not make a store
         if "(" in store:
             raise NotAStore(f"there is no store {store}.", "A query goes after -c.")

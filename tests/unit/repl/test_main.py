@@ -144,6 +144,14 @@ def test_a_missing_store_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "gdbsh create" in capsys.readouterr().err
 
 
+def test_a_graph_in_memory_has_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """As SQLite and DuckDB call one."""
+    assert main([":memory:", "-c", "RETURN 1"]) == 1
+    assert capsys.readouterr().err == (
+        "error: ':memory:' is not the name of a folder. Leave it out for a graph in memory.\n"
+    )
+
+
 def test_create_makes_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "my new.gdb"
     assert main(["create", str(path)]) == 0
