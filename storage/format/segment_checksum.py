@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 
 from gdb.base import forks, threads, usage, waiting
@@ -71,38 +72,22 @@ class Comparison:
             raise _another(self._files, self._record)
 
 
-class Verifiers:
-    """Threads that compare files with their checksums, half as many as there are cores: those of one core share what
-    computes a checksum. The query goes on meanwhile."""
+def compare_beside(some: Sequence[Comparison]) -> None:
+    """Let other threads compare files with their checksums, half as many as there are cores: those of one core share
+    what computes a checksum, and the query goes on meanwhile."""
+    left = deque(some)
 
-    def __init__(self) -> None:
-        self._left: deque[Comparison] = deque()
-        self._threads, self._lock = 0, waiting.Lock()
-
-    def compare(self, one: Comparison) -> None:
-        """Have a file compared, as soon as a thread is free."""
-        with self._lock:
-            self._left.append(one)
-            if self._threads == max(cores() // 2, 1):
-                return
-            self._threads += 1
-        try:
-            threads.start(threading.Thread(target=self._work, name="gdb-verify", daemon=True))
-        except (RuntimeError, MemoryError):  # no room for a thread: who waits for them compares
-            with self._lock:
-                self._threads -= 1
-
-    def _work(self) -> None:
+    def work() -> None:
         with lost_pages.watched(lambda: None, lambda: None):  # who waits for them looks
-            while (one := self._next()) is not None:
-                one.run()
+            while left:
+                with suppress(IndexError):  # another thread has taken the last one
+                    left.popleft().run()
 
-    def _next(self) -> Comparison | None:
-        with self._lock:
-            if self._left:
-                return self._left.popleft()
-            self._threads -= 1
-            return None
+    for _ in range(min(max(cores() // 2, 1), len(some))):
+        try:
+            threads.start(threading.Thread(target=work, name="gdb-verify", daemon=True))
+        except (RuntimeError, MemoryError):  # no room for a thread: who waits for them compares
+            return
 
 
 def open_segment(

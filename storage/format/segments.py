@@ -14,7 +14,7 @@ from gdb.base import usage, waiting
 from ..disk.files import MANIFEST, Files
 from ..disk.pins import Pin
 from .segment import FileRecord, Inside, SegmentFile, damaged
-from .segment_checksum import Verifiers, open_segment
+from .segment_checksum import compare_beside, open_segment
 
 T = TypeVar("T")
 MOST_LOOKS = 32  # files whose length is compared again when a query begins
@@ -135,27 +135,22 @@ class Segments:
         """The results of some work with files, by their numbers, which are distinct, while their bytes are at hand; on
         all cores, unless a budget bounds what is read at once.
 
-        Each is verified before; or, where the query of this thread waits for that at its end, by other threads once the
-        work with it is done: its pages are there then, and others may still have to come from the disk. Work that
-        raises does so only of files that are verified.
+        Each is verified before; or, where the query of this thread waits for that at its end, later (`verify_beside`).
+        Work that raises does so only of files that are verified.
         """
         query = usage.current()
         later = query is not None and query.blocks > 0 and query.budget.limit is None
         large = later and self._new_bytes(numbers) >= LEAST_LATER
-        verifiers = Verifiers()
 
         def one(number: int) -> tuple[SegmentFile, T]:
             file = self._opened.get(number) or self._open(number, later=large)
             if not later:
                 file.settle()
             try:
-                result = work(file, number)
+                return file, work(file, number)
             except Exception:  # whatever it made of the bytes, the checksum says it better
                 file.settle()
                 raise
-            if (comparison := file.comparison) is not None:
-                verifiers.compare(comparison)
-            return file, result
 
         with self._lock:
             found, results = list[T](), waiting.within_budget(one, numbers)
@@ -165,6 +160,12 @@ class Segments:
                 if file.comparison is not None and file not in self._later:
                     self._later.append(file)
         return found
+
+    def verify_beside(self) -> None:
+        """Let other threads verify what is not yet; to be called when the query of this thread has less to do for them:
+        both would be slower."""
+        if self._later:
+            compare_beside([c for file in self._later if (c := file.comparison) is not None])
 
     def _new_bytes(self, numbers: Sequence[int]) -> int:
         """Of files that were not opened yet."""

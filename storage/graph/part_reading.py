@@ -50,6 +50,7 @@ def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
     if not own:
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
         section_checks.compare_rows(where, name, part, vertex_count)
+    segments.verify_beside()
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from gdb.storage.disk import checksum
 from gdb.storage.disk.files import Files, PosixFiles
 from gdb.storage.format import segment_checksum, segments
 from gdb.storage.format.segment import FileRecord, SegmentFile
-from gdb.storage.format.segment_checksum import Comparison, Verifiers
+from gdb.storage.format.segment_checksum import Comparison, compare_beside
 from gdb.storage.graph import part_reading
 from tests.support.random_store import random_store
 
@@ -189,9 +188,7 @@ def compared(tmp_path: Path, *, equal: bool = True) -> Comparison:
 def test_a_comparison(beside: bool, tmp_path: Path, verifying: list[str]) -> None:
     one, other = compared(tmp_path), compared(tmp_path, equal=False)
     if beside:
-        verifiers = Verifiers()
-        for each in (one, other):
-            verifiers.compare(each)
+        compare_beside([one, other])
     for _ in range(2):
         one.settle()
         with pytest.raises(CorruptStore, match=COMMITTED):
@@ -228,44 +225,5 @@ def test_no_room_for_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(threads, "start", full)
     one = compared(tmp_path)
-    verifiers = Verifiers()
-    verifiers.compare(one)
+    compare_beside([one])
     one.settle()
-    monkeypatch.undo()
-    other = compared(tmp_path)
-    verifiers.compare(other)
-    other.settle()
-
-
-def test_there_are_half_as_many_threads_as_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each goes on to the next file, and ends when there is none; one that comes later has a thread again."""
-    begun, gate, verify = list[str](), threading.Event(), segment_checksum.verify
-
-    def waiting(*arguments: Any) -> None:
-        begun.append(threading.current_thread().name)
-        assert gate.wait(10)
-        verify(*arguments)
-
-    monkeypatch.setattr(segment_checksum, "verify", waiting)
-    monkeypatch.setattr(segment_checksum, "cores", lambda: 4)
-    verifiers, some = Verifiers(), [compared(tmp_path) for _ in range(5)]
-    for one in some:
-        verifiers.compare(one)
-    end = time.monotonic() + 10
-    while len(begun) < 2 and time.monotonic() < end:
-        time.sleep(0.001)
-    assert len(begun) == 2
-    gate.set()
-    for one in some:
-        one.settle()
-    while verifiers._threads and time.monotonic() < end:
-        time.sleep(0.001)
-    assert not verifiers._threads
-    last = compared(tmp_path)
-    verifiers.compare(last)
-    while len(begun) < 6 and time.monotonic() < end:
-        time.sleep(0.001)
-    last.settle()
-    assert set(begun[:2] + begun[-1:]) == {"gdb-verify"}
