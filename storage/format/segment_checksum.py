@@ -73,8 +73,11 @@ class Comparison:
 
 
 def compare_beside(some: Sequence[Comparison]) -> None:
-    """Let other threads compare files with their checksums, half as many as there are cores: those of one core share
-    what computes a checksum, and the query goes on meanwhile."""
+    """Let other threads compare files with their checksums, as many as there are cores, and the query go on meanwhile.
+
+    Sixteen compute 3.4 GB/s where one does 0.32, two 1.46 for 0.67: those of one core are not in each other's way. With
+    half as many, first answers of rmat100m took 5 to 12 % longer on 16 cores, and a fourth longer on two.
+    """
     left = deque(some)
 
     def work() -> None:
@@ -83,7 +86,7 @@ def compare_beside(some: Sequence[Comparison]) -> None:
                 with suppress(IndexError):  # another thread has taken the last one
                     left.popleft().run()
 
-    for _ in range(min(max(cores() // 2, 1), len(some))):
+    for _ in range(min(cores(), len(some))):
         try:
             threads.start(threading.Thread(target=work, name="gdb-verify", daemon=True))
         except (RuntimeError, MemoryError):  # no room for a thread: who waits for them compares
