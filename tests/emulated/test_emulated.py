@@ -164,7 +164,7 @@ def test_work_units_side_by_side_in_a_local_graph(
     )
 
 
-@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2), (5, 64, 4)])
+@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2), (4, 64, 4)])
 def test_local_graphs_in_passes(
     n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
