@@ -18,6 +18,7 @@ import gdb
 from gdb.answer.summary import counted
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
+from gdb.run.options import folder
 from gdb.run.store_urls import is_url
 
 from .settings import SETTINGS, Setting
@@ -109,11 +110,7 @@ def _shell(words: Sequence[str]) -> int:
     from .session import Session
 
     store, url = arguments.store, is_url(arguments.store)
-    if store == ":memory:":
-        raise NotAStore(
-            f"{store!r} is not the name of a folder.", "Leave it out for a graph in memory."
-        )
-    if store and not url and _is_free(Path(store)):  # a mistyped name shall not make a store
+    if store and not url and _is_free(folder(store)):  # a mistyped name shall not make a store
         if "(" in store:
             raise NotAStore(f"there is no store {store}.", "A query goes after -c.")
         quoted = shlex.quote(store)

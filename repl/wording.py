@@ -12,6 +12,7 @@ _ARGUMENTS = ("nodes", "edges", "timeout", "gpu_memory", "import_root", "read_on
 _TEXTS = (
     (r'Pass parameters=\{"(\w+)": \.\.\.\}', r"Give it a value: `.param \1 VALUE` or --param \1=VALUE"),
     (r"\bpass header=False and columns=", "give --no-header and columns="),
+    (r"\bGive a path, or None for", "Give a path, or leave it out for"),
 )  # fmt: skip
 _FLAGS = {
     ("columns", "[...]"): "--columns A,B,... (and --no-header)",

@@ -151,9 +151,10 @@ __device__ constexpr int least_local() {
 #ifdef LOCAL_IN_PASSES
 // Of a graph that lies in device memory a range of rows at a time, each pass finds the neighbours that the vertices of its range
 // have in their lists, and a last one counts. Between passes these lie in page-locked memory of the host (JOB_LOCAL_ROWS): of
-// each root's list a row of bits for each of its vertices, as positions in the list, in as many words as the whole list needs. Most have no bit: only of the others there is
-// a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and only these are written and read. The last pass
-// comes to those lists alone that have a row of so many bits as the first levels take that are a clique (JOB_LOCAL_LISTS).
+// each root's list a row of bits for each of its vertices, as positions in the list, in as many words as the whole list needs.
+// Most have no bit: only of the others there is a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and
+// only these are written and read. The last pass comes to those lists alone that have a row of so many bits as the first levels
+// take that are a clique (JOB_LOCAL_LISTS).
 
 __device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
 

@@ -148,7 +148,7 @@ def test_a_graph_in_memory_has_no_name(capsys: pytest.CaptureFixture[str]) -> No
     """As SQLite and DuckDB call one."""
     assert main([":memory:", "-c", "RETURN 1"]) == 1
     assert capsys.readouterr().err == (
-        "error: ':memory:' is not the name of a folder. Leave it out for a graph in memory.\n"
+        "error: ':memory:' is not the name of a folder. Give a path, or leave it out for a graph in memory.\n"
     )
 
 

@@ -10,12 +10,13 @@ import pytest
 from gdb import planner
 from gdb.base.usage import Usage
 from gdb.errors import Cancelled
-from gdb.executor.cpu import address
+from gdb.executor.cpu import address, workers
 from gdb.executor.cpu.sample import estimate
-from gdb.executor.cpu.workers import Worker
+from gdb.executor.cpu.workers import Worker, view_row
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, Adjacency
 from tests.support.small_graph import SmallGraph
 
 PATTERNS = {
@@ -68,6 +69,26 @@ def test_the_mean_of_many_draws_is_the_truth(pattern: str, counting: bool) -> No
     prepared = stage(pattern, counting=counting)
     found = [estimate(prepared, 200, 1 << 40, seed).steps for seed in range(20)]
     assert np.mean(found) == pytest.approx(steps(prepared), rel=0.15)
+
+
+@pytest.mark.parametrize("pattern", list(PATTERNS))
+def test_a_sample_splits_no_rows(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To split all of a graph would take longer; to look for where a row is split is no step."""
+    prepared, split = stage(pattern, counting=True), list[bool]()
+    assert prepared.restricted
+
+    def row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
+        split.append(restricted)
+        return view_row(view, eids, restricted=restricted or whole)
+
+    whole = False
+    monkeypatch.setattr(workers, "view_row", row)
+    found = estimate(prepared, 100, 1 << 30)
+    assert not any(split)
+    whole = True
+    assert estimate(prepared, 100, 1 << 30) == found
+    Worker(prepared, 1)
+    assert split[-1]
 
 
 def test_a_sample_ends() -> None:

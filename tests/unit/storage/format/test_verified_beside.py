@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -217,6 +217,27 @@ def test_a_child_compares_itself(
     monkeypatch.setattr(forks, "_generation", forks.generation() + 1)
     one.settle()
     assert verifying == [threading.current_thread().name]
+
+
+def test_as_many_threads_as_cores_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most one for each file, and each goes on to the next."""
+    begun, gate, verify = threading.Semaphore(0), threading.Event(), segment_checksum.verify
+
+    def waits(*arguments: Any) -> None:
+        begun.release()
+        assert gate.wait(20)
+        verify(*arguments)
+
+    monkeypatch.setattr(segment_checksum, "verify", waits)
+    monkeypatch.setattr(segment_checksum, "cores", lambda: 3)
+    some = [compared(tmp_path) for _ in range(5)]
+    compare_beside(some)
+    for _ in range(3):
+        assert begun.acquire(timeout=20)
+    assert not begun.acquire(timeout=0.1)
+    gate.set()
+    for one in some:
+        one.settle()
 
 
 def test_no_room_for_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
