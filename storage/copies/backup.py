@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gdb.records import replace
 
-from ..disk.checksum import Hasher
+from ..disk.checksum import hasher_like
 from ..disk.files import Files
 from ..disk.new_folder import new_folder
 from ..disk.steps import Steps
@@ -55,7 +55,7 @@ def _copy(
     source: Files, record: FileRecord, target: Files, steps: Steps, before: int, total: int
 ) -> None:
     content = source.map(record.name, record.length, record.digest)
-    hasher = Hasher()
+    hasher = hasher_like(record.digest)
     out = target.create(record.name)
     try:
         for begin in range(0, record.length, _CHUNK):
@@ -63,7 +63,7 @@ def _copy(
             chunk = content[begin : begin + _CHUNK].data
             hasher.update(chunk)
             out.write(chunk)
-        if hasher.digest().hex() != record.digest:
+        if hasher.hexdigest() != record.digest:
             raise damaged(source.where, record.name, "does not hold the bytes that were committed")
         # `new_folder` syncs once more; but only the writing descriptor is sure to report that the disk failed
         out.fsync()  # protects the segment's bytes: the manifest must never point at less

@@ -36,7 +36,7 @@ from gdb.records import dataclass
 
 from ..columns.model import U8
 from . import pins
-from .checksum import Buffer, Hasher, digest
+from .checksum import Buffer, has_checksum, hasher_like
 from .lost_pages import mapped
 from .opening import opened
 
@@ -44,7 +44,7 @@ FOLDER, SIZE = "GDB_CACHE", "GDB_CACHE_SIZE"
 """Variables of the environment: the folder in which each user has one, and the bytes that this one may have."""
 
 _LOCK, _PART = "lock", ".part"
-_NAME = re.compile(r"[0-9a-f]{32}(?:\.part)?")
+_NAME = re.compile(r"(?:[0-9a-f]{32}){1,2}(?:\.part)?")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -130,7 +130,7 @@ class ContentCache:
             state = os.fstat(pin.file)
             if private_folder.is_plain_and_own(state) and state.st_size == length:
                 content = mapped(mmap.mmap(pin.file, length, prot=mmap.PROT_READ))
-                if known or digest(content.data).hex() == checksum:
+                if known or has_checksum(content.data, checksum):
                     with suppress(OSError):  # a folder that is only read has no oldest file
                         os.utime(pin.file)
                     return Copy(content, pin)
@@ -181,7 +181,7 @@ class ContentCache:
         self, part: int, checksum: str, length: int, fetch: Fetch, check: Callable[[], object]
     ) -> None:
         """Write what is fetched, and compare it."""
-        hasher, done = Hasher(), 0
+        hasher, done = hasher_like(checksum), 0
 
         def take(data: Buffer) -> None:
             nonlocal done
@@ -196,7 +196,7 @@ class ContentCache:
                     rest = rest[os.write(part, rest) :]
 
         fetch(take)
-        if done != length or hasher.digest().hex() != checksum:
+        if done != length or hasher.hexdigest() != checksum:
             raise WrongContent(done)
 
     def _take_room(self, part: int, length: int) -> None:

@@ -16,7 +16,7 @@ from gdb.errors import NotAStore, StoreError, StoreVersionError
 from gdb.records import dataclass, quick, replace
 
 from ..columns.model import Kind
-from ..disk.checksum import DIGEST_BYTES, digest
+from ..disk.checksum import DIGEST_BYTES, LARGE_DIGITS, digest
 from ..disk.file_names import SEGMENT_NAME, looks_like_store
 from ..disk.files import MANIFEST, Files
 from . import manifest_checks
@@ -26,6 +26,7 @@ from .json_fields import Fields, Json
 from .manifest_head import (
     FORMAT,
     HEAD,
+    JOURNAL_FROM,
     MAGIC,
     MOST_BYTES,
     MOST_VERSION,
@@ -284,7 +285,7 @@ def decode(raw: bytes, where: str) -> Manifest:
             "Install a newer gdb-embedded.",
         )
     body, inline = sealed[HEAD.size : HEAD.size + length], sealed[HEAD.size + length :]
-    known = 1 <= version <= FORMAT and (version == 4 or not sectors)
+    known = 1 <= version <= FORMAT and (version >= JOURNAL_FROM or not sectors)
     if not known or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head", MANIFEST_TEXT.name)
     try:
@@ -292,6 +293,8 @@ def decode(raw: bytes, where: str) -> Manifest:
         found = replace(_manifest(_Fields(cast(Json, json.loads(body))), held), journal=sectors > 0)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
+        if version < 5 and any(len(file.digest) == LARGE_DIGITS for file in found.files):
+            raise ValueError(f"a checksum of {LARGE_DIGITS} digits in format {version}")
         if version < 3 <= format_of(replace(found, packed=False)):
             raise ValueError(f"values of any type in format {version}")
         if version < 4 and found.packed:

@@ -7,7 +7,8 @@ import struct
 from gdb.errors import StoreError
 from gdb.records import dataclass, quick
 
-FORMAT = 4
+FORMAT = 5
+JOURNAL_FROM = 4  # the first whose manifests may have records behind them
 MAGIC = b"gdb.man\n"
 HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
 # Of the file without records, and of records behind it: no more is read of a file that a stranger made.
@@ -29,7 +30,7 @@ def length_in(raw: bytes) -> int:
     """How many of the bytes of a manifest file are the manifest; behind them are records."""
     if len(raw) >= HEAD.size:
         _, version, sectors, _ = HEAD.unpack_from(raw)
-        if version == 4 and sectors:
+        if JOURNAL_FROM <= version <= FORMAT and sectors:
             return min(int(sectors) * SECTOR, len(raw))
     return len(raw)
 
@@ -38,7 +39,7 @@ def most_bytes(head: bytes) -> int:
     """The most bytes that the file may have, by its first ones: a `gdb.storage.disk.files.Bound`."""
     if len(head) >= HEAD.size:
         magic, version, sectors, _ = HEAD.unpack_from(head)
-        if magic == MAGIC and version == 4 and sectors:
+        if magic == MAGIC and JOURNAL_FROM <= version <= FORMAT and sectors:
             return min(int(sectors) * SECTOR, MOST_BYTES) + MOST_RECORDS
     return MOST_BYTES
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..columns.model import FIRST_KINDS
+from ..disk.checksum import LARGE_DIGITS
 
 if TYPE_CHECKING:
     from .manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
@@ -22,6 +23,8 @@ def count_of(ranges: Iterable[tuple[int, int]]) -> int:
 
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
+    if any(len(file.digest) == LARGE_DIGITS for file in manifest.files):
+        return 5
     if manifest.journal or manifest.packed:
         return 4
     kinds = {column.kind for column in columns_of(manifest)}

@@ -21,7 +21,7 @@ from gdb.records import dataclass
 from ..columns.model import F64, I32, I64, U8, U32
 from ..disk import lost_pages
 from ..disk.arrays import GRAPH, GRAPH_SHARE, copied, placed
-from ..disk.checksum import Buffer, Hasher, digest
+from ..disk.checksum import Buffer, has_checksum, hasher_of
 from ..disk.files import wrong_length
 from ..disk.mapped_file import file_of
 from .invariants import (
@@ -56,7 +56,7 @@ _OVERWRITTEN = "was written to after it was opened: it does not hold the bytes t
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What the manifest pins of one file; `digest` is the BLAKE2b-128 of the whole file in hex."""
+    """What the manifest pins of one file; `digest` is the checksum of the whole file in hex."""
 
     name: str
     length: int
@@ -106,7 +106,7 @@ def write_sections(
         code = int(section.code)
         entries.append(ENTRY.pack(int(section.kind), item, start, section.data.nbytes, code))
         at = start + section.data.nbytes
-    hasher = Hasher()
+    hasher = hasher_of(at)
 
     def emit(data: Buffer) -> None:
         hasher.update(data)
@@ -125,7 +125,7 @@ def write_sections(
             for begin in range(0, raw.shape[0], _CHUNK):
                 emit(raw[begin : begin + _CHUNK].data)
         need(not left, "a section of another length than was said")
-    return at, hasher.digest().hex()
+    return at, hasher.hexdigest()
 
 
 class SegmentFile:
@@ -260,7 +260,7 @@ class SegmentFile:
         """
         self.look()
         if self._pinned and self._file is not None and (state := self._file.written()) is not None:
-            self._wrong = digest(self._bytes.data).hex() != self._pinned
+            self._wrong = not has_checksum(self._bytes.data, self._pinned)
             self.look()
             self._file.state = state
 

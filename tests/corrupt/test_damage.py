@@ -18,6 +18,7 @@ import pytest
 from gdb.errors import CorruptStore, NotAStore
 from gdb.storage.columns.model import Column, EdgeTable, VertexTable
 from gdb.storage.columns.python_columns import column_of
+from gdb.storage.disk import checksum
 from gdb.storage.format import segment_checksum, segment_writer
 from gdb.storage.format.direction import Direction
 from gdb.storage.write.store import Store
@@ -63,9 +64,11 @@ def answer(folder: Path) -> list[object]:
         store.close()
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store of several files."""
+@pytest.fixture(params=["small", "large"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of several files, which have the checksums of small or of large ones."""
+    if request.param == "large":
+        monkeypatch.setattr(checksum, "LARGE", 0)
     monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
     path = tmp_path / "s"
     store = Store.open(path, create=True)
@@ -221,7 +224,6 @@ def test_without_the_pinned_checksum_the_damage_would_be_answered(
 
 
 def test_a_manifest_cannot_lead_out_of_the_folder(folder: Path) -> None:
-    from gdb.storage.disk import checksum
     from gdb.storage.format.manifest_head import FORMAT, HEAD, MAGIC
 
     raw = (folder / MANIFEST).read_bytes()

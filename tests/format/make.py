@@ -180,6 +180,14 @@ def journal(folder: Path) -> None:
             db.execute(text)
 
 
+def large(folder: Path) -> None:
+    """The same, and every file with the checksum of large ones."""
+    from gdb.storage.disk import checksum
+
+    checksum.LARGE = 0
+    journal(folder)
+
+
 STORES = {
     "format-1-typed": typed,
     "format-1-loaded": loaded,
@@ -189,6 +197,7 @@ STORES = {
     "format-3-delta-inside": free,
     "format-4-journal-delta-inside": journal,
     "format-4-packed": packed,
+    "format-5-journal-delta-inside": large,
 }
 
 if __name__ == "__main__":

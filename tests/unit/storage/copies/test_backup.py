@@ -37,7 +37,7 @@ def graph(seed: int) -> GraphTables:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checksums: str) -> Store:
     """A store of several files."""
     monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
     monkeypatch.setattr(backups, "_CHUNK", 100)
@@ -168,14 +168,14 @@ def test_interrupt_and_close_stop_it(
     db = gdb.connect()
     write_graph(db._store, graph(1))
     began, ended = threading.Event(), threading.Event()
-    create = checksum.Hasher
+    create = checksum.hasher_like
 
-    def waits() -> checksum.Hasher:
+    def waits(pinned: str) -> checksum.FileHasher:
         began.set()
         ended.wait(10)
-        return create()
+        return create(pinned)
 
-    monkeypatch.setattr(backups, "Hasher", waits)
+    monkeypatch.setattr(backups, "hasher_like", waits)
     errors: list[Exception] = []
 
     def copies() -> None:
@@ -194,7 +194,7 @@ def test_interrupt_and_close_stop_it(
     ended.set()
     thread.join()
     ender.join()
-    monkeypatch.setattr(backups, "Hasher", create)
+    monkeypatch.setattr(backups, "hasher_like", create)
     assert [type(error) for error in errors] == [Cancelled]
     assert beside(tmp_path) == []
     if end is gdb.Database.close:

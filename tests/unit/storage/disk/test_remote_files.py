@@ -15,8 +15,7 @@ import pytest
 import gdb
 from gdb.errors import CorruptStore, GdbError, NotAStore, ReadOnlyError, StoreError
 from gdb.records import replace
-from gdb.storage.disk import remote_files
-from gdb.storage.disk.checksum import digest
+from gdb.storage.disk import checksum, remote_files
 from gdb.storage.format import manifest as manifests
 from tests.support.flaky import Flaky, Gate
 from tests.support.shared_store import people
@@ -39,9 +38,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / f"user-{os.geteuid()}"
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return people(tmp_path_factory.mktemp("remote"))
+@pytest.fixture(scope="module", params=["BLAKE2b", "BLAKE3"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the checksums of small or of large files."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "BLAKE3":
+            patch.setattr(checksum, "LARGE", 0)
+        return people(tmp_path_factory.mktemp("remote"))
 
 
 def opened(url: str) -> gdb.Database:
@@ -113,7 +116,7 @@ def test_files_are_fetched_when_they_are_needed_and_once(store: Path, cache: Pat
 def test_copies_have_the_names_of_their_contents(store: Path, cache: Path) -> None:
     count(Flaky.upload(store))
     for path in copies(cache):
-        assert digest(path.read_bytes()).hex() == path.name
+        assert checksum.has_checksum(path.read_bytes(), path.name)
         assert path.stat().st_mode & 0o077 == 0
 
 
@@ -217,7 +220,8 @@ def test_a_segment_that_is_damaged_there(store: Path, cache: Path, damage: str) 
         db.execute(QUERY)
     assert name.rpartition("/")[2] in str(error.value)
     assert "Upload the file again" in str(error.value)
-    assert digest(raw).hex() not in [path.name.removesuffix(".part") for path in copies(cache)]
+    names = [path.name.removesuffix(".part") for path in copies(cache)]
+    assert not any(checksum.has_checksum(raw, name) for name in names)
     Flaky.files[name] = raw
     assert count(url) == known(store)
 

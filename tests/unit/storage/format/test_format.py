@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gdb
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage.columns.model import EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
+from gdb.storage.disk import checksum
 from gdb.storage.format import manifest
 from gdb.storage.write import commit as committing
 from gdb.storage.write.commit import commit
@@ -283,6 +285,50 @@ def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
     raw[8] = 2
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
     with pytest.raises(CorruptStore, match="values of any type in format 2"):
+        Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_a_large_file_has_another_checksum_and_format_5(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that are large, and the journal behind the manifest of such a store."""
+    (small, large), ids = (tmp_path / "small", tmp_path / "large"), np.arange(50)
+    with monkeypatch.context() as patch:
+        for folder, least in ((small, checksum.LARGE), (large, 1000)):
+            patch.setattr(checksum, "LARGE", least)
+            with gdb.connect(folder) as db:
+                with db.transaction() as tx:
+                    tx.add_nodes("N", ids.tolist(), {"x": [float(n) for n in ids]})
+                db.compact()
+                for n in range(4):
+                    db.execute("MATCH (n:N) WHERE id(n) = 3 SET n.x = $x", {"x": float(n)})
+    found = [PlainStore(folder) for folder in (small, large)]
+    assert [(one.format, one.records) for one in found] == [(4, 2), (5, 2)]
+    lengths = {file["length"]: len(file["digest"]) for file in PlainStore(large).body["files"]}
+    assert lengths == {length: 64 if length >= 1000 else 32 for length in lengths}
+    assert set(lengths.values()) == {64}
+    with gdb.connect(large) as db:
+        assert db.execute("MATCH (n:N) WHERE id(n) = 3 RETURN n.x").scalar() == 3
+        db.check()
+        db.compact()  # by this gdb it is small: an older one reads what it writes
+    assert PlainStore(large).format == 1
+
+
+def test_an_older_gdb_refuses_a_store_of_large_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksum, "LARGE", 0)
+    write_graph(
+        Store.open(tmp_path, create=True), GraphTables((VertexTable((), "", np.arange(9)),))
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "FORMAT", 4)
+        with pytest.raises(StoreVersionError, match="has format 5; this gdb reads up to format 4"):
+            Store.open(tmp_path, create=False, read_only=True)
+    raw = bytearray((tmp_path / "MANIFEST").read_bytes()[:-16])
+    raw[8] = 4
+    (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
+    with pytest.raises(CorruptStore, match="a checksum of 64 digits in format 4"):
         Store.open(tmp_path, create=False, read_only=True)
 
 

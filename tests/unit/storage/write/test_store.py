@@ -127,7 +127,9 @@ def test_a_newer_format_is_named(tmp_path: Path) -> None:
     raw = bytearray((tmp_path / "MANIFEST").read_bytes()[: -checksum.DIGEST_BYTES])
     raw[8] = FORMAT + 1
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + checksum.digest(bytes(raw)))
-    with pytest.raises(StoreVersionError, match="format 5; this gdb reads up to format 4"):
+    with pytest.raises(
+        StoreVersionError, match=f"format {FORMAT + 1}; this gdb reads up to format {FORMAT}"
+    ):
         Store.open(tmp_path, create=True)
 
 
