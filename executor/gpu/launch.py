@@ -37,7 +37,7 @@ Part = TypeVar("Part")
 
 FIRST = (0,)  # the devices of a query that names none
 LAUNCH_NANOSECONDS = 40_000_000
-# after a launch that took longer, because its last units did, the next ones have less time, so that they take no longer
+# after a launch that took longer, because its last units did, those behind it have less time and take no longer
 LONGEST_LAUNCH, LEAST_LAUNCH = 50_000_000, 10_000_000
 STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small to meet every place where a warp may stop
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
@@ -290,9 +290,8 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     done, fresh, found, spent = False, True, 0, 0.0
     out = None if sink is None else sink.room()
     while watch.going():
-        allowed = max(min(LAUNCH_NANOSECONDS, LONGEST_LAUNCH - stage.late), LEAST_LAUNCH)
+        allowed = max(min(LAUNCH_NANOSECONDS, LONGEST_LAUNCH - stage.passes.late), LEAST_LAUNCH)
         done, overflowed, seconds = stage.launch(out, counters, STEPS, allowed, fresh=fresh)
-        stage.late = max(stage.late, round(1e9 * seconds) - allowed)
         fresh = False
         spent += seconds
         if overflowed:

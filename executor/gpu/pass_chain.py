@@ -18,11 +18,12 @@ from .placing import Turn
 class PassChain:
     """turns : the passes over parts of the graph; none where a run goes over it once. headers, idle : of each pass, and
     of one that counts what they found, its counters, u64[passes, HEADER_WORDS], and a bit for each warp that waits,
-    u32[passes, warps / 32]. streamed_bytes : that were copied to the device since it was set to zero.
+    u32[passes, warps / 32]. streamed_bytes : that were copied to the device since it was set to zero. late : ns that
+    launches take after their time is over, because their last units do.
     """
 
     def __init__(self, turns: Sequence[Turn], headers: DeviceArray, idle: DeviceArray) -> None:
-        self.turns, self.streamed_bytes = list(turns), 0
+        self.turns, self.streamed_bytes, self.late = list(turns), 0, 0
         self._headers, self._idle = headers, idle
         self._there: Turn | None = None  # whose rows are resident
         self._behind = 1  # passes that are sent at once
@@ -59,16 +60,22 @@ class PassChain:
         self._sent = stop
         return stop
 
-    def sent(self, unfinished: int, seconds: float, allowed: float) -> bool:
+    def sent(self, unfinished: int, spent: int, allowed: int) -> bool:
         """What was sent has come to its end; whether the run has.
 
-        unfinished : passes of the run that have not. seconds : they took together. allowed : and were to take at most.
+        unfinished : passes of the run that have not. spent : ns that they took together. allowed : and each was to take
+            at most.
         """
+        over = spent - allowed * (self._sent - self._at)
+        # a run's heaviest units come first, and a stage's own kernel is late by less than the generic one
+        self.late = max(over, self.late // 2)
         self._at, self._fresh = self._sent - unfinished, not unfinished
         if unfinished:
             self._behind = 1
-        elif 2 * seconds < allowed:
+        elif 2 * spent < allowed:
             self._behind = min(2 * self._behind, self._count)
+        elif spent > allowed:
+            self._behind = max(self._behind // 2, 1)
         return self._at == self._count
 
     def _header(self, k: int, field: int = 0) -> Buffer:

@@ -82,8 +82,8 @@ class Stage:
     accounted : bytes that a run takes from its budget of the host's memory for it, and from that of the device's.
     cold : whether some rows of its graph are read from page-locked memory of the host.
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
-    small_tables : the tables by their place in the job. late : ns that launches took at most after their time was over.
-    moved_bytes : what placing it copied to the device. passes : see `PassChain`.
+    small_tables : the tables by their place in the job. moved_bytes : what placing it copied to the device.
+    passes : see `PassChain`.
     unit_marks : u64[units], see `Job.MARKS`.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
@@ -97,7 +97,7 @@ class Stage:
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
-        self.rows = self.total = self.late = 0
+        self.rows = self.total = 0
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
         self._with_own = False
@@ -452,7 +452,7 @@ class Stage:
         self.total = low + (high << 32)
         seconds, spent = clock.seconds(), self.prepared.spent
         spent[self.ordinal] = spent.get(self.ordinal, 0.0) + seconds
-        done = self.passes.sent(int(counters[Header.PASSES]), seconds, nanoseconds / 1e9)
+        done = self.passes.sent(int(counters[Header.PASSES]), round(1e9 * seconds), nanoseconds)
         self.race.add(seconds, ended=done)
         return done, bool(counters[Header.OVERFLOWED]), seconds
 

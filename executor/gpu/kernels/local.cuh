@@ -154,7 +154,8 @@ __device__ constexpr int least_local() {
 // each root's list a row of bits for each of its vertices, as positions in the list, in as many words as the whole list needs.
 // Most have no bit: only of the others there is a mark in device memory (JOB_LOCAL_MARKS, a bit for each u32 of the rows), and
 // only these are written and read. The last pass comes to those lists alone that have a row of so many bits as the first levels
-// take that are a clique (JOB_LOCAL_LISTS).
+// take that are a clique (JOB_LOCAL_LISTS). A list whose vertices' rows are all in one pass's range is counted there, and
+// nothing of it is kept: its rows have no words.
 
 __device__ INLINE bool counts_rows(const Worker& w) { return w.get(JOB_PASS) < 0; }
 
@@ -262,6 +263,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         const i64 x = reads ? (i64)g.vids[mine] : 0;
 #ifdef LOCAL_IN_PASSES
         reads = reads && x >= pass.start && x < pass.end;
+        const int words = only_finds && reads ? pack.words()[rank] : 0;
 #endif
         Span row = reads ? row_slice(view, x, 0, x) : Span{0, 0};
         if (row.size() > LOCAL_SEARCHED)
@@ -276,14 +278,18 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
                     g.join(i, j);
                     if (LOCAL_SYMMETRIC) g.join(j, i);
                 }
-                if (only_finds) return;
-                if (!second_above) note(j < 0 ? -1 : i, j, list);
-                if (!second_below) note(j, i, list);
+#ifdef LOCAL_IN_PASSES
+                const int counted = only_finds && __shfl_sync(ALL_LANES, words, owner) ? -1 : j;
+#else
+                const int counted = j;
+#endif
+                if (!second_above) note(counted < 0 ? -1 : i, j, list);
+                if (!second_below) note(counted, i, list);
             },
             spent);
 #ifdef LOCAL_IN_PASSES
         __syncwarp();
-        if (only_finds && reads) keep_row(w, pack.found()[rank], pack.words()[rank], own, mine, g.rows[mine]);
+        if (words) keep_row(w, pack.found()[rank], words, own, mine, g.rows[mine]);
 #endif
     }
     __syncwarp();
@@ -354,6 +360,7 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     u32 root = 0;
 #ifdef LOCAL_IN_PASSES
     i64 below = 0;  // of the list, the end of the pass's range
+    bool alone = false;  // whether no other pass, and no other unit, has something to do with the list
 #endif
     if (there) {
         const i64 unit = shared_unit(w, mine);
@@ -370,6 +377,8 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
                 span = side_slice(view, side_of(view, number, whole, x, start, end), x, start, end);
                 below = mark.below(w.get(JOB_PASS));
                 below = below < 255 ? max(whole.start + below - (i64)span.start, (i64)0) : (i64)span.size();
+                const i64* first = (const i64*)w.get(JOB_FIRST_UNIT) + root;
+                alone = !(mark.of_passes() & ~(1ULL << max(w.get(JOB_PASS), 0LL))) && first[1] - first[0] == 1;
             }
 #else
             span = row_slice(view, x, start, end);
@@ -380,7 +389,7 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     int n = span.size() < least_local() ? 0 : (int)min((i64)span.size(), (i64)LOCAL_MOST + 1);
 #ifdef LOCAL_IN_PASSES
     const bool only_counts = !LOCAL_EDGES && counts_rows(w);
-    const int words = words_of(n);
+    const int words = alone ? 0 : words_of(n);
     // what is bound to a vertex of the range has the others below it
     if (!only_counts && n <= LOCAL_MOST && below < n) {
         n = below < 2 ? 0 : (int)below;
