@@ -79,6 +79,14 @@ def long_lists() -> SmallGraph:
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
 
 
+def late_hubs() -> SmallGraph:
+    """Vertices of short rows, and behind them some of long ones."""
+    draw, n, hubs = random.Random(11), 120, 12
+    few = {(a, b) for b in range(n - hubs) for a in range(b) if draw.random() < 0.03}
+    many = {(a, b) for b in range(n - hubs, n) for a in range(b) if draw.random() < 0.7}
+    return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | many)], frozenset("R"))
+
+
 def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepared:
     plan = planner.plan(question(pairs, mode), graph, counting=True, switched_off=frozenset(off))
     return prepare(plan, graph)
@@ -204,6 +212,31 @@ def lists_of_the_last_pass(made: stage.Stage) -> tuple[set[int], set[int]]:
     roots = len(made.prepared.roots)
     bits = there(Job.LOCAL_LISTS, -(-roots // 32)).view(np.uint8)
     return set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()), alone
+
+
+@pytest.mark.parametrize("graph", [hubs, late_hubs])
+@pytest.mark.parametrize(("filter_bits", "window"), [(8192, 256), (1024, 1024), (256, 64)])
+@pytest.mark.parametrize("mode", [SUBGRAPHS, REPEATABLE_ELEMENTS], ids=["subgraphs", "all"])
+def test_units_that_are_counted_together(
+    mode: MatchMode,
+    filter_bits: int,
+    window: int,
+    graph: Callable[[], SmallGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A filter that has room for few roots, and finds others' vertices; a window that is filled several times for a
+    batch; vertices with longer rows than the roots have, and with shorter ones."""
+    monkeypatch.setattr(layout, "FILTER_BITS", filter_bits)
+    monkeypatch.setattr(layout, "WINDOW_VIDS", window)
+    monkeypatch.setattr(residency, "MOST", 2_000)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(warps.Warps, "resident", 4)
+    prepared = staged(DIAMOND, mode, graph(), "structure", "orientation")
+
+    def in_passes(made: stage.Stage) -> bool:
+        return len(made.passes.turns) > 1 and made.local is None and made.tables.loops == 1
+
+    counts_whichever_way(prepared, monkeypatch, in_passes)
 
 
 @pytest.mark.parametrize("room", [matrices.ROOM, 6_000])

@@ -64,6 +64,7 @@ __device__ INLINE u32 active_units(const Worker& w, i64 batch) {
 #ifdef LOCAL_IN_PASSES  // a local graph has the rows of all its units' roots
 
 __device__ INLINE u32 open_batch(const Worker& w, i64 batch) { return active_units(w, batch); }
+__device__ INLINE void fill_again(const Worker&, i64, u32) {}
 __device__ INLINE i64 window_slot(i64) { return 0; }
 __device__ INLINE u32 same_root(const Worker&, u32, i64 slot) { return 1u << slot; }
 
@@ -81,14 +82,14 @@ __device__ INLINE int range_of(int begin, int place) {
 }
 
 // Copy a range of each lane, end to end: `begin` is where that of a lane begins in `out`, or the next one's, `shift` what is to
-// be added to have its place in `from`. Some reads of a lane are under way at once: each takes as long as the link does.
-__device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, int size, u32* out) {
+// be added to have its position. Some reads of a lane are under way at once: each takes as long as the link does.
+__device__ __noinline__ void copy_ranges(const Neighbours& from, i64 shift, int begin, int size, u32* out) {
     ROLLED for (int base = 0; base < size; base += 32 * COPY_AHEAD) {
         u32 some[COPY_AHEAD];
 #pragma unroll
         for (int k = 0; k < COPY_AHEAD; ++k) {
             const int to = min(base + 32 * k + lane(), size - 1);
-            some[k] = from[__shfl_sync(ALL_LANES, shift, range_of(begin, to)) + to];
+            some[k] = from[(at_t)(__shfl_sync(ALL_LANES, shift, range_of(begin, to)) + to)];
         }
 #pragma unroll
         for (int k = 0; k < COPY_AHEAD; ++k)
@@ -96,10 +97,9 @@ __device__ __noinline__ void copy_ranges(const u32* from, i64 shift, int begin, 
     }
 }
 
-// Open the window over a batch of units; a bit for each that has something to do in this pass.
-__device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
-    const u32 found = active_units(w, batch);
-    if (!found) return 0;
+// Copy the rows of units of a batch, a bit each, to the window: of the first, until there is no room for the next. A row that
+// is longer than the window is not there.
+__device__ __noinline__ void fill_window(const Worker& w, i64 batch, u32 found) {
     const bool active = found >> lane() & 1;
     const i64 unit = active ? shared_unit(w, number_in(w, batch, lane())) : 0, *view = w.view(0);
     i64 start = 0, end = 0, vid = 0, row = 0;
@@ -113,30 +113,47 @@ __device__ __noinline__ u32 open_batch(const Worker& w, i64 batch) {
     u32* vids = window_vids(w);
     int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
     i64 last = -1;
+    bool full = false;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const i64 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, end, owner) - from;
-        const bool copied = from != last && near.of((at_t)from) == near.cold && used + length <= WINDOW_VIDS;
+        full = full || (from != last && length <= WINDOW_VIDS && used + length > WINDOW_VIDS);
+        const bool copied = from != last && length <= WINDOW_VIDS && !full;
         if (from != last) at = copied ? used : -1;  // else it has the root of the one before
         last = from;
         if (copied) used += (int)length;
         if (lane() == owner) window(w, WINDOW_COPY)[lane()] = at;
         if (lane() > owner) begin = used;
     }
-    copy_ranges(near.cold, start - begin, begin, used, vids);
+    copy_ranges(near, start - begin, begin, used, vids);
     __syncwarp();
     if (active) {
         i64 split = end;
         if (view[VIEW_SPLIT] && !only_lower(view)) {
             const i64 copy = window(w, WINDOW_COPY)[lane()];
-            split = copy < 0 ? row_split(view, row) : start - copy + lower_bound(vids, (at_t)copy, (at_t)(copy + end - start), vid);
+            if (copy >= 0) split = start - copy + lower_bound(vids, (at_t)copy, (at_t)(copy + end - start), vid);
+            else if (end - start > WINDOW_VIDS) split = row_split(view, row);
         }
         window(w, WINDOW_START)[lane()] = start;
         window(w, WINDOW_END)[lane()] = end;
         window(w, WINDOW_SPLIT)[lane()] = split;
     }
     __syncwarp();
+}
+
+// Open the window over a batch of units; a bit for each that has something to do in this pass.
+__device__ INLINE u32 open_batch(const Worker& w, i64 batch) {
+    const u32 found = active_units(w, batch);
+    if (found) fill_window(w, batch, found);
     return found;
+}
+
+// Fill the window anew where the row of the first of those that are left is not there, and has room now.
+__device__ INLINE void fill_again(const Worker& w, i64 batch, u32 left) {
+    const int slot = __ffs(left) - 1;
+    if (window(w, WINDOW_COPY)[slot] >= 0 || window(w, WINDOW_END)[slot] - window(w, WINDOW_START)[slot] > WINDOW_VIDS) return;
+    __syncwarp();
+    fill_window(w, batch, left);
 }
 
 // Those of a batch's units that are left, a bit each, that are in the group of the first, at `slot`, and have its root: they

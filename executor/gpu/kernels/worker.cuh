@@ -46,6 +46,14 @@ struct Room {
     u32 *local, *packed;
 };
 
+// Whether loops have more than one thing in them, whose counts are multiplied.
+__device__ INLINE bool branches(const Worker& w) { return w.get(JOB_JOINS_AT) > 0; }
+
+// Whether there is but one loop, and all that is in it is counted in one step: nothing of it is ever given away.
+__device__ INLINE bool only_units(const Worker& w) {
+    return w.get(JOB_LOOPS) == 1 && w.get(JOB_COUNTING) && w.get(JOB_NODE_COUNT) > 0 && !branches(w);
+}
+
 // Where a level's elements are: vids of a list, or edge ids at positions of a view.
 struct Source {
     i64 address;
