@@ -96,7 +96,8 @@ class Job(IntEnum):
     CUTS = 64
     BATCH = 55  # units that are drawn together in a pass, at most 32
     GROUP = 57  # in groups of so many neighbouring ones
-    WINDOWS = 56  # i64[warps, WINDOW_WORDS]: see `Window`
+    WINDOWS = 56  # of each warp the numbers of `Window`, i64, and so many vids, u32:
+    WINDOW_VIDS = 66
     AFTER = 60  # HEADER of the pass before, 0: none; this one does nothing unless that has ended
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
@@ -129,8 +130,8 @@ class PlaceField(IntEnum):
 
 class Window(IntEnum):
     """What a warp keeps of the rows of a batch of units' roots, a number for each unit: positions in the view of where
-    the row starts and ends, of its split, and the place of its neighbours in the `WINDOW_VIDS` after these; -1: they
-    are not there."""
+    the row starts and ends, of its split, and the place of its neighbours in the vids after these; -1: they are not
+    there."""
 
     START = 0
     END = 1
@@ -138,13 +139,14 @@ class Window(IntEnum):
     COPY = 3
 
 
-WINDOW_VIDS = 1024
+WINDOW_VIDS = 1024  # of a window at least; where warps have scratch, up to a part of that, so that the longest row fits
+WINDOW_SHARE = 8
 COPY_AHEAD = 4  # reads of a lane that are under way at once while a window is filled
 UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
 LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
-WINDOW_WORDS = len(Window) * WARP_LANES + WINDOW_VIDS // 2
+FAR_LONG = 1024  # numbers of one above which bits say what it holds: to find a place takes 10 reads of the link
 
 
 class Warp(IntEnum):

@@ -19,16 +19,22 @@ class PassChain:
     """turns : the passes over parts of the graph; none where a run goes over it once. headers, idle : of each pass, and
     of one that counts what they found, its counters, u64[passes, HEADER_WORDS], and a bit for each warp that waits,
     u32[passes, warps / 32]. streamed_bytes : that were copied to the device since it was set to zero. late : ns that
-    launches take after their time is over, because their last units do.
+    launches by this kernel took at most after their time was over, because their last units did.
     """
 
     def __init__(self, turns: Sequence[Turn], headers: DeviceArray, idle: DeviceArray) -> None:
         self.turns, self.streamed_bytes, self.late = list(turns), 0, 0
         self._headers, self._idle = headers, idle
         self._there: Turn | None = None  # whose rows are resident
+        self._kernel: object = None
         self._behind = 1  # passes that are sent at once
         self._count = self._at = self._sent = 0
         self._fresh = True
+
+    def run_by(self, kernel: object) -> None:
+        """What is sent from now on is launches of this kernel."""
+        if kernel is not self._kernel:  # a stage's own is late by less than the generic one
+            self._kernel, self.late = kernel, 0
 
     def begin(self, *, counts: bool) -> None:
         """A run begins. counts : a last pass counts what the others found."""
@@ -67,8 +73,7 @@ class PassChain:
             at most.
         """
         over = spent - allowed * (self._sent - self._at)
-        # a run's heaviest units come first, and a stage's own kernel is late by less than the generic one
-        self.late = max(over, self.late // 2)
+        self.late = max(over, self.late)
         self._at, self._fresh = self._sent - unfinished, not unfinished
         if unfinished:
             self._behind = 1

@@ -209,7 +209,8 @@ class Stage:
             self.unit_marks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
             self.job[Job.MARKS] = self.unit_marks.address
             self.graph.mark(self.job, len(unit_roots), views[0])
-            self.warps.add_windows()
+            longest = prepared.views[0].max_degree
+            self.job[Job.WINDOW_VIDS] = self.warps.add_windows(longest)
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
@@ -419,6 +420,7 @@ class Stage:
         out : where rows go, after those that lie there; None where none are written. block : for the counters.
         """
         function = self.function(begins=fresh)
+        self.passes.run_by(function)
         if fresh:
             self.rows = self.total = 0
             for marks in (self.seen, self.tallies, self.local_marks):

@@ -79,14 +79,6 @@ def long_lists() -> SmallGraph:
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
 
 
-def late_hubs() -> SmallGraph:
-    """Vertices of short rows, and behind them some of long ones."""
-    draw, n, hubs = random.Random(11), 120, 12
-    few = {(a, b) for b in range(n - hubs) for a in range(b) if draw.random() < 0.03}
-    many = {(a, b) for b in range(n - hubs, n) for a in range(b) if draw.random() < 0.7}
-    return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | many)], frozenset("R"))
-
-
 def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepared:
     plan = planner.plan(question(pairs, mode), graph, counting=True, switched_off=frozenset(off))
     return prepare(plan, graph)
@@ -214,26 +206,23 @@ def lists_of_the_last_pass(made: stage.Stage) -> tuple[set[int], set[int]]:
     return set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()), alone
 
 
-@pytest.mark.parametrize("graph", [hubs, late_hubs])
-@pytest.mark.parametrize(("filter_bits", "window"), [(8192, 256), (1024, 1024), (256, 64)])
+@pytest.mark.parametrize(("filter_bits", "window"), [(8192, 512), (256, 64), (256, 16)])
 @pytest.mark.parametrize("mode", [SUBGRAPHS, REPEATABLE_ELEMENTS], ids=["subgraphs", "all"])
-def test_units_that_are_counted_together(
-    mode: MatchMode,
-    filter_bits: int,
-    window: int,
-    graph: Callable[[], SmallGraph],
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_window_that_is_filled_several_times_for_a_batch(
+    mode: MatchMode, filter_bits: int, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A filter that has room for few roots, and finds others' vertices; a window that is filled several times for a
-    batch; vertices with longer rows than the roots have, and with shorter ones."""
+    """For those roots that it had no room for; the longest row fits, or does not."""
     monkeypatch.setattr(layout, "FILTER_BITS", filter_bits)
     monkeypatch.setattr(layout, "WINDOW_VIDS", window)
+    monkeypatch.setattr(layout, "WINDOW_SHARE", 1 if window == 16 else 1 << 20)
     monkeypatch.setattr(residency, "MOST", 2_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(warps.Warps, "resident", 4)
-    prepared = staged(DIAMOND, mode, graph(), "structure", "orientation")
+    prepared = staged(DIAMOND, mode, hubs(), "structure", "orientation")
 
     def in_passes(made: stage.Stage) -> bool:
+        assert (made.job[Job.WINDOW_VIDS] > prepared.views[0].max_degree) == (window == 512)
+        assert (made.job[Job.WINDOW_VIDS] == window) == (window != 16)
         return len(made.passes.turns) > 1 and made.local is None and made.tables.loops == 1
 
     counts_whichever_way(prepared, monkeypatch, in_passes)
@@ -396,31 +385,30 @@ def test_the_quicker_kernel_goes_on(slower: bool, monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
 
 
-@pytest.mark.parametrize("often", [True, False])
+@pytest.mark.parametrize("both", [True, False])
 def test_a_launch_that_ends_late_shortens_the_next(
-    often: bool, monkeypatch: pytest.MonkeyPatch
+    both: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Units are not left in the middle where there is but one loop, and may take as long as a launch. Where only the
-    first launch is late, those behind it get their time back."""
-    prepared, allowed = staged(HOUSE, SUBGRAPHS, hubs(90)), list[int]()
-    with emulated(worth=1e9):
-        launched = stage.Stage.launch
+    """Units are not left in the middle where there is but one loop, and may take as long as a launch. How late the
+    generic kernel was says nothing of a stage's own."""
+    prepared, allowed, own = staged(HOUSE, SUBGRAPHS, hubs(90)), list[int](), list[bool]()
+    with emulated(worth=0.0):
+        launched = compiler.Call.launch
 
-        def launch_it(one: stage.Stage, *arguments: object, fresh: bool) -> object:
-            allowed.append(int(str(arguments[3])))
-            return launched(one, *arguments, fresh=fresh)  # type: ignore[arg-type]
+        def launch_it(call: compiler.Call, function: Function, blocks: int, shared: int) -> None:
+            own.append("#define SPECIAL" in function.source)
+            allowed.append(int(call.parameters[3][0]))
+            launched(call, function, blocks, shared)  # type: ignore[arg-type]
 
-        def seconds(clock: object) -> float:
-            return allowed[-1] / 1e9 + (0.03 if often or len(allowed) == 1 else 0.0)
-
-        monkeypatch.setattr(stage.Stage, "launch", launch_it)
-        monkeypatch.setattr(Clock, "seconds", seconds)
+        monkeypatch.setattr(compiler.Call, "launch", launch_it)
+        late = {False: 0.03, True: 0.03 if both else 0.0}
+        monkeypatch.setattr(Clock, "seconds", lambda clock: allowed[-1] / 1e9 + late[own[-1]])
         monkeypatch.setattr(launch, "STEPS", 20)
         assert count(prepared) == on_the_cpu(prepared)
-    assert len(allowed) > 5
-    assert allowed[0] == launch.LAUNCH_NANOSECONDS
-    wanted = [20] * 4 if often else [20, 35, 40, 40]
-    assert allowed[1:5] == [n * 1_000_000 for n in wanted]
+    assert own[:2] == [False, True]
+    assert allowed[:2] == [launch.LAUNCH_NANOSECONDS, 20_000_000]
+    assert len(allowed) > 3
+    assert set(allowed[2:]) == {20_000_000 if both else launch.LAUNCH_NANOSECONDS}
 
 
 @pytest.mark.parametrize("run", [1, 3])

@@ -269,7 +269,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         if (row.size() > LOCAL_SEARCHED)
             row.start = lower_bound(row_list(view, row), row.start, row.end, (i64)g.vids[own.start()]);
         each_hit(
-            pack, row, [&](at_t at) { return near[at]; }, [&](u32 y, int) { return g.may_have(y); },
+            pack, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return g.may_have(y); },
             [&](int owner, u32 y, bool active) {
                 const LocalList list = {__shfl_sync(ALL_LANES, own.numbers, owner)};
                 const int i = base + owner, j = active ? g.find(y, list) : -1;

@@ -5,8 +5,8 @@
 // an array, so it may stop at any step and go on in another launch.
 
 #include "bits.cuh"
+#include "local.cuh"
 #include "pairs.cuh"
-#include "together.cuh"
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
@@ -450,8 +450,9 @@ __device__ INLINE bool add_tally(const Worker& w, i64& total) {
     return __shfl_sync(ALL_LANES, sum, 0) >= 0;
 }
 
-// What a loop with several things in it counted until the vertex that it is bound to now, and the product of what was counted
-// in it for that vertex, lie at the end of the warp's state.
+// Whether loops have more than one thing in them, whose counts are multiplied. What such a loop counted until the vertex that
+// it is bound to now, and the product of what was counted in it for that vertex, lie at the end of the warp's state.
+__device__ INLINE bool branches(const Worker& w) { return w.get(JOB_JOINS_AT) > 0; }
 __device__ INLINE i64& sum_of(const Worker& w, i64 d) { return w.state[w.get(JOB_JOINS_AT) + d]; }
 __device__ INLINE i64& product_of(const Worker& w, i64 d) { return w.state[w.get(JOB_JOINS_AT) + w.levels + d]; }
 
@@ -527,6 +528,11 @@ __device__ INLINE bool counts_one(const Worker& w, i64 d) {
 }
 
 #ifdef SPECIAL
+// Whether there is but one loop, and all that is in it is counted in one step: nothing of it is ever given away.
+__device__ INLINE bool only_units(const Worker& w) {
+    return w.get(JOB_LOOPS) == 1 && w.get(JOB_COUNTING) && w.get(JOB_NODE_COUNT) > 0 && !branches(w);
+}
+
 // Whether a unit is counted in one step, unless its list is too long.
 __device__ INLINE bool mostly_units(const Worker& w) {
 #ifdef SPECIAL_LOCAL
@@ -543,21 +549,7 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
     bool pending = d > 0 || (d == 0 && (w.at(AT_MASK, 0) || w.at(AT_POSITION, 0) < w.at(AT_END, 0)));
     d = -1;
     for (;;) {
-        int taken = 0;  // units that were counted together
-        i64 n = 0;
-#if defined COLD && !defined SPECIAL_LOCAL
-        if (!pending && counts_together(w) && !w.get(JOB_TALLIES)) {
-            if (!draw_batch(w)) return STATUS_DONE;
-            bool fits;
-            const u32 counted = count_together(w, (u32)w.state[WARP_LEFT], n, fits, spent);
-            if (!fits) return STATUS_OVERFLOW;
-            __syncwarp();
-            if (lane() == 0) w.state[WARP_LEFT] &= ~(i64)counted;
-            __syncwarp();
-            taken = __popc(counted);
-            spent += taken;
-        }
-#endif
+        int taken = 0;  // units in a local graph
 #ifdef SPECIAL_LOCAL
         int size = 0;  // vertices in it
         if (!pending && LOCAL_SEVERAL && !w.get(JOB_TALLIES)) {
@@ -581,6 +573,7 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
             spent += taken;
         }
 #endif
+        i64 n = 0;
         if (!taken) {
             if (!pending && !take_unit(w)) return STATUS_DONE;
             pending = false;

@@ -111,14 +111,15 @@ __device__ __noinline__ void fill_window(const Worker& w, i64 batch, u32 found) 
     }
     const Neighbours near = neighbours(view);
     u32* vids = window_vids(w);
+    const i64 room = w.get(JOB_WINDOW_VIDS);
     int used = 0, begin = 0, at = -1;  // begin: where the copy of this lane's row begins, or that of the next
     i64 last = -1;
     bool full = false;
     ROLLED for (u32 left = found; left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const i64 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, end, owner) - from;
-        full = full || (from != last && length <= WINDOW_VIDS && used + length > WINDOW_VIDS);
-        const bool copied = from != last && length <= WINDOW_VIDS && !full;
+        full = full || (from != last && length <= room && used + length > room);
+        const bool copied = from != last && length <= room && !full;
         if (from != last) at = copied ? used : -1;  // else it has the root of the one before
         last = from;
         if (copied) used += (int)length;
@@ -132,7 +133,7 @@ __device__ __noinline__ void fill_window(const Worker& w, i64 batch, u32 found) 
         if (view[VIEW_SPLIT] && !only_lower(view)) {
             const i64 copy = window(w, WINDOW_COPY)[lane()];
             if (copy >= 0) split = start - copy + lower_bound(vids, (at_t)copy, (at_t)(copy + end - start), vid);
-            else if (end - start > WINDOW_VIDS) split = row_split(view, row);
+            else if (end - start > room) split = row_split(view, row);
         }
         window(w, WINDOW_START)[lane()] = start;
         window(w, WINDOW_END)[lane()] = end;
@@ -151,7 +152,8 @@ __device__ INLINE u32 open_batch(const Worker& w, i64 batch) {
 // Fill the window anew where the row of the first of those that are left is not there, and has room now.
 __device__ INLINE void fill_again(const Worker& w, i64 batch, u32 left) {
     const int slot = __ffs(left) - 1;
-    if (window(w, WINDOW_COPY)[slot] >= 0 || window(w, WINDOW_END)[slot] - window(w, WINDOW_START)[slot] > WINDOW_VIDS) return;
+    const i64 length = window(w, WINDOW_END)[slot] - window(w, WINDOW_START)[slot];
+    if (window(w, WINDOW_COPY)[slot] >= 0 || length > w.get(JOB_WINDOW_VIDS)) return;
     __syncwarp();
     fill_window(w, batch, left);
 }

@@ -138,8 +138,8 @@ struct Pack {
 };
 
 // Each lane has a range of positions: read all of them, laid end to end, so that hardly a lane is idle; load(at) reads an
-// element. Those that pass test(value, owner) are few: they are put by, and confirm(owner, value, active) takes them, in all
-// lanes at once, owner being the lane whose range it was.
+// element. Those that pass test(value) are few: they are put by, and confirm(owner, value, active) takes them, in all lanes at
+// once, owner being the lane whose range it was.
 template <class Load, class Test, class Confirm>
 __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test test, Confirm confirm, i64& spent) {
     at_t start = range.start, left = range.size();
@@ -194,7 +194,7 @@ __device__ INLINE void each_hit(const Pack& pack, Span range, Load load, Test te
             base += 32 * PACK_AHEAD;
             u32 hits = 0;
 #pragma unroll
-            for (int k = 0; k < PACK_AHEAD; ++k) hits |= values[k] != NONE && test(values[k], pack.lanes()[ranks[k]]) ? 1u << k : 0u;
+            for (int k = 0; k < PACK_AHEAD; ++k) hits |= values[k] != NONE && test(values[k]) ? 1u << k : 0u;
             if (__any_sync(ALL_LANES, hits != 0)) {
                 ROLLED while (hits) {  // once, mostly
                     const int k = __ffs(hits) - 1;
@@ -389,7 +389,7 @@ struct Held {
 // Whether a list is a long row that is read through the link, where to look for an element costs a read for each step.
 __device__ INLINE bool is_far(const Worker& w, const i64* row, const Held& found) {
 #ifdef COLD
-    if (row[LEVEL_BASE] != KIND_ROW || found.span.size() <= WINDOW_VIDS) return false;
+    if (row[LEVEL_BASE] != KIND_ROW || found.span.size() <= FAR_LONG) return false;
     return found.list == neighbours(w.view(row[LEVEL_BASE_A])).cold;
 #else
     return false;
@@ -497,7 +497,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
                 found[lane()] = 0;
                 __syncwarp();
                 each_hit(
-                    Pack{w.packed}, row, [&](at_t at) { return near[at]; }, [&](u32 y, int) { return wanted.may_have(y); },
+                    Pack{w.packed}, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return wanted.may_have(y); },
                     [&](int owner, u32 y, bool active) {
                         if (active && wanted.confirms(w, y)) atomicAdd(found + owner, 1u);
                     },

@@ -46,14 +46,6 @@ struct Room {
     u32 *local, *packed;
 };
 
-// Whether loops have more than one thing in them, whose counts are multiplied.
-__device__ INLINE bool branches(const Worker& w) { return w.get(JOB_JOINS_AT) > 0; }
-
-// Whether there is but one loop, and all that is in it is counted in one step: nothing of it is ever given away.
-__device__ INLINE bool only_units(const Worker& w) {
-    return w.get(JOB_LOOPS) == 1 && w.get(JOB_COUNTING) && w.get(JOB_NODE_COUNT) > 0 && !branches(w);
-}
-
 // Where a level's elements are: vids of a list, or edge ids at positions of a view.
 struct Source {
     i64 address;
@@ -98,7 +90,7 @@ __device__ INLINE Span unit_part(const Worker& w, i64 address, Span span) {
 // The rows of the roots of a batch of units (`passes.cuh`), four arrays of a number for each unit: where the row starts and
 // ends in the whole view, its split, and where its neighbours begin in the copy that follows; -1: they are not there.
 __device__ INLINE i64* window(const Worker& w, int field) {
-    return (i64*)w.get(JOB_WINDOWS) + own_number() * WINDOW_WORDS + field * 32;
+    return (i64*)w.get(JOB_WINDOWS) + own_number() * (WINDOW_FIELDS * 32 + w.get(JOB_WINDOW_VIDS) / 2) + field * 32;
 }
 
 __device__ INLINE u32* window_vids(const Worker& w) { return (u32*)window(w, WINDOW_FIELDS); }
