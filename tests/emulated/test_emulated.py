@@ -164,14 +164,17 @@ def test_work_units_side_by_side_in_a_local_graph(
     )
 
 
-@pytest.mark.parametrize(("n", "part", "group"), [(3, 8, 16), (4, 256, 2), (4, 64, 4)])
+@pytest.mark.parametrize(
+    ("n", "part", "group", "most"),
+    [(3, 8, 16, 3_000), (4, 256, 2, 3_000), (4, 64, 4, 3_000), (4, 16, 4, 8_000)],
+)
 def test_local_graphs_in_passes(
-    n: int, part: int, group: int, monkeypatch: pytest.MonkeyPatch
+    n: int, part: int, group: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each pass has a part of a local graph's edges; units are parts of a root's list, or lists of several roots beside
     one another, and the first nearly fills the graph."""
     monkeypatch.setattr(layout, "LOCAL_GROUP", group)
-    monkeypatch.setattr(residency, "MOST", 3_000)
+    monkeypatch.setattr(residency, "MOST", most)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(units, "PART", part)
     monkeypatch.setattr(warps.Warps, "resident", 4)
@@ -191,17 +194,17 @@ def test_local_graphs_in_passes(
 
 
 def lists_of_the_last_pass(made: stage.Stage) -> tuple[set[int], set[int]]:
-    """The roots in whose lists a last pass counts; and those with one unit, which one pass counts alone."""
+    """The roots in whose lists a last pass counts; and those whose units one pass counts alone."""
 
     def there(place: Job, count: int) -> np.ndarray:
         return np.array((ctypes.c_uint32 * count).from_address(int(made.job[place])))
 
     assert made.unit_marks is not None
-    marks = made.unit_marks.read(np.uint64)
-    passes = np.bitwise_count(marks & np.uint64((1 << len(made.passes.turns)) - 1))
-    of = there(Job.UNIT_ROOTS, len(marks))
-    alone = set(of[(passes == 1) & (np.bincount(of)[of] == 1)].tolist())
-    roots = len(made.prepared.roots)
+    marks = made.unit_marks.read(np.uint64) & np.uint64((1 << len(made.passes.turns)) - 1)
+    of, roots = there(Job.UNIT_ROOTS, len(marks)), len(made.prepared.roots)
+    passes = np.zeros(roots, np.uint64)
+    np.bitwise_or.at(passes, of, marks)
+    alone = set(np.flatnonzero(np.bitwise_count(passes) == 1).tolist())
     bits = there(Job.LOCAL_LISTS, -(-roots // 32)).view(np.uint8)
     return set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()), alone
 

@@ -246,8 +246,13 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         const int rank = begun + __popc(word & (lanes_before() << 1 | 1u));
         const LocalList own = {g.lists[rank]};
         begun += __popc(word);
+#ifdef LOCAL_IN_PASSES
+        const int words = only_finds && mine < g.size ? pack.words()[rank] : 0;
+#else
+        constexpr int words = 0;
+#endif
         // nothing of its list lies below the first one; further levels are below those that are bound first
-        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES || only_finds ? own.may_be_first(mine) : mine < own.last());
+        const bool wanted = LOCAL_SYMMETRIC || (LOCAL_EDGES || words ? own.may_be_first(mine) : mine < own.last());
         bool reads = mine < g.size && mine > own.start() && wanted;
 #ifdef LOCAL_IN_PASSES
         if (only_counts) {
@@ -263,7 +268,6 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         const i64 x = reads ? (i64)g.vids[mine] : 0;
 #ifdef LOCAL_IN_PASSES
         reads = reads && x >= pass.start && x < pass.end;
-        const int words = only_finds && reads ? pack.words()[rank] : 0;
 #endif
         Span row = reads ? row_slice(view, x, 0, x) : Span{0, 0};
         if (row.size() > LOCAL_SEARCHED)
@@ -289,7 +293,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
             spent);
 #ifdef LOCAL_IN_PASSES
         __syncwarp();
-        if (words) keep_row(w, pack.found()[rank], words, own, mine, g.rows[mine]);
+        if (words && reads) keep_row(w, pack.found()[rank], words, own, mine, g.rows[mine]);
 #endif
     }
     __syncwarp();
@@ -360,7 +364,7 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     u32 root = 0;
 #ifdef LOCAL_IN_PASSES
     i64 below = 0;  // of the list, the end of the pass's range
-    bool alone = false;  // whether no other pass, and no other unit, has something to do with the list
+    bool alone = false;  // whether no other pass has something to do with the list
 #endif
     if (there) {
         const i64 unit = shared_unit(w, mine);
@@ -377,8 +381,10 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
                 span = side_slice(view, side_of(view, number, whole, x, start, end), x, start, end);
                 below = mark.below(w.get(JOB_PASS));
                 below = below < 255 ? max(whole.start + below - (i64)span.start, (i64)0) : (i64)span.size();
+                // the first unit of its root has the first vertices, the last one the last
                 const i64* first = (const i64*)w.get(JOB_FIRST_UNIT) + root;
-                alone = !(mark.of_passes() & ~(1ULL << max(w.get(JOB_PASS), 0LL))) && first[1] - first[0] == 1;
+                const u64 passes = mark_of(w, first[0]).of_passes() | mark_of(w, first[1] - 1).of_passes();
+                alone = !(passes & ~(1ULL << max(w.get(JOB_PASS), 0LL)));
             }
 #else
             span = row_slice(view, x, start, end);
