@@ -141,17 +141,22 @@ def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scrat
     start = load_i64(rows, 1)
     end = load_i64(rows, 2)
     out = _set(scratch)
-    found = 0
+    some = 0
     last = -1
-    for k in range(start, end):
+    for k in range(start, end):  # without branches, which go either way
         vid = load_u32(near, k)
-        if vid == last or load_u8(alive, vid) == 0:  # parallel edges
-            continue
+        store_u32(out, some, vid)
+        some += load_u8(alive, vid) & (vid != last)  # parallel edges repeat it
         last = vid
+    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + (end - start) * count)
+    if count == 1 and differs == 0:
+        return some
+    found = 0
+    for k in range(some):
+        vid = load_u32(out, k)
         if _in_others(rows, count, vid) and not _taken(images, differs, vid):
             store_u32(out, found, vid)
             found += 1
-    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + (end - start) * count)
     return found
 
 
