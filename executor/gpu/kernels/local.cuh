@@ -226,7 +226,7 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
     const Range pass = {w.get(JOB_PASS_START), w.get(JOB_PASS_END)};
     const bool only_counts = !LOCAL_EDGES && counts_rows(w), only_finds = !LOCAL_EDGES && !only_counts;
 #else
-    constexpr bool only_counts = false, only_finds = false;
+    constexpr bool only_counts = false;
 #endif
     const auto note = [&](int i, int j, const LocalList& list) {  // i bound first, all lanes at once
         const bool mine = i >= 0 && list.may_be_first(i);
