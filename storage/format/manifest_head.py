@@ -30,7 +30,9 @@ def length_in(raw: bytes) -> int:
     """How many of the bytes of a manifest file are the manifest; behind them are records."""
     if len(raw) >= HEAD.size:
         _, version, sectors, _ = HEAD.unpack_from(raw)
-        if JOURNAL_FROM <= version <= FORMAT and sectors:
+        if (
+            version >= JOURNAL_FROM and sectors
+        ):  # also of a newer format, which is to be refused by its name
             return min(int(sectors) * SECTOR, len(raw))
     return len(raw)
 

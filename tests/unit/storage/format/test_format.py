@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shutil
 from collections import Counter
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage.columns.model import EdgeTable, PropertyValue, VertexTable
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.disk import checksum
-from gdb.storage.format import manifest
+from gdb.storage.format import manifest, manifest_head
 from gdb.storage.write import commit as committing
 from gdb.storage.write.commit import commit
 from gdb.storage.write.store import Store
@@ -312,6 +313,16 @@ def test_a_large_file_has_another_checksum_and_format_5(
         db.check()
         db.compact()  # by this gdb it is small: an older one reads what it writes
     assert PlainStore(large).format == 1
+
+
+def test_a_newer_format_with_records_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(HERE / "format-5-journal-delta-inside", tmp_path / "copy")
+    for module in (manifest, manifest_head):
+        monkeypatch.setattr(module, "FORMAT", 4)
+    with pytest.raises(StoreVersionError, match="has format 5; this gdb reads up to format 4"):
+        Store.open(folder, create=False, read_only=True)
 
 
 def test_an_older_gdb_refuses_a_store_of_large_files(
