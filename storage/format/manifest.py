@@ -34,7 +34,7 @@ from .manifest_head import (
     length_in,
     most_bytes,
 )
-from .section_owners import format_of
+from .section_owners import format_of, has_large_files
 from .segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def decode(raw: bytes, where: str) -> Manifest:
         found = replace(_manifest(_Fields(cast(Json, json.loads(body))), held), journal=sectors > 0)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
-        if version < 5 and any(len(file.digest) == LARGE_DIGITS for file in found.files):
+        if version < 5 and has_large_files(found):
             raise ValueError(f"a checksum of {LARGE_DIGITS} digits in format {version}")
         if version < 3 <= format_of(replace(found, packed=False)):
             raise ValueError(f"values of any type in format {version}")

@@ -30,9 +30,8 @@ def length_in(raw: bytes) -> int:
     """How many of the bytes of a manifest file are the manifest; behind them are records."""
     if len(raw) >= HEAD.size:
         _, version, sectors, _ = HEAD.unpack_from(raw)
-        if (
-            version >= JOURNAL_FROM and sectors
-        ):  # also of a newer format, which is to be refused by its name
+        # also of a newer format, which is to be refused by its name
+        if version >= JOURNAL_FROM and sectors:
             return min(int(sectors) * SECTOR, len(raw))
     return len(raw)
 

@@ -21,9 +21,14 @@ def count_of(ranges: Iterable[tuple[int, int]]) -> int:
     return sum(stop - start for start, stop in ranges)
 
 
+def has_large_files(manifest: Manifest) -> bool:
+    """Whether a file has the checksum of large ones."""
+    return any(len(file.digest) == LARGE_DIGITS for file in manifest.files)
+
+
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
-    if any(len(file.digest) == LARGE_DIGITS for file in manifest.files):
+    if has_large_files(manifest):
         return 5
     if manifest.journal or manifest.packed:
         return 4
