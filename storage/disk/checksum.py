@@ -89,17 +89,23 @@ def has_checksum(data: Buffer, pinned: str) -> bool:
     ------
     Cancelled, QueryTimeout : the query of this thread is to go no further.
     """
-    hasher, view = hasher_like(pinned), memoryview(data).cast("B")
-    for begin, end in usage.paced(len(view), _PIECE):
-        hasher.update(view[begin:end])
+    hasher = hasher_like(pinned)
+    _add(hasher, data)
     return hasher.hexdigest() == pinned
 
 
 def digest(data: Buffer) -> bytes:
-    """The checksum of what is small, 16 bytes."""
+    """The checksum of a manifest, 16 bytes. Raises as `has_checksum`."""
     hasher = Hasher()
-    hasher.update(data)
+    _add(hasher, data)
     return hasher.digest()
+
+
+def _add(hasher: FileHasher, data: Buffer) -> None:
+    """Add all of some bytes, and look in between whether the query goes on."""
+    view = memoryview(data).cast("B")
+    for begin, end in usage.paced(len(view), _PIECE):
+        hasher.update(view[begin:end])
 
 
 def _large() -> FileHasher:

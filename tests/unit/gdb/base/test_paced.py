@@ -95,7 +95,9 @@ def block(size: int) -> memory.Block:
 
 def works(store: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     data, view = np.arange(5000, dtype=np.uint32), view_of(store)
-    yield "checksum", lambda: checksum.digest(data.data)
+    yield "checksum of a manifest", lambda: checksum.digest(data.data)
+    for digits in (checksum.SMALL_DIGITS, checksum.LARGE_DIGITS):
+        yield "checksum", partial(checksum.has_checksum, data.data, "0" * digits)
     yield "copy", lambda: arrays.copied(data, np.empty_like(data))
     yield "read a store", lambda: view_of(store)
     yield "split", lambda: row_blocks._made_split(view)
@@ -110,7 +112,7 @@ def _mapped(items: range) -> Iterator[int]:
         yield from pool.map(lambda item: item, items)
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(10))
 def test_it_stops_at_any_look(number: int, store: Path) -> None:
     name, work = list(works(store))[number]
     stopped = [stopped_after(looks, work) for looks in (1, 2, 4, 1 << 30)]
