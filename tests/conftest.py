@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gdb.executor.relational import relational
+from gdb.storage.disk import checksum
 from tests.support.effort import PROFILE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -55,6 +56,14 @@ def given_back() -> Iterator[None]:
     if relational._shared._used > before:
         gc.collect()  # streams that were dropped in a cycle
     assert relational._shared._used <= before, "a connection to DuckDB was not given back"
+
+
+@pytest.fixture(params=["BLAKE2b", "BLAKE3"])
+def checksums(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The checksum that every new file has, as the large ones or as the others."""
+    if request.param == "BLAKE3":
+        monkeypatch.setattr(checksum, "LARGE", 0)
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -72,12 +72,12 @@ def report(arguments: argparse.Namespace) -> tuple[Report, bool]:
                 page_cache.drop(store)
                 cold.append(first(store, text, arguments.device))
             seconds = statistics.median(one.seconds for one in warm)
-            late = statistics.median(one.seconds for one in cold)
+            from_disk = statistics.median(one.seconds for one in cold)
             rate = statistics.median(rates)
             counts.append({one.count for one in (before, *warm, watched, *cold)})
             row = (
                 *(name, size / _MB, seconds, min(one.seconds for one in warm), before.seconds),
-                *(late, rate / _MB, late * rate / size, warm[0].count),
+                *(from_disk, rate / _MB, from_disk * rate / size, warm[0].count),
             )
             table.append(row)
             print(*row, sep="\t", flush=True)

@@ -97,7 +97,7 @@ class Job(IntEnum):
     BATCH = 55  # units that are drawn together in a pass, at most 32
     GROUP = 57  # in groups of so many neighbouring ones
     WINDOWS = 56  # of each warp the numbers of `Window`, i64, and so many vids, u32:
-    WINDOW_VIDS = 66
+    WINDOW_VIDS = 66  # as `Warps.add_windows` says
     AFTER = 60  # HEADER of the pass before, 0: none; this one does nothing unless that has ended
     LOCAL_ROWS = 58  # u32: what passes find of local graphs, of each root from
     LOCAL_AT = 59  # i64[r] on
@@ -139,7 +139,7 @@ class Window(IntEnum):
     COPY = 3
 
 
-WINDOW_VIDS = 1024  # of a window at least; where warps have scratch, up to a part of that, so that the longest row fits
+LEAST_WINDOW = 1024  # vids of a window; where warps have scratch, up to a part of that, so that the longest row fits
 WINDOW_SHARE = 8
 COPY_AHEAD = 4  # reads of a lane that are under way at once while a window is filled
 UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,

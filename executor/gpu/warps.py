@@ -38,7 +38,7 @@ class Warps:
     def add_windows(self, longest: int) -> int:
         """Give each a window over the rows of roots, for passes; how many vids it has. longest : of a row."""
         room = self._grown[Job.SCRATCH] // layout.WINDOW_SHARE // 4
-        vids = max(layout.WINDOW_VIDS, min(longest, room) + 1 & ~1)
+        vids = max(layout.LEAST_WINDOW, min(longest, room) + 1 & ~1)
         self._near[Job.WINDOWS] = 8 * len(layout.Window) * layout.WARP_LANES + 4 * vids
         return vids
 

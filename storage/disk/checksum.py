@@ -22,6 +22,8 @@ LARGE = 1 << 20
 """Bytes from which on a file is large: 0.3 ms instead of 1.3."""
 LARGE_DIGITS, SMALL_DIGITS = 64, 32
 """Hexadecimal digits of the checksum of a large file and of others, which distinguish them."""
+PINNED = f"[0-9a-f]{{{SMALL_DIGITS}}}(?:[0-9a-f]{{{LARGE_DIGITS - SMALL_DIGITS}}})?"
+"""The texts that may be a file's checksum, as a regular expression."""
 _PIECE = 8 << 20  # bytes between two looks at whether the query goes on: 10 ms
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"  # an array gives its `.data`
@@ -72,6 +74,11 @@ class FileHasher(Protocol):
         ...
 
 
+def is_of_large(pinned: str) -> bool:
+    """Whether a checksum, as a text, is that of a large file."""
+    return len(pinned) == LARGE_DIGITS
+
+
 def hasher_of(length: int) -> FileHasher:
     """For a new file of so many bytes."""
     return _large() if length >= LARGE else Hasher()
@@ -79,7 +86,7 @@ def hasher_of(length: int) -> FileHasher:
 
 def hasher_like(pinned: str) -> FileHasher:
     """For a file whose checksum is to be compared with a text."""
-    return _large() if len(pinned) == LARGE_DIGITS else Hasher()
+    return _large() if is_of_large(pinned) else Hasher()
 
 
 def has_checksum(data: Buffer, pinned: str) -> bool:

@@ -36,7 +36,7 @@ from gdb.records import dataclass
 
 from ..columns.model import U8
 from . import pins
-from .checksum import Buffer, has_checksum, hasher_like
+from .checksum import PINNED, Buffer, has_checksum, hasher_like
 from .lost_pages import mapped
 from .opening import opened
 
@@ -44,7 +44,7 @@ FOLDER, SIZE = "GDB_CACHE", "GDB_CACHE_SIZE"
 """Variables of the environment: the folder in which each user has one, and the bytes that this one may have."""
 
 _LOCK, _PART = "lock", ".part"
-_NAME = re.compile(r"(?:[0-9a-f]{32}){1,2}(?:\.part)?")
+_NAME = re.compile(rf"{PINNED}(?:\.part)?")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..columns.model import ITEM_OF, TEXT_KINDS, Kind
-from ..disk.checksum import LARGE_DIGITS, SMALL_DIGITS
+from ..disk.checksum import PINNED
 from .direction import Direction
 from .invariants import Compared, expect, hold
 from .section_owners import columns_of, columns_of_delta, count_of, patches_of, sections
@@ -22,7 +22,7 @@ from .section_owners import columns_of, columns_of_delta, count_of, patches_of, 
 if TYPE_CHECKING:
     from .manifest import ColumnRecord, Manifest, PartRecord, TypeRecord
 
-_DIGEST = re.compile(f"[0-9a-f]{{{SMALL_DIGITS}}}|[0-9a-f]{{{LARGE_DIGITS}}}")
+_DIGEST = re.compile(PINNED)
 _BYTES: dict[Kind, int] = {"bool": 1, "date": 4}  # of a value; of the other kinds 8
 _OUT_AND_IN, _BOTH = [Direction.OUT, Direction.IN], [Direction.ANY]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..columns.model import FIRST_KINDS
-from ..disk.checksum import LARGE_DIGITS
+from ..disk.checksum import is_of_large
 
 if TYPE_CHECKING:
     from .manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
@@ -23,7 +23,7 @@ def count_of(ranges: Iterable[tuple[int, int]]) -> int:
 
 def has_large_files(manifest: Manifest) -> bool:
     """Whether a file has the checksum of large ones."""
-    return any(len(file.digest) == LARGE_DIGITS for file in manifest.files)
+    return any(is_of_large(file.digest) for file in manifest.files)
 
 
 def format_of(manifest: Manifest) -> int:

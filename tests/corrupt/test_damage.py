@@ -64,11 +64,9 @@ def answer(folder: Path) -> list[object]:
         store.close()
 
 
-@pytest.fixture(params=["small", "large"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checksums: str) -> Path:
     """A store of several files, which have the checksums of small or of large ones."""
-    if request.param == "large":
-        monkeypatch.setattr(checksum, "LARGE", 0)
     monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
     path = tmp_path / "s"
     store = Store.open(path, create=True)

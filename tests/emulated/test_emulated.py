@@ -9,6 +9,7 @@ import ctypes
 import random
 from collections.abc import Callable
 from functools import cache
+from typing import cast
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_a_window_that_is_filled_several_times_for_a_batch(
 ) -> None:
     """For those roots that it had no room for; the longest row fits, or does not."""
     monkeypatch.setattr(layout, "FILTER_BITS", filter_bits)
-    monkeypatch.setattr(layout, "WINDOW_VIDS", window)
+    monkeypatch.setattr(layout, "LEAST_WINDOW", window)
     monkeypatch.setattr(layout, "WINDOW_SHARE", 1 if window == 16 else 1 << 20)
     monkeypatch.setattr(residency, "MOST", 2_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
@@ -280,7 +281,7 @@ def test_rows_of_roots_in_passes(
     monkeypatch.setattr(unit_passes, "mark_bits", bits)
     monkeypatch.setattr(residency, "MOST", 3_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
-    monkeypatch.setattr(layout, "WINDOW_VIDS", 64)
+    monkeypatch.setattr(layout, "LEAST_WINDOW", 64)
     prepared = staged(DIAMOND, mode, hubs(90), "structure")
 
     def in_passes(made: stage.Stage) -> bool:
@@ -364,18 +365,25 @@ def test_a_new_stage_begins_with_the_kernel_that_is_there() -> None:
     assert made.special is not None
 
 
+def watch_launches(monkeypatch: pytest.MonkeyPatch, own: list[bool], allowed: list[int]) -> None:
+    """Note of each launch on the emulated GPU whether it is of a stage's own kernel, and the ns that it may take."""
+    # there it takes a function of the emulator
+    launched = cast(Callable[[compiler.Call, Function, int, int], None], compiler.Call.launch)
+
+    def launch_it(call: compiler.Call, function: Function, blocks: int, shared: int) -> None:
+        own.append("#define SPECIAL" in function.source)
+        allowed.append(int(call.parameters[3][0]))
+        launched(call, function, blocks, shared)
+
+    monkeypatch.setattr(compiler.Call, "launch", launch_it)
+
+
 @pytest.mark.parametrize("slower", [True, False])
 def test_the_quicker_kernel_goes_on(slower: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its own one takes longer than the generic one did, a query goes back to that."""
     prepared, own = staged(clique(4), SUBGRAPHS, hubs(90)), list[bool]()
     with emulated(worth=0.0):
-        launched = compiler.Call.launch
-
-        def launch_it(call: compiler.Call, function: Function, blocks: int, shared: int) -> None:
-            own.append("#define SPECIAL" in function.source)
-            launched(call, function, blocks, shared)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(compiler.Call, "launch", launch_it)
+        watch_launches(monkeypatch, own, [])
         for limit in ("LAUNCH_NANOSECONDS", "LONGEST_LAUNCH"):  # a run is one launch
             monkeypatch.setattr(launch, limit, 1 << 40)
         seconds = {False: 0.5, True: 0.7 if slower else 0.3}
@@ -396,14 +404,7 @@ def test_a_launch_that_ends_late_shortens_the_next(
     generic kernel was says nothing of a stage's own."""
     prepared, allowed, own = staged(HOUSE, SUBGRAPHS, hubs(90)), list[int](), list[bool]()
     with emulated(worth=0.0):
-        launched = compiler.Call.launch
-
-        def launch_it(call: compiler.Call, function: Function, blocks: int, shared: int) -> None:
-            own.append("#define SPECIAL" in function.source)
-            allowed.append(int(call.parameters[3][0]))
-            launched(call, function, blocks, shared)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(compiler.Call, "launch", launch_it)
+        watch_launches(monkeypatch, own, allowed)
         late = {False: 0.03, True: 0.03 if both else 0.0}
         monkeypatch.setattr(Clock, "seconds", lambda clock: allowed[-1] / 1e9 + late[own[-1]])
         monkeypatch.setattr(launch, "STEPS", 20)

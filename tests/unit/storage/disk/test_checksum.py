@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from blake3 import blake3
 
-from gdb.base.usage import Usage
-from gdb.errors import Cancelled
 from gdb.storage.disk import checksum
 from gdb.storage.disk.checksum import LARGE, FileHasher, has_checksum, hasher_like, hasher_of
 
@@ -56,27 +52,3 @@ def test_any_other_byte_is_another_checksum(length: int) -> None:
     assert has_checksum(data, pinned)
     assert not has_checksum(data[:-1], pinned)
     assert not has_checksum(data, pinned[:-1] + ("0" if pinned[-1] != "0" else "1"))
-
-
-@pytest.mark.parametrize("digits", [checksum.SMALL_DIGITS, checksum.LARGE_DIGITS])
-def test_it_ends_where_its_query_does(digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksum, "_PIECE", 1000)
-    looks = list[int]()
-
-    def stop() -> None:
-        looks.append(1)
-        if len(looks) > 3:
-            raise Cancelled("The query was cancelled.")
-
-    with stopped(stop), pytest.raises(Cancelled):
-        has_checksum(bytes(1 << 20), "0" * digits)
-    assert len(looks) == 4
-
-
-@contextmanager
-def stopped(check: object) -> Iterator[None]:
-    used = Usage()
-    assert callable(check)
-    used.check = check
-    with used:
-        yield
