@@ -18,15 +18,16 @@ import numpy as np
 from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.base.once import PerProcess
-from gdb.errors import CountOverflow, GdbError, InternalError, QueryError
+from gdb.errors import CountOverflow, GdbError, InternalError, OutOfBudget, QueryError
 from gdb.storage.graph.adjacency import I64, U32
 
+from ..nest.by_edge import ByEdge, by_edge
 from ..nest.prepare import Prepared
 from ..nest.tables import Written
 from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..plan.plan import Twin
 from ..work.scheduler import Budget, Watch
-from . import device, layout, memory, residency, rows
+from . import device, layout, memory, residency, rows, special
 from .device import DeviceFull
 from .memory import DeviceArray
 from .residency import NoRoom, Room
@@ -43,6 +44,7 @@ STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small t
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
+_NEVER = float("inf")  # seconds
 MOST_AT_ONCE = 64  # shares of queries on devices beside their first
 _threads = PerProcess(lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="gdb-gpu"))
 _SHARE = 4  # of the host's memory that is left at most this part is for buffers,
@@ -70,6 +72,9 @@ def counts(
     """
 
     def one(prepared: Prepared, share: Share, room: Room) -> tuple[int, float]:
+        found = _sum_over_edges(prepared, watch, budget, room, share)
+        if found is not None:
+            return found
         stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS)
         done, seconds = _run(stage, watch, None)
         total = stage.total
@@ -317,6 +322,44 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     return done, spent
 
 
+def _sum_over_edges(
+    prepared: Prepared, watch: Watch, budget: Budget, room: Room, share: Share
+) -> tuple[int, float] | None:
+    """What a stage counts, as a sum over edges of a formula of their supports, and seconds in kernels; None where it is
+    to be counted in the other way: it is no such sum, its kernel is not there yet or not worth it, there is no room for
+    supports, or the other way was quicker."""
+    counted = by_edge(prepared) if share.of == 1 else None
+    runs, key = prepared.runs, (share, ByEdge)
+    plain = (runs.get(((share, NO_COLUMNS, False, False), own), _NEVER) for own in (False, True))
+    busy = prepared.spent.get(share.ordinal, 0.0) > special.WORTH
+    if counted is None or not busy or runs.get(key, 0.0) > min(plain):
+        return None
+    held, used, total, seconds = dict(budget.held), room.used, None, 0.0
+    on = watch, budget, room, share, NO_COLUMNS
+    try:
+        stage = _placed(counted.triangles, *on, counted=counted)
+    except (DeviceFull, OutOfBudget):
+        runs[key] = _NEVER
+    else:
+        done = False
+        if stage.has_own_kernel():
+            done, seconds = _run(stage, watch, None)
+            total = stage.total  # which nobody reads where it was stopped
+        if done and stage.supports is not None:
+            total, overflowed, more = stage.supports.total(stage.graph, stage.passes, watch)
+            if overflowed:
+                raise _too_many()
+            seconds += more
+            if total is not None:
+                runs[key] = min(seconds, runs.get(key, seconds))
+        _keep(stage, done, again=not done or total is not None)
+    if total is None:
+        budget.back_to(held)
+        room.used = used
+        return None
+    return total, seconds
+
+
 def _too_many() -> CountOverflow:
     return CountOverflow(
         "The count exceeds 2^63 - 1 within one work unit, or of one vertex.",
@@ -324,10 +367,11 @@ def _too_many() -> CountOverflow:
     )
 
 
-def _keep(stage: Stage, done: bool) -> None:
-    """Keep a stage for the next run of its query, after its results were read."""
+def _keep(stage: Stage, done: bool, *, again: bool = True) -> None:
+    """Keep a stage for the next run of its query, after its results were read. again : that will run as this one did."""
     stage.warps.leave(done=done)
-    memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)
+    if again:
+        memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)
     device.PRESENCE.freed(stage.ordinal)
 
 
@@ -340,6 +384,7 @@ def _placed(
     wanted: Wanted,
     *,
     tallied: bool = False,
+    counted: ByEdge | None = None,
 ) -> Stage:
     """The stage on the share's device: one of an earlier run, or a new one; accounted for. Where other queries hold the
     memory that it needs, it waits for one of them.
@@ -370,7 +415,9 @@ def _placed(
                     room.take(known.accounted[1], "what it keeps there")
                     known.enter()
                     return known
-                stage = _anew(prepared, budget, room, share, wanted, tallied)
+                stage = Stage(prepared, share, wanted, tallied=tallied, counted=counted)
+                stage.place(budget, room)
+                stage.enter()
         except (DeviceFull, NoRoom) as error:
             failed: GdbError = error.with_traceback(None)  # its frames hold what was allocated
         else:
@@ -385,15 +432,6 @@ def _placed(
         room.used = used
         if room.requested is None:
             room.limit = used + room_on(share.ordinal, None).limit
-
-
-def _anew(
-    prepared: Prepared, budget: Budget, room: Room, share: Share, wanted: Wanted, tallied: bool
-) -> Stage:
-    stage = Stage(prepared, share, wanted, tallied=tallied)
-    stage.place(budget, room)
-    stage.enter()
-    return stage
 
 
 def _capacity(

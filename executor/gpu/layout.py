@@ -18,6 +18,7 @@ LOCAL_FILTER_BITS = 4096
 # u32: filter, vids, where lists begin, the lists; then, where more than edges are counted, bit rows
 LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + LOCAL_MOST // 32 + WARP_LANES
 LOCAL_ROWS = 4 * LOCAL_MOST
+LOCAL_STARTS = 2 * WARP_LANES  # u32: where the lists begin in the view, where supports are counted
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
 PACK_ELEMENTS = 2048  # that are read end to end before the next are laid out
 PACK_AHEAD = 8  # reads of a lane that are under way at once
@@ -103,6 +104,10 @@ class Job(IntEnum):
     LOCAL_AT = 59  # i64[r] on
     LOCAL_MARKS = 61  # a bit for each of these u32 where something begins that was found,
     LOCAL_LISTS = 65  # and for each root whose list a last pass has to count in
+    SUPPORTS = 67  # u32: of each position in the view in how many triangles its edge is, 0: instead there is
+    TRIANGLES = 68  # u32[TRIANGLES_MOST, 3]: the positions of each triangle's edges,
+    TRIANGLES_MOST = 69
+    TRIANGLES_FOUND = 70  # u64: and how many were found
     OUTER = 46  # the last loop that a warp may split off a part of: counts inside it are multiplied with those beside
     MATRICES = 50  # i64[views]: addresses of the matrices of neighbourhoods in each view, 0: none
     PACKS = 51  # whether warps have room for a `Pack`

@@ -18,7 +18,7 @@ from ..nest.demands import Demand, chain
 from ..nest.nest import Formula, Kind, LoopNest
 from ..nest.prepare import Prepared
 from ..table_fields import LevelField
-from .layout import LOCAL_PAIRS, LOCAL_ROWS, LOCAL_WORDS, Local
+from .layout import LOCAL_PAIRS, LOCAL_ROWS, LOCAL_STARTS, LOCAL_WORDS, Local
 
 # levels of a local graph: fewer gain nothing where it is that of one work unit, more could keep a warp for long
 LEAST, MOST = 3, 5
@@ -42,12 +42,14 @@ class LocalLevel:
 class LocalGraph:
     """first : the level of the nest whose list holds all vertices. view : of the edges among them. several : whether
     the lists of several work units may lie in one graph: each is a row of its root, whole but for its range, and no
-    level is bound to what has no edge to the others."""
+    level is bound to what has no edge to the others. supports : whether each of its edges, which is a triangle with
+    its root, is noted for the supports of the three (`supports.py`)."""
 
     first: int
     view: int
     levels: tuple[LocalLevel, ...]
     several: bool
+    supports: bool = False
 
     @property
     def symmetric(self) -> bool:
@@ -67,7 +69,7 @@ class LocalGraph:
     @property
     def words(self) -> int:
         """u32 of shared memory that a warp needs."""
-        return LOCAL_WORDS + (0 if self.only_edges else LOCAL_ROWS)
+        return LOCAL_WORDS + (0 if self.only_edges else LOCAL_ROWS) + LOCAL_STARTS * self.supports
 
     @property
     def pairs(self) -> int:

@@ -36,6 +36,10 @@ class PassChain:
         if kernel is not self._kernel:  # a stage's own is late by less than the generic one
             self._kernel, self.late = kernel, 0
 
+    def forget(self) -> None:
+        """What lies on the device of the last pass's rows is overwritten."""
+        self._there = None
+
     def begin(self, *, counts: bool) -> None:
         """A run begins. counts : a last pass counts what the others found."""
         if self.turns and self._there is self.turns[-1]:

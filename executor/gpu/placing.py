@@ -51,7 +51,7 @@ class Turn:
 class Placed:
     """The graph of a prepared stage on device `ordinal`, which must be current when it is placed.
 
-    split : which rows are resident. kept : what must live as long as kernels read it. moved_bytes : what placing it
+    split : which rows are resident. rows_of_a_pass : where the neighbours of each pass lie, with `turns`. kept : what must live as long as kernels read it. moved_bytes : what placing it
     copied to the device.
     """
 
@@ -119,7 +119,9 @@ class Placed:
             return []
         extents = [one.extent for one in several]
         rows = max(e.rows for e in extents)
-        at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
+        most = max(e.end - e.start for e in extents)
+        self.rows_of_a_pass = self._keep(memory.empty((max(most, 1),), np.uint32))
+        at = {ViewField.NEIGHBOURS: self.rows_of_a_pass.data.ptr}
         if not extents[0].all_offsets:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
         if self.split.splits:

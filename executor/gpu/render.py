@@ -35,6 +35,7 @@ from .local import LocalGraph
 
 ENTRY, SPLIT = "run_nest", "fill_split"
 TELL, LOOK_UP, MATRICES, MARK = "tell_counters", "look_up", "fill_matrices", "mark_passes"
+ADD_SUPPORTS, SUM_SUPPORTS = "add_supports", "sum_supports"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 
@@ -162,6 +163,7 @@ def _local(local: LocalGraph, *, passes: bool) -> list[str]:
     return [
         "#define SPECIAL_LOCAL",
         *(["#define LOCAL_IN_PASSES"] if passes and local.in_passes else []),
+        *(["#define LOCAL_SUPPORTS"] if local.supports else []),
         f"#define LOCAL_SEVERAL {int(local.several)}",
         f"#define LOCAL_FIRST {local.first}",
         f"#define LOCAL_VIEW {local.view}",

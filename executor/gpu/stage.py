@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from gdb.errors import LimitExceeded
-from gdb.records import dataclass
+from gdb.records import dataclass, replace
 from gdb.storage.disk.arrays import filled
 from gdb.storage.graph.adjacency import I64
 
+from ..nest.by_edge import ByEdge
 from ..nest.nest import Kind
 from ..nest.prepare import Prepared
 from ..nest.tables import Tables
@@ -30,12 +31,13 @@ from . import (
     residency,
     scratch,
     special,
-    unit_passes,
+    supports,
 )
 from .compiler import Call, Function
 from .layout import Header, Job
 from .memory import Block, DeviceArray, HostArray
 from .pass_chain import PassChain
+from .pass_notes import PassNotes
 from .residency import Room
 from .rows import Out
 from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
@@ -84,14 +86,22 @@ class Stage:
     requested, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. moved_bytes : what placing it copied to the device.
     passes : see `PassChain`.
-    unit_marks : u64[units], see `Job.MARKS`.
+    counted : what its triangles are counted for, by edge; `supports` has them, and only its own kernel finds them.
+    notes : what passes write of its work units.
     rows : that lie in the buffer of the last launch. total : what all warps counted that have ended.
     """
 
     def __init__(
-        self, prepared: Prepared, share: Share, wanted: Wanted, *, tallied: bool = False
+        self,
+        prepared: Prepared,
+        share: Share,
+        wanted: Wanted,
+        *,
+        tallied: bool = False,
+        counted: ByEdge | None = None,
     ) -> None:
         self.prepared, self.share, self.wanted, self.tallied = prepared, share, wanted, tallied
+        self.counted = counted
         self.ordinal = share.ordinal
         self.tables = prepared.tables
         self.written = self.tables.written(wanted)
@@ -101,13 +111,11 @@ class Stage:
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
         self._with_own = False
-        self.unit_marks: placing.Shared | None = None
-        self.local_marks: placing.Shared | None = None
-        self.keeps_rows = False  # whether a last pass counts what the others find in local graphs
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
-        self.race = special.Race(prepared.runs, (share, wanted, tallied))
+        self.race = special.Race(prepared.runs, (share, wanted, tallied, counted is not None))
+        self.supports = None if counted is None else supports.Supports(counted, share.ordinal)
         self.bits: bits.Bits | None = None
         self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made
 
@@ -124,6 +132,8 @@ class Stage:
         self.marks = int(is_mark.sum())
         self.filter_words = filter_words(self.marks, 0)
         self.local, self.packs = local.find(prepared), True
+        if self.local is not None and self.counted is not None:
+            self.local = replace(self.local, supports=True)
         if self._shared_bytes() > SHARED:
             self.local, self.packs = None, False
         self.packs = self.packs and (self.marks > 0 or self.local is not None)
@@ -204,13 +214,16 @@ class Stage:
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         in_passes = bool(self.graph.split.passes)
+        self.notes = PassNotes(prepared, self.own, self.job)
         if in_passes:
-            self._place_local_rows(sizes, budget)
-            self.unit_marks = self.own.zeros(len(unit_roots), np.uint64, "the passes of its units")
-            self.job[Job.MARKS] = self.unit_marks.address
-            self.graph.mark(self.job, len(unit_roots), views[0])
+            known, alone = self.local, of == 1 and not self.tallied
+            if known and not self.notes.place_rows(known, sizes, budget, alone=alone):
+                self.local = None
+            self.notes.mark(self.graph, len(unit_roots), views[0])
             longest = prepared.views[0].max_degree
             self.job[Job.WINDOW_VIDS] = self.warps.add_windows(longest)
+        if self.supports is not None:
+            self.supports.place(self.graph, self.own, budget, room, self.job)
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
@@ -233,7 +246,7 @@ class Stage:
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
         self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
         turns = self.graph.turns(views)
-        passes = max(len(turns), 1) + self.keeps_rows
+        passes = max(len(turns), 1) + self.notes.keeps_rows
         self.headers = self._keep(memory.empty((passes, layout.HEADER_WORDS), np.uint64))
         self.passes = PassChain(
             turns, self.headers, self._keep(memory.empty((passes, -(-warps // 32)), np.uint32))
@@ -337,27 +350,6 @@ class Stage:
         table = memory.upload(addresses)
         memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
 
-    def _place_local_rows(self, sizes: I64 | None, budget: Budget) -> None:
-        """Room in page-locked memory for what passes find of local graphs; where there is none, or another device finds
-        a part of it, the nest runs without. sizes : see `_list_sizes`."""
-        known = self.local
-        if known is None or known.first > 1 or (known.in_passes and known.only_edges):
-            return
-        each = np.zeros(0, np.int64) if sizes is None else unit_passes.local_bytes(sizes)
-        size, alone = int(each.sum()), self.share.of == 1 and not self.tallied
-        fits = known.in_passes and (budget.left is None or size <= budget.left // 2)
-        if sizes is None or not fits or not alone:
-            self.local = None
-            return
-        what = "the edges of its local graphs"
-        self.job[Job.LOCAL_ROWS] = self.own.locked(size, what).address
-        self.job[Job.LOCAL_AT] = self.own.put((np.cumsum(each) - each) // 4, what)
-        words = -(-size // 128)
-        marks = words + -(-len(each) // 32)
-        self.local_marks = self._marks(Job.LOCAL_MARKS, marks, np.uint32, what)
-        self.job[Job.LOCAL_LISTS] = self.job[Job.LOCAL_MARKS] + 4 * words
-        self.keeps_rows = True
-
     def _list_sizes(self) -> I64 | None:
         """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
         root's own row; else None."""
@@ -423,10 +415,10 @@ class Stage:
         self.passes.run_by(function)
         if fresh:
             self.rows = self.total = 0
-            for marks in (self.seen, self.tallies, self.local_marks):
+            for marks in (self.seen, self.tallies, self.notes, self.supports):
                 if marks is not None:
                     marks.clear()
-            self.passes.begin(counts=self.keeps_rows and self._with_own)
+            self.passes.begin(counts=self.notes.keeps_rows and self._with_own)
         elif not self.rows:  # those of a stage that runs in one pass
             (self.headers.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]
@@ -458,6 +450,11 @@ class Stage:
         self.race.add(seconds, ended=done)
         return done, bool(counters[Header.OVERFLOWED]), seconds
 
+    def has_own_kernel(self) -> bool:
+        """Whether the kernel that a stage has of its own is there, which is compiled once that is worth it."""
+        self.function()
+        return self.special is not None and self.special.function is not None
+
     @property
     def narrow(self) -> bool:
         """Whether 32 bits hold every position in a list."""
@@ -473,7 +470,7 @@ class Stage:
         if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
-        own = self.race.own(own, begins=begins, whole=self.keeps_rows)
+        own = self.race.own(own, begins=begins, whole=self.notes.keeps_rows)
         if begins:
             self._with_own = own is not None
         if own is not None:

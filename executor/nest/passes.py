@@ -135,6 +135,7 @@ PASSES: tuple[str, ...] = (
     "motion",
     "reached",  # not a pass over the nest: trees may be counted from a leaf on the CPU (`cpu.trees.fold_reached`)
     "local",  # not a pass over the nest: a backend counts the end of it in bits (`demands`)
+    "supports",  # not a pass over the nest: a GPU counts it by the supports of edges (`by_edge`)
     "degrees",  # not a pass over the nest: the CPU adds up no lengths that it knows (`degrees`)
 )
 

@@ -28,6 +28,7 @@ from .views import Views
 if TYPE_CHECKING:
     from . import value_order
     from .bindings import Bindings
+    from .by_edge import ByEdge
     from .value_order import Ordered
 else:
     value_order = deferred("gdb.executor.nest.value_order")
@@ -58,6 +59,7 @@ class Prepared:
         kernel or the other, as `gdb.executor.gpu.special.Race` keeps them.
     read : the arrays of the graph among all these.
     blocks : how many of the views, the last, are blocks of others (`gdb.executor.nest.vid_ranges`).
+    by_edge : once that was looked for, the stage as a sum over edges, or None (`gdb.executor.nest.by_edge`).
     """
 
     plan: Plan
@@ -82,6 +84,7 @@ class Prepared:
     runs: dict[object, float] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
     blocks: int = 0
+    by_edge: list[ByEdge | None] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -346,4 +349,5 @@ def between(prepared: Prepared, start: int, end: int) -> Prepared:
         lists=tuple(roots if one is prepared.roots else one for one in prepared.lists),
         idle={"cpu": prepared.idle["cpu"], "gpu": []},
         units={},
+        by_edge=[],
     )

@@ -77,3 +77,30 @@ extern "C" int emulate_warp_sum(const i64* numbers, i64* sums) {
     };
     return run_grid(1, 32, 0, {run, &all});
 }
+
+#ifndef SPECIAL
+struct Supports {
+    const u32* numbers;
+    i64 count, start, size, halves;
+    u32* counters;
+    u64* sums;
+};
+
+extern "C" int emulate_add_supports(const u32* edges, i64 count, i64 start, i64 size, i64 halves, u32* counters, u64* sums) {
+    Supports all = {edges, count, start, size, halves, counters, sums};
+    const auto run = [](void* given) {
+        const Supports& a = *(Supports*)given;
+        add_supports(a.numbers, a.count, a.start, a.size, a.halves, a.counters, a.sums);
+    };
+    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
+}
+
+extern "C" int emulate_sum_supports(const u32* counters, i64 positions, i64 halves, i64 size, i64 formula, u64* sums) {
+    Supports all = {counters, positions, formula, size, halves, nullptr, sums};
+    const auto run = [](void* given) {
+        const Supports& a = *(Supports*)given;
+        sum_supports(a.numbers, a.count, a.halves, a.size, a.start, a.sums);
+    };
+    return run_grid(1, BLOCK_THREADS, 0, {run, &all});
+}
+#endif

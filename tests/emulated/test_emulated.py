@@ -25,12 +25,14 @@ from gdb.executor.gpu import (
     render,
     residency,
     stage,
+    supports,
     unit_passes,
     units,
     warps,
 )
 from gdb.executor.gpu.layout import Job
-from gdb.executor.nest.prepare import Prepared, prepare
+from gdb.executor.nest.by_edge import by_edge
+from gdb.executor.nest.prepare import Prepared, between, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -39,8 +41,12 @@ from gdb.query_graph import (
     SUBGRAPHS,
     MatchMode,
     OptionalGraph,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
 )
 from gdb.records import replace
+from gdb.storage.format.direction import Direction
 from tests.emulated.emulator import Clock, Function, absence, emulated, library
 from tests.support.small_graph import SmallGraph
 from tests.unit.executor.gpu.test_bits import OUTSIDE
@@ -137,7 +143,7 @@ def test_nests_of_one_loop(
 ) -> None:
     """A filter that says which vertices are in a list, and one that says which are not."""
     monkeypatch.setattr(layout, "FILTER_BITS", filter_bits)
-    prepared = staged(pairs, mode, hubs())
+    prepared = staged(pairs, mode, hubs(), "supports")
     counts_whichever_way(prepared, monkeypatch, lambda made: made.tables.loops == 1 and made.packs)
 
 
@@ -183,8 +189,8 @@ def test_local_graphs_in_passes(
 
     def in_passes(made: stage.Stage) -> bool:
         assert made.local is not None
-        assert made.keeps_rows == (n > 3)
-        if made.keeps_rows:
+        assert made.notes.keeps_rows == (n > 3)
+        if made.notes.keeps_rows:
             left, alone = lists_of_the_last_pass(made)
             assert bool(left) == made._with_own
             assert alone
@@ -200,8 +206,8 @@ def lists_of_the_last_pass(made: stage.Stage) -> tuple[set[int], set[int]]:
     def there(place: Job, count: int) -> np.ndarray:
         return np.array((ctypes.c_uint32 * count).from_address(int(made.job[place])))
 
-    assert made.unit_marks is not None
-    marks = made.unit_marks.read(np.uint64) & np.uint64((1 << len(made.passes.turns)) - 1)
+    assert made.notes.units is not None
+    marks = made.notes.units.read(np.uint64) & np.uint64((1 << len(made.passes.turns)) - 1)
     of, roots = there(Job.UNIT_ROOTS, len(marks)), len(made.prepared.roots)
     passes = np.zeros(roots, np.uint64)
     np.bitwise_or.at(passes, of, marks)
@@ -222,7 +228,7 @@ def test_a_window_that_is_filled_several_times_for_a_batch(
     monkeypatch.setattr(residency, "MOST", 2_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(warps.Warps, "resident", 4)
-    prepared = staged(DIAMOND, mode, hubs(), "structure", "orientation")
+    prepared = staged(DIAMOND, mode, hubs(), "structure", "orientation", "supports")
 
     def in_passes(made: stage.Stage) -> bool:
         assert (made.job[Job.WINDOW_VIDS] > prepared.views[0].max_degree) == (window == 512)
@@ -230,6 +236,84 @@ def test_a_window_that_is_filled_several_times_for_a_batch(
         return len(made.passes.turns) > 1 and made.local is None and made.tables.loops == 1
 
     counts_whichever_way(prepared, monkeypatch, in_passes)
+
+
+BOOK: Pairs = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (0, 4), (1, 4))
+
+
+@pytest.mark.parametrize("most", [EVERY, 12_000, 4_000])
+@pytest.mark.parametrize("mode", [SUBGRAPHS, REPEATABLE_ELEMENTS], ids=["subgraphs", "all"])
+@pytest.mark.parametrize("pairs", [DIAMOND, BOOK], ids=["diamond", "book"])
+@pytest.mark.parametrize("graph", [hubs, long_lists])
+def test_sums_over_edges(
+    graph: Callable[[], SmallGraph],
+    pairs: Pairs,
+    mode: MatchMode,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each position has a counter, or triangles are counted for one range of positions after another; of lists that
+    are too long for a local graph as well."""
+    monkeypatch.setattr(residency, "MOST", most)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(supports, "POSITIONS", 1 if graph is hubs else 4)
+    monkeypatch.setattr(supports, "LONGEST", 1 << 10)
+    monkeypatch.setattr(warps.Warps, "resident", 4)
+    for steps, downwards, _ in WAYS.values():
+        prepared = staged(pairs, mode, graph())
+        known = on_the_cpu(prepared)
+        assert known > 0
+        monkeypatch.setattr(launch, "STEPS", steps)
+        with emulated(downwards=downwards):
+            for _ in range(3):
+                assert count(prepared) == known
+            counted = by_edge(prepared)
+            assert counted is not None
+            made = memory.KEPT.take(counted.triangles.idle["gpu"], lambda one: True)
+            assert isinstance(made, stage.Stage)
+            assert (len(made.passes.turns) > 1) == (most < EVERY)
+            longer = counted.found > 0
+            assert longer == (most < EVERY and graph is long_lists)
+            assert len(prepared.idle["gpu"]) == longer  # it was counted in the other way meanwhile
+
+
+def test_supports_that_pass_half_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted again, in whole words."""
+    n = 65_540
+    ends = [(0, 1), *((hub, x) for hub in (0, 1) for x in range(2, n))]
+    graph = SmallGraph([()] * n, [("R", a, b) for a, b in ends], frozenset("R"))
+    monkeypatch.setattr(residency, "MOST", 400_000)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    prepared = staged(DIAMOND, SUBGRAPHS, graph)
+    with emulated():
+        for _ in range(2):
+            assert count(prepared) == (n - 2) * (n - 3) // 2
+        counted = by_edge(prepared)
+        assert counted is not None
+        made = memory.KEPT.take(counted.triangles.idle["gpu"], lambda one: True)
+        assert isinstance(made, stage.Stage)
+        assert len(made.passes.turns) > 1
+
+
+def test_what_is_no_sum_over_edges() -> None:
+    """Other candidates of one vertex, directed edges, parallel ones, a part of the roots; or that is switched off."""
+    assert by_edge(staged(DIAMOND, SUBGRAPHS, hubs(90))) is not None
+    assert by_edge(staged(DIAMOND, SUBGRAPHS, hubs(90), "supports")) is None
+    assert by_edge(staged(clique(3), SUBGRAPHS, hubs(90))) is None
+    assert by_edge(staged((*DIAMOND, (3, 4)), SUBGRAPHS, hubs(90))) is None
+    prepared = staged(DIAMOND, SUBGRAPHS, hubs(90))
+    assert by_edge(between(prepared, 0, len(prepared.roots) - 1)) is None
+    edges = [("R", a, b) for a in range(9) for b in range(a)]
+    for labels, more, asked, direction in (
+        ([("A",)] * 5 + [("B",)] * 4, [], ("A", "A", "A", "B"), Direction.ANY),
+        ([()] * 9, [("R", 1, 0)], (), Direction.ANY),
+        ([()] * 9, [], (), Direction.OUT),
+    ):
+        graph = SmallGraph(labels, [*edges, *more], frozenset("R"))
+        vertices = tuple(QueryVertex(labels=((x,),)) for x in asked) or (QueryVertex(),) * 4
+        pairs = tuple(QueryEdge(a, b, ("R",), direction) for a, b in DIAMOND)
+        query = QueryGraph(vertices, pairs, SUBGRAPHS)
+        assert by_edge(prepare(planner.plan(query, graph, counting=True), graph)) is None
 
 
 @pytest.mark.parametrize("room", [matrices.ROOM, 6_000])
@@ -282,7 +366,7 @@ def test_rows_of_roots_in_passes(
     monkeypatch.setattr(residency, "MOST", 3_000)
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(layout, "LEAST_WINDOW", 64)
-    prepared = staged(DIAMOND, mode, hubs(90), "structure")
+    prepared = staged(DIAMOND, mode, hubs(90), "structure", "supports")
 
     def in_passes(made: stage.Stage) -> bool:
         assert int(np.diff(prepared.views[0].offsets).max()) > 1 << 4
@@ -306,7 +390,7 @@ def test_warps_that_have_no_room_on_the_device(
 ) -> None:
     """What a warp needs grows with the graph, a plan that pushes has a number for each vertex: it is in page-locked
     memory, and the count is right with a budget that not even one warp fits."""
-    prepared = staged(pairs, mode, hubs())
+    prepared = staged(pairs, mode, hubs(), "supports")
     known = on_the_cpu(prepared)
     with emulated():
         monkeypatch.setattr(
@@ -332,7 +416,8 @@ def test_optional_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_stages_take_turns_with_the_memory_of_warps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of one stage after another need one block, also after a run that was stopped in the middle."""
-    stages = [staged(pairs, SUBGRAPHS, hubs(90)) for pairs in (HOUSE, clique(4), DIAMOND)]
+    patterns = HOUSE, clique(4), DIAMOND
+    stages = [staged(pairs, SUBGRAPHS, hubs(90), "supports") for pairs in patterns]
     known = [on_the_cpu(prepared) for prepared in stages]
     with emulated(worth=1e9):
         made = launch.counts(stages, Watch(None, None, None), Budget())

@@ -130,7 +130,7 @@ def test_passes_come_to_units_that_have_something_to_do(
     assert count_both(prepared)[0] > 0
     stage = memory.KEPT.take(prepared.idle["gpu"], lambda _: True)
     assert isinstance(stage, Stage)
-    assert stage.unit_marks is not None
+    assert stage.notes.units is not None
     ends, placed = [one.hi for one in stage.graph.split.passes], stage.graph.split.views[0]
     bits = unit_passes.mark_bits(prepared, len(ends), len(placed.neighbours))
     assert bits.starts
@@ -139,7 +139,7 @@ def test_passes_come_to_units_that_have_something_to_do(
     assert isinstance(level, VertexLevel)
     roots, first = units.work_units(prepared, stage._list_sizes(), cold=True)
     skipped = 0
-    marks = stage.unit_marks.read(np.uint64).tolist()
+    marks = stage.notes.units.read(np.uint64).tolist()
     for unit, (root, mark) in enumerate(zip(roots, marks, strict=True)):
         vid = int(prepared.roots[root])
         near = prepared.views[0].neighbours_of(vid).astype(int)

@@ -5,6 +5,7 @@
 // the pairs that its first two levels may be bound to; then each lane counts below one pair after another, for itself.
 
 #include "passes.cuh"
+#include "supports.cuh"
 
 #ifdef SPECIAL_LOCAL
 
@@ -71,6 +72,9 @@ struct LocalGraph {
     Positions* rows;  // [LOCAL_MOST]: the neighbours of each position; only those before it, where no others are read
     unsigned short* pairs;  // those that a pack has no room for
     int size;
+#ifdef LOCAL_SUPPORTS
+    at_t* starts;     // [32]: of each list, what is to be added to a position in it to have that in the view
+#endif
 
     __device__ INLINE bool may_have(u32 x) const {
         const u32 bit = x & (LOCAL_FILTER_BITS - 1);
@@ -105,7 +109,11 @@ __device__ INLINE LocalGraph local_graph(const Worker& w, const Room& room, int 
     u32* begins = vids + LOCAL_MOST;
     u32* lists = begins + LOCAL_MOST / 32;
     unsigned short* pairs = (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS));
+#ifdef LOCAL_SUPPORTS
+    return {room.local, vids, begins, lists, nullptr, pairs, size, (at_t*)(lists + 32)};
+#else
     return {room.local, vids, begins, lists, (Positions*)(lists + 32), pairs, size};
+#endif
 }
 
 // What one lane counts below levels [0, E) of the local graph.
@@ -214,6 +222,14 @@ __device__ INLINE void fetch_rows(const Worker& w, const LocalGraph& g, const Pa
 // Rows longer than this are searched for where those vertices begin.
 #define LOCAL_SEARCHED 256
 
+#ifdef LOCAL_SUPPORTS
+// The position at which a vid is, or would be, in the row of a lane; all lanes at once.
+__device__ INLINE at_t place_in(const i64* view, const Span& row, int owner, u32 y) {
+    const Span theirs = {__shfl_sync(ALL_LANES, row.start, owner), __shfl_sync(ALL_LANES, row.end, owner)};
+    return lower_bound(row_list(view, theirs), theirs.start, theirs.end, (i64)y);
+}
+#endif
+
 // Embeddings of the levels from LOCAL_FIRST on in a local graph of so many vertices, which are there, as its lists are.
 __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i64& spent) {
     const LocalGraph g = local_graph(w, room, size);
@@ -266,6 +282,9 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
         }
 #endif
         const i64 x = reads ? (i64)g.vids[mine] : 0;
+#ifdef LOCAL_SUPPORTS
+        const at_t start = g.starts[max(rank, 0)];
+#endif
 #ifdef LOCAL_IN_PASSES
         reads = reads && x >= pass.start && x < pass.end;
 #endif
@@ -278,6 +297,10 @@ __device__ INLINE i64 count_graph(const Worker& w, const Room& room, int size, i
                 const LocalList list = {__shfl_sync(ALL_LANES, own.numbers, owner)};
                 const int i = base + owner, j = active ? g.find(y, list) : -1;
                 if (!__any_sync(ALL_LANES, j >= 0)) return;
+#ifdef LOCAL_SUPPORTS
+                const at_t shift = __shfl_sync(ALL_LANES, start, owner);
+                note_triangle(w, j >= 0, shift + i, shift + j, place_in(view, row, owner, y));
+#endif
                 if (!LOCAL_EDGES && j >= 0) {
                     g.join(i, j);
                     if (LOCAL_SYMMETRIC) g.join(j, i);
@@ -381,10 +404,11 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
                 span = side_slice(view, side_of(view, number, whole, x, start, end), x, start, end);
                 below = mark.below(w.get(JOB_PASS));
                 below = below < 255 ? max(whole.start + below - (i64)span.start, (i64)0) : (i64)span.size();
-                // the first unit of its root has the first vertices, the last one the last
-                const i64* first = (const i64*)w.get(JOB_FIRST_UNIT) + root;
-                const u64 passes = mark_of(w, first[0]).of_passes() | mark_of(w, first[1] - 1).of_passes();
-                alone = !(passes & ~(1ULL << max(w.get(JOB_PASS), 0LL)));
+                if (!LOCAL_EDGES && !counts_rows(w)) {  // the first unit of its root has the first vertices, the last one the last
+                    const i64* first = (const i64*)w.get(JOB_FIRST_UNIT) + root;
+                    const u64 passes = mark_of(w, first[0]).of_passes() | mark_of(w, first[1] - 1).of_passes();
+                    alone = !(passes & ~(1ULL << w.get(JOB_PASS)));
+                }
             }
 #else
             span = row_slice(view, x, start, end);
@@ -429,6 +453,9 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
         g.lists[rank] = local_list(before, after, {before + part.start, before + part.end}).numbers;
         pack.offsets()[rank] = span.start - before;
         pack.found()[rank] = root;
+#ifdef LOCAL_SUPPORTS
+        g.starts[rank] = (at_t)(span.start - before);
+#endif
 #ifdef LOCAL_IN_PASSES
         pack.words()[rank] = (u8)words;
 #endif
@@ -452,5 +479,42 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
     __syncwarp();
     return g.size;
 }
+
+#ifdef LOCAL_SUPPORTS
+// Note the triangles of one work unit whose list is too long for a local graph, and count them: of those vertices that are bound
+// last a graph has as many at a time as there is room for, and each of the unit's part above them comes to it.
+__device__ INLINE i64 count_long(const Worker& w, const Room& room, const Source& source, const Span& part, i64& spent) {
+    const i64* view = w.view(LOCAL_VIEW);
+    const auto near = neighbours(view);
+    const u32* list = (const u32*)source.address;
+    const Pack pack = {room.packed};
+    i64 total = 0;
+    ROLLED for (at_t first = source.span.start; first < part.end; first += LOCAL_MOST, ++spent) {
+        const LocalGraph g = local_graph(w, room, (int)min(part.end - first, (at_t)LOCAL_MOST));
+        ROLLED for (int k = lane(); k < g.size; k += 32) g.put(k, list[first + k]);
+        __syncwarp();
+        const LocalList all = local_list(0, g.size, {0, 0});
+        const i64 lo = g.vids[0], hi = (i64)g.vids[g.size - 1] + 1;
+        ROLLED for (at_t base = max(part.start, first + 1); base < part.end; base += 32, ++spent) {
+            const bool reads = base + lane() < part.end;
+            const i64 x = reads ? (i64)list[base + lane()] : 0;
+            const Span row = reads ? row_slice(view, x, lo, min(x, hi)) : Span{0, 0};
+            each_hit(
+                pack, row, [&](at_t at) { return near[at]; }, [&](u32 y) { return g.may_have(y); },
+                [&](int owner, u32 y, bool active) {
+                    const int j = active ? g.find(y, all) : -1;
+                    if (!__any_sync(ALL_LANES, j >= 0)) return;
+                    note_triangle(w, j >= 0, base + owner, first + j, place_in(view, row, owner, y));
+                    total += j >= 0;
+                },
+                spent);
+            __syncwarp();
+        }
+        ROLLED for (int k = lane(); k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
+        __syncwarp();
+    }
+    return warp_sum(total);
+}
+#endif
 
 #endif

@@ -587,6 +587,10 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
             }
             __syncwarp();
             if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
+#ifdef LOCAL_SUPPORTS
+                const Source source = enter(w, 1);
+                n = count_long(w, room, source, unit_part(w, source.address, source.span), spent);
+#else
                 bool local = false;
 #ifdef SPECIAL_LOCAL
                 const Source source = enter(w, 1);
@@ -599,6 +603,7 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
                 }
 #endif
                 if (!local && !count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent)) return STATUS_OVERFLOW;
+#endif
             }
         }
 #ifdef SPECIAL_LOCAL

@@ -1,0 +1,138 @@
+"""Supports on a device: where the triangles are noted that the kernel of a sum over edges finds
+(`gdb.executor.nest.by_edge`), and what they come to in the end.
+
+Where the view is resident, each position has a counter beside it. Where it runs in passes, a list in page-locked memory
+of the host has the positions of each triangle's edges; when all are found, the memory of a pass's rows takes the
+counters of one range of positions after another, for each of which the list is gone through once. Where the list has no
+room for all triangles they are counted on, the run is done in the other way, and the next one has a longer list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.errors import OutOfBudget
+from gdb.storage.graph.adjacency import I64
+
+from ..nest.by_edge import ByEdge
+from ..work.scheduler import Budget, Watch
+from . import compiler, device, layout, memory, render
+from .compiler import Function
+from .layout import Job
+from .memory import DeviceArray
+from .pass_chain import PassChain
+from .placing import Own, Placed, Shared
+from .residency import Room
+
+POSITIONS = 4
+"""Positions of the view for each triangle that a first list has room for: three quarters of the bytes of the rows."""
+LONGEST = 48  # bytes of a longer list for each position at most; where more are needed, rows are intersected
+MOST = 1 << 32  # positions that the numbers of a list can name
+_EACH = 12  # bytes of a triangle
+_BLOCKS = 16  # of a multiprocessor
+_WHAT = "the triangles of its edges"
+_SUMS = 4  # see `kernels/supports.cuh`
+
+
+class Supports:
+    """The supports of a stage's edges. counted : what the stage counts."""
+
+    def __init__(self, counted: ByEdge, ordinal: int) -> None:
+        self.counted = counted
+        self._blocks = _BLOCKS * device.multiprocessors(ordinal)
+        self._add = compiler.generic(ordinal, render.ADD_SUPPORTS)
+        self._sum = compiler.generic(ordinal, render.SUM_SUPPORTS)
+        self._sums = memory.empty((_SUMS,), np.uint64)
+        self._counters: DeviceArray | None = None  # of each position, where the view is resident
+        self._list: Shared | None = None
+        self._found = memory.empty((1,), np.uint64)  # triangles in the list,
+        self._room = 0  # which has room for so many
+
+    def place(self, graph: Placed, own: Own, budget: Budget, room: Room, job: I64) -> None:
+        """Get memory for them.
+
+        Raises
+        ------
+        OutOfBudget : they would take more than half of what is left to the query, or the list would be too long, or the
+            graph is in two memories and does not run in passes.
+        """
+        self._positions = positions = len(graph.split.views[0].neighbours)
+        if graph.cold:
+            self._room = max(self.counted.found, positions // POSITIONS)
+            size, left = self._room * _EACH, 2 * max(LONGEST * positions, _EACH)
+            left = left if budget.left is None else min(left, budget.left)
+            left = left if graph.split.passes and positions < MOST else 0
+        else:
+            size, left = 4 * positions, room.left
+        if size > left // 2:
+            raise OutOfBudget(
+                f"The supports of edges need {size:,} bytes, and at most {left // 2:,} can be had for them.",
+                "Raise memory= or gpu_memory=.",
+            )
+        if not graph.cold:
+            room.take(size, _WHAT)
+            self._counters = memory.empty((max(positions, 1),), np.uint32)
+            job[Job.SUPPORTS] = self._counters.data.ptr
+            return
+        self._list = own.locked(size, _WHAT)
+        job[Job.TRIANGLES], job[Job.TRIANGLES_MOST] = self._list.address, self._room
+        job[Job.TRIANGLES_FOUND] = self._found.data.ptr
+
+    def clear(self) -> None:
+        """There are no triangles yet, when the device's stream comes to it."""
+        array = self._found if self._counters is None else self._counters
+        array.data.memset_async(0, array.nbytes)
+
+    def total(
+        self, graph: Placed, passes: PassChain, watch: Watch
+    ) -> tuple[int | None, bool, float]:
+        """What the stage counts, all triangles being found; None where there are more than the list has room for. And
+        whether a count was too large, and seconds on the device."""
+        clock = memory.Clock()
+        if self._counters is not None:
+            self._sums.data.memset_async(0, self._sums.nbytes)
+            self._add_up(self._counters, self._positions, halves=False)
+        else:
+            found = int(memory.download(self._found)[0])
+            if found > self._room:
+                self.counted.found = found
+                clock.stop()
+                return None, False, clock.seconds()
+            passes.forget()
+            if self._counted(graph.rows_of_a_pass, found, watch, halves=True):
+                self._counted(graph.rows_of_a_pass, found, watch, halves=False)
+        low, high, large, _ = memory.download(self._sums).tolist()
+        clock.stop()
+        return self.counted.times * (int(low) + (int(high) << 32)), bool(large), clock.seconds()
+
+    def _counted(self, counters: DeviceArray, found: int, watch: Watch, *, halves: bool) -> bool:
+        """Count the triangles of the list, of which so many were found, for one range of positions after another;
+        whether a support passed what its counter holds. halves : of a word, and not a whole one."""
+        self._sums.data.memset_async(0, self._sums.nbytes)
+        most = counters.shape[0] * (1 + halves)
+        for start in range(0, self._positions if found else 0, most):
+            if not watch.going():
+                break
+            size = min(most, self._positions - start)
+            counters.data.memset_async(0, 4 * -(-size // (1 + halves)))
+            numbers = (np.int64(n) for n in (self._list_at, 3 * found, start, size, halves))
+            self._run(self._add, (*numbers, counters, self._sums))
+            self._add_up(counters, size, halves=halves)
+            memory.settle()
+            with watch.lock:
+                watch.moved_bytes += _EACH * found
+        return halves and bool(memory.download(self._sums)[-1])
+
+    @property
+    def _list_at(self) -> int:
+        assert self._list is not None
+        return self._list.address
+
+    def _add_up(self, counters: DeviceArray, positions: int, *, halves: bool) -> None:
+        """Add what so many counters come to."""
+        counted = self.counted
+        numbers = (np.int64(n) for n in (positions, halves, counted.size, counted.formula))
+        self._run(self._sum, (counters, *numbers, self._sums))
+
+    def _run(self, kernel: Function, arguments: tuple[object, ...]) -> None:
+        kernel((self._blocks,), (layout.BLOCK_THREADS,), arguments)
