@@ -27,7 +27,7 @@ from ..nest.tables import Written
 from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..plan.plan import Twin
 from ..work.scheduler import Budget, Watch
-from . import device, layout, memory, residency, rows, special
+from . import device, layout, memory, residency, rows, special, supports
 from .device import DeviceFull
 from .memory import DeviceArray
 from .residency import NoRoom, Room
@@ -332,7 +332,7 @@ def _sum_over_edges(
     runs, key = prepared.runs, (share, ByEdge)
     plain = (runs.get(((share, NO_COLUMNS, False, False), own), _NEVER) for own in (False, True))
     busy = prepared.spent.get(share.ordinal, 0.0) > special.WORTH
-    if counted is None or not busy or runs.get(key, 0.0) > min(plain):
+    if counted is None or not busy or max(runs.get(key, 0.0), supports.LEAST) > min(plain):
         return None
     held, used, total, seconds = dict(budget.held), room.used, None, 0.0
     on = watch, budget, room, share, NO_COLUMNS
@@ -344,7 +344,7 @@ def _sum_over_edges(
         done = False
         if stage.has_own_kernel():
             done, seconds = _run(stage, watch, None)
-            total = stage.total  # which nobody reads where it was stopped
+            total = 0  # which nobody reads where it was stopped
         if done and stage.supports is not None:
             total, overflowed, more = stage.supports.total(stage.graph, stage.passes, watch)
             if overflowed:

@@ -149,7 +149,7 @@ WINDOW_SHARE = 8
 COPY_AHEAD = 4  # reads of a lane that are under way at once while a window is filled
 UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
 LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
-FAR_COST = 32  # numbers of device memory that are written sooner than one is read through the link
+FAR_COST = 32  # numbers of device memory that are written in order sooner than one in any order
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
 FAR_LONG = 1024  # numbers of one above which bits say what it holds: to find a place takes 10 reads of the link
 

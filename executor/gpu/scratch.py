@@ -8,6 +8,7 @@ from gdb.storage.graph.adjacency import I64
 
 from ..nest.prepare import Prepared
 from ..table_fields import NodeField, Role
+from . import layout
 
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 
@@ -24,7 +25,8 @@ def places(prepared: Prepared) -> tuple[I64, I64, int]:
         if role == Role.MARK:
             size = 4 * (vids // 32 + 1)
         elif role == Role.PUSHED:
-            size = (4 if row[NodeField.PAIRED] else 12) * vids
+            few = vids + vids // layout.FAR_COST
+            size = 4 * few if row[NodeField.PAIRED] else 12 * vids
         elif role == Role.INNER and parent >= 0:
             size = 8 * vids
         offsets[c] = total

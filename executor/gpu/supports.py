@@ -24,6 +24,7 @@ from .pass_chain import PassChain
 from .placing import Own, Placed, Shared
 from .residency import Room
 
+LEAST = 5e-4  # seconds that the other way takes at least; a count that is shorter would be kept up by what is added
 POSITIONS = 4
 """Positions of the view for each triangle that a first list has room for: three quarters of the bytes of the rows."""
 LONGEST = 48  # bytes of a longer list for each position at most; where more are needed, rows are intersected

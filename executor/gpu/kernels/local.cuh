@@ -481,14 +481,13 @@ __device__ INLINE int fill_several(const Worker& w, const Room& room, i64 number
 }
 
 #ifdef LOCAL_SUPPORTS
-// Note the triangles of one work unit whose list is too long for a local graph, and count them: of those vertices that are bound
-// last a graph has as many at a time as there is room for, and each of the unit's part above them comes to it.
-__device__ INLINE i64 count_long(const Worker& w, const Room& room, const Source& source, const Span& part, i64& spent) {
+// Note the triangles of one work unit whose list is too long for a local graph: of those vertices that are bound last a graph has
+// as many at a time as there is room for, and each of the unit's part above them comes to it.
+__device__ INLINE void note_long(const Worker& w, const Room& room, const Source& source, const Span& part, i64& spent) {
     const i64* view = w.view(LOCAL_VIEW);
     const auto near = neighbours(view);
     const u32* list = (const u32*)source.address;
     const Pack pack = {room.packed};
-    i64 total = 0;
     ROLLED for (at_t first = source.span.start; first < part.end; first += LOCAL_MOST, ++spent) {
         const LocalGraph g = local_graph(w, room, (int)min(part.end - first, (at_t)LOCAL_MOST));
         ROLLED for (int k = lane(); k < g.size; k += 32) g.put(k, list[first + k]);
@@ -505,7 +504,6 @@ __device__ INLINE i64 count_long(const Worker& w, const Room& room, const Source
                     const int j = active ? g.find(y, all) : -1;
                     if (!__any_sync(ALL_LANES, j >= 0)) return;
                     note_triangle(w, j >= 0, base + owner, first + j, place_in(view, row, owner, y));
-                    total += j >= 0;
                 },
                 spent);
             __syncwarp();
@@ -513,7 +511,6 @@ __device__ INLINE i64 count_long(const Worker& w, const Room& room, const Source
         ROLLED for (int k = lane(); k < g.size; k += 32) g.filter[(g.vids[k] & (LOCAL_FILTER_BITS - 1)) >> 5] = 0;
         __syncwarp();
     }
-    return warp_sum(total);
 }
 #endif
 

@@ -589,7 +589,7 @@ __device__ INLINE int count_units(const Worker& w, const Room& room, Limits& lim
             if (admits(w, 0, x) && compute_sets(w, 0, spent)) {
 #ifdef LOCAL_SUPPORTS
                 const Source source = enter(w, 1);
-                n = count_long(w, room, source, unit_part(w, source.address, source.span), spent);
+                note_long(w, room, source, unit_part(w, source.address, source.span), spent);
 #else
                 bool local = false;
 #ifdef SPECIAL_LOCAL

@@ -701,6 +701,29 @@ PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
     const i64* row = w.node(c);
     u32* times = (u32*)scratch(w, c);
     i64 total = 0, reached = 0;
+#ifdef COLD
+    // the first that are reached, so that their rows need not be read through the link again; where there are more, all is cleared
+    u32* touched = times + w.get(JOB_VIDS);
+    const i64 room = w.get(JOB_VIDS) / FAR_COST;
+    each_reached(
+        w, row[NODE_PUSHER], range,
+        [&](u32 x, i64) {
+            const u32 some = __ballot_sync(ALL_LANES, x != NONE);
+            const i64 at = reached + __popc(some & lanes_before());
+            reached += __popc(some);
+            if (x == NONE) return;
+            if (at < room) touched[at] = x;
+            total += atomicAdd(times + x, 1u);
+        },
+        spent);
+    __syncwarp();
+    const Range all = {max(range.start, 0LL), min(range.end, w.get(JOB_VIDS))};
+    if (FAR_COST * reached > all.size()) {
+        ROLLED for (i64 x = all.start + lane(); x < all.end; x += 32) times[x] = 0;
+    } else {
+        ROLLED for (i64 k = lane(); k < reached; k += 32) times[touched[k]] = 0;
+    }
+#else
     each_reached(
         w, row[NODE_PUSHER], range,
         [&](u32 x, i64) {
@@ -710,22 +733,15 @@ PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
         },
         spent);
     __syncwarp();
-    bool cleared = false;
-#ifdef COLD
-    const Range all = {max(range.start, 0LL), min(range.end, w.get(JOB_VIDS))};
-    cleared = all.size() < FAR_COST * warp_sum(reached);  // else the rows are read through the link again
-    if (cleared) {
-        ROLLED for (i64 x = all.start + lane(); x < all.end; x += 32) times[x] = 0;
-    }
+    each_reached(
+        w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
+    reached = warp_sum(reached);
 #endif
-    if (!cleared)
-        each_reached(
-            w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
     __syncwarp();
     total = warp_sum(total);
     const i64 formula = w.node(row[NODE_PUSHER])[NODE_FORMULA];
     if (formula == FORMULA_BINOMIAL) return total;
-    return formula == FORMULA_FALLING ? 2 * total : 2 * total + warp_sum(reached);
+    return formula == FORMULA_FALLING ? 2 * total : 2 * total + reached;
 }
 
 // Weigh the vertices that a PUSHED node's pusher reaches: as `fold`.
