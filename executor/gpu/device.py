@@ -18,6 +18,7 @@ MOST_POOLED = 256 << 20  # bytes that CuPy's pool may hold unused while no query
 LONGEST_WAIT = 10.0  # seconds for which a query waits for memory that another one holds
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+_NO_MEMORY = 2  # cudaErrorMemoryAllocation
 _NO_CUPY = "CuPy is not installed"
 _FORKED = "CUDA was begun in the process that this one was forked from"
 _CURE = 'Install a driver and gdb-embedded[cuda13] (or [cuda12]), or use device="cpu".'
@@ -138,6 +139,22 @@ def architecture(ordinal: int) -> str:
     import cupy
 
     return f"sm_{cupy.cuda.Device(ordinal).compute_capability}"
+
+
+@contextmanager
+def allocating() -> Iterator[None]:
+    """Around what allocates on the current device. Raises DeviceFull."""
+    import cupy
+    from cupy.cuda import runtime
+
+    try:
+        yield
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise full(int(runtime.getDevice()), error) from error
+    except runtime.CUDARuntimeError as error:  # which the pool turns into the other
+        if error.status != _NO_MEMORY:
+            raise
+        raise full(int(runtime.getDevice()), error) from error
 
 
 def free_bytes(ordinal: int) -> int:

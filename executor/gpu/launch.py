@@ -44,7 +44,7 @@ STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small t
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
-_NEVER = float("inf")  # seconds
+NEVER = float("inf")  # seconds
 MOST_AT_ONCE = 64  # shares of queries on devices beside their first
 _threads = PerProcess(lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="gdb-gpu"))
 _SHARE = 4  # of the host's memory that is left at most this part is for buffers,
@@ -211,9 +211,11 @@ def describe_residency(prepared: Prepared, ordinal: int, gpu_memory: int | None)
     with device.on(ordinal):
         stage = Stage(prepared, Share(ordinal), NO_COLUMNS)
         stage.shape(device.shared_bytes(ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR)
-        return residency.describe_residency(
-            prepared, stage.graph_room(room_on(ordinal, gpu_memory))
-        )
+        room = stage.graph_room(room_on(ordinal, gpu_memory))
+        lines = residency.describe_residency(prepared, room)
+    if by_edge(prepared) is not None:
+        lines.append("  or a sum over edges by their supports, where that is quicker")
+    return lines
 
 
 def room_on(ordinal: int, requested: int | None) -> Room:
@@ -330,7 +332,7 @@ def _sum_over_edges(
     supports, or the other way was quicker."""
     counted = by_edge(prepared) if share.of == 1 else None
     runs, key = prepared.runs, (share, ByEdge)
-    plain = (runs.get(((share, NO_COLUMNS, False, False), own), _NEVER) for own in (False, True))
+    plain = (runs.get(((share, NO_COLUMNS, False, False), own), NEVER) for own in (False, True))
     busy = prepared.spent.get(share.ordinal, 0.0) > special.WORTH
     if counted is None or not busy or max(runs.get(key, 0.0), supports.LEAST) > min(plain):
         return None
@@ -339,12 +341,12 @@ def _sum_over_edges(
     try:
         stage = _placed(counted.triangles, *on, counted=counted)
     except (DeviceFull, OutOfBudget):
-        runs[key] = _NEVER
+        runs[key] = NEVER
     else:
         done = False
         if stage.has_own_kernel():
             done, seconds = _run(stage, watch, None)
-            total = 0  # which nobody reads where it was stopped
+            total = 0  # which is not read where it was stopped
         if done and stage.supports is not None:
             total, overflowed, more = stage.supports.total(stage.graph, stage.passes, watch)
             if overflowed:
@@ -368,7 +370,8 @@ def _too_many() -> CountOverflow:
 
 
 def _keep(stage: Stage, done: bool, *, again: bool = True) -> None:
-    """Keep a stage for the next run of its query, after its results were read. again : that will run as this one did."""
+    """Keep a stage for the next run of its query, after its results were read. again : that
+    will run as this one did."""
     stage.warps.leave(done=done)
     if again:
         memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -23,14 +22,14 @@ from gdb.errors import DeviceError
 from gdb.records import dataclass
 
 from . import device
+from .arenas import MOST_KEPT as MOST_KEPT
+from .arenas import Arenas as Arenas
 from .device import free_bytes
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
-# bytes of stages that wait on a device beside the last, and as many of blocks in which warps worked
-MOST_KEPT = 256 << 20
 _LEAST_LOCKED = 4096
 
 
@@ -65,20 +64,9 @@ def upload(array: HostArray) -> DeviceArray:
     """A copy of a host array on the current device."""
     import cupy
 
-    with _allocating():
+    with device.allocating():
         copy: DeviceArray = cupy.asarray(np.ascontiguousarray(array))
     return copy
-
-
-@contextmanager
-def _allocating() -> Iterator[None]:
-    """Around what allocates on the current device. Raises DeviceFull."""
-    import cupy
-
-    try:
-        yield
-    except cupy.cuda.memory.OutOfMemoryError as error:
-        raise device.full(int(cupy.cuda.runtime.getDevice()), error) from error
 
 
 def download(array: DeviceArray, rows: int | None = None) -> HostArray:
@@ -93,7 +81,7 @@ def empty(shape: tuple[int, ...], dtype: type[np.generic], *, zero: bool = False
     """An array on the current device; unless `zero`, its content is whatever lay there."""
     import cupy
 
-    with _allocating():
+    with device.allocating():
         array: DeviceArray = (cupy.zeros if zero else cupy.empty)(shape, dtype)
     return array
 
@@ -397,63 +385,6 @@ class _Waiting:
         self.size = size
         self.ordinal = ordinal
         self.number = next(self.numbers)
-
-
-class Arenas:
-    """Device memory that the warps of a stage work in while it runs: a block for each run. What one run has left the
-    next one takes over, of whatever stage; so a stage that waits holds little.
-
-    `MOST_KEPT` bytes of blocks wait on a device, the last one in any case.
-    """
-
-    def __init__(self) -> None:
-        # of each device, the one that was left last at the end, with the number of the stage that left it
-        self._waiting: dict[int, list[tuple[DeviceArray, int]]] = {}
-        self._lock = waiting.Lock()
-        forks.watch(self)
-
-    def forked(self) -> None:
-        """Forget the parent's blocks without freeing them: a child has no CUDA context."""
-        forks.leak(self._waiting)
-        self._waiting = {}
-
-    def take(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, bool]:
-        """A block of at least `size` bytes of device `ordinal`, which must be current; and whether it is as the same
-        stage, `user`, has left it."""
-        found = self._fitting(size, user, ordinal)
-        if found is not None:
-            return found[0], found[1] == user
-        if free_bytes(ordinal) < size:
-            self.forget(ordinal)
-        return empty((size,), np.uint8), False
-
-    def _fitting(self, size: int, user: int, ordinal: int) -> tuple[DeviceArray, int] | None:
-        """Take out the best block that is large enough. A function of its own, since a reference to the list keeps the
-        blocks that are let go of."""
-        with self._lock:
-            blocks = self._waiting.get(ordinal, [])
-            large = [one for one in blocks if one[0].nbytes >= size]
-            found = min(large, key=lambda one: (one[1] != user, one[0].nbytes), default=None)
-            if found is not None:
-                blocks[:] = [one for one in blocks if one is not found]
-            return found
-
-    def give(self, block: DeviceArray, user: int, ordinal: int) -> None:
-        """A block in which nothing runs any more."""
-        with self._lock:
-            blocks = self._waiting.setdefault(ordinal, [])
-            blocks.append((block, user))
-            while len(blocks) > 1 and sum(one.nbytes for one, _ in blocks) > MOST_KEPT:
-                del blocks[0]
-
-    def forget(self, ordinal: int) -> None:
-        """Let go of all blocks of a device that wait."""
-        with self._lock:
-            self._waiting.pop(ordinal, None)
-
-    def bytes(self, ordinal: int) -> int:
-        """Bytes that wait on a device."""
-        return sum(one.nbytes for one, _ in self._waiting.get(ordinal, []))
 
 
 RESIDENTS = Residents()

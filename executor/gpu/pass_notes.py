@@ -1,5 +1,5 @@
-"""What passes over a graph that does not fit its share of a device write down of a stage's work units and of their local
-graphs: `unit_passes.py` and `kernels/local.cuh` say what it is."""
+"""The notes of passes over a graph that does not fit its share of a device, on a stage's work units and on their local
+graphs: `unit_passes.py` and `kernels/local.cuh` say what they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 
 from gdb.storage.graph.adjacency import I64
 
-from ..nest.prepare import Prepared
 from ..work.scheduler import Budget
 from . import unit_passes
 from .layout import Job
@@ -18,24 +17,27 @@ _WHAT = "the edges of its local graphs"
 
 
 class PassNotes:
-    """The notes of one stage; there are none where it runs in one pass.
+    """The notes of one stage, whose `job` says where they lie; there are none where it runs in one pass.
 
-    units : the mark of each work unit, u64[units]. rows : a bit for each u32 of the rows of bits of local graphs, and one
-    for each root whose list a last pass counts in. keeps_rows : whether there is such a pass.
+    units : the mark of each work unit, u64[units]. rows : a bit for each u32 of the rows of bits of local graphs, and
+    one for each root whose list a last pass counts in. keeps_rows : whether there is such a pass.
     """
 
-    def __init__(self, prepared: Prepared, own: Own, job: I64) -> None:
-        self._prepared, self._own, self._job = prepared, own, job
+    def __init__(self, job: I64) -> None:
+        self._job = job
         self.units: Shared | None = None
         self.rows: Shared | None = None
         self.keeps_rows = False
 
     def place_rows(
-        self, local: LocalGraph, sizes: I64 | None, budget: Budget, *, alone: bool
+        self, local: LocalGraph, sizes: I64 | None, own: Own, budget: Budget, *, alone: bool
     ) -> bool:
         """Room in page-locked memory for what passes find of local graphs; False where there is none, or another device
-        finds a part of it: the nest runs without. sizes : how long the list of each root is, i64[roots]. alone : no
-        other device has work units of the stage, and no other count than one is wanted."""
+        finds a part of it: the nest runs without.
+
+        sizes : how long the list of each root is, i64[roots]. alone : no other device has work units of the stage, and
+        no other count than one is wanted.
+        """
         if local.first > 1 or (local.in_passes and local.only_edges):
             return True
         if sizes is None or not alone or not local.in_passes:
@@ -44,7 +46,7 @@ class PassNotes:
         size = int(each.sum())
         if budget.left is not None and size > budget.left // 2:
             return False
-        job, own = self._job, self._own
+        job = self._job
         job[Job.LOCAL_ROWS] = own.locked(size, _WHAT).address
         job[Job.LOCAL_AT] = own.put((np.cumsum(each) - each) // 4, _WHAT)
         words = -(-size // 128)
@@ -54,9 +56,9 @@ class PassNotes:
         self.keeps_rows = True
         return True
 
-    def mark(self, graph: Placed, units: int, view: I64) -> None:
+    def mark(self, graph: Placed, units: int, view: I64, own: Own) -> None:
         """Write the mark of each of so many work units, which are placed. view : as `Placed.mark`."""
-        self.units = self._own.zeros(units, np.uint64, "the passes of its units")
+        self.units = own.zeros(units, np.uint64, "the passes of its units")
         self._job[Job.MARKS] = self.units.address
         graph.mark(self._job, units, view)
 

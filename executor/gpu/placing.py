@@ -51,8 +51,8 @@ class Turn:
 class Placed:
     """The graph of a prepared stage on device `ordinal`, which must be current when it is placed.
 
-    split : which rows are resident. rows_of_a_pass : where the neighbours of each pass lie, with `turns`. kept : what must live as long as kernels read it. moved_bytes : what placing it
-    copied to the device.
+    split : which rows are resident. rows_of_a_pass : where the neighbours of each pass lie, with `turns`. kept : what
+    must live as long as kernels read it. moved_bytes : what placing it copied to the device.
     """
 
     def __init__(self, prepared: Prepared, ordinal: int, budget: Budget, room: Room) -> None:

@@ -107,6 +107,7 @@ class Stage:
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
+        self.notes = PassNotes(self.job)
         self.rows = self.total = 0
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
@@ -214,12 +215,11 @@ class Stage:
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
         in_passes = bool(self.graph.split.passes)
-        self.notes = PassNotes(prepared, self.own, self.job)
         if in_passes:
             known, alone = self.local, of == 1 and not self.tallied
-            if known and not self.notes.place_rows(known, sizes, budget, alone=alone):
+            if known and not self.notes.place_rows(known, sizes, self.own, budget, alone=alone):
                 self.local = None
-            self.notes.mark(self.graph, len(unit_roots), views[0])
+            self.notes.mark(self.graph, len(unit_roots), views[0], self.own)
             longest = prepared.views[0].max_degree
             self.job[Job.WINDOW_VIDS] = self.warps.add_windows(longest)
         if self.supports is not None:

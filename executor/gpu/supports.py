@@ -3,8 +3,8 @@
 
 Where the view is resident, each position has a counter beside it. Where it runs in passes, a list in page-locked memory
 of the host has the positions of each triangle's edges; when all are found, the memory of a pass's rows takes the
-counters of one range of positions after another, for each of which the list is gone through once. Where the list has no
-room for all triangles they are counted on, the run is done in the other way, and the next one has a longer list.
+counters of one range of positions after another, and the list is gone through once for each range. Where the list has
+no room for all triangles they are counted on, the run is done in the other way, and the next one has a longer list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from gdb.storage.graph.adjacency import I64
 from ..nest.by_edge import ByEdge
 from ..work.scheduler import Budget, Watch
 from . import compiler, device, layout, memory, render
-from .compiler import Function
 from .layout import Job
 from .memory import DeviceArray
 from .pass_chain import PassChain
@@ -39,15 +38,10 @@ class Supports:
     """The supports of a stage's edges. counted : what the stage counts."""
 
     def __init__(self, counted: ByEdge, ordinal: int) -> None:
-        self.counted = counted
-        self._blocks = _BLOCKS * device.multiprocessors(ordinal)
-        self._add = compiler.generic(ordinal, render.ADD_SUPPORTS)
-        self._sum = compiler.generic(ordinal, render.SUM_SUPPORTS)
-        self._sums = memory.empty((_SUMS,), np.uint64)
+        self.counted, self._ordinal = counted, ordinal
         self._counters: DeviceArray | None = None  # of each position, where the view is resident
         self._list: Shared | None = None
-        self._found = memory.empty((1,), np.uint64)  # triangles in the list,
-        self._room = 0  # which has room for so many
+        self._room = 0  # triangles that the list has room for
 
     def place(self, graph: Placed, own: Own, budget: Budget, room: Room, job: I64) -> None:
         """Get memory for them.
@@ -70,6 +64,8 @@ class Supports:
                 f"The supports of edges need {size:,} bytes, and at most {left // 2:,} can be had for them.",
                 "Raise memory= or gpu_memory=.",
             )
+        self._sums = memory.empty((_SUMS,), np.uint64)
+        self._found = memory.empty((1,), np.uint64)  # triangles in the list
         if not graph.cold:
             room.take(size, _WHAT)
             self._counters = memory.empty((max(positions, 1),), np.uint32)
@@ -107,8 +103,8 @@ class Supports:
         return self.counted.times * (int(low) + (int(high) << 32)), bool(large), clock.seconds()
 
     def _counted(self, counters: DeviceArray, found: int, watch: Watch, *, halves: bool) -> bool:
-        """Count the triangles of the list, of which so many were found, for one range of positions after another;
-        whether a support passed what its counter holds. halves : of a word, and not a whole one."""
+        """Count the triangles of the list for one range of positions after another; whether a support passed what its
+        counter holds. found : triangles. halves : a counter is half a word, and not a whole one."""
         self._sums.data.memset_async(0, self._sums.nbytes)
         most = counters.shape[0] * (1 + halves)
         for start in range(0, self._positions if found else 0, most):
@@ -117,7 +113,7 @@ class Supports:
             size = min(most, self._positions - start)
             counters.data.memset_async(0, 4 * -(-size // (1 + halves)))
             numbers = (np.int64(n) for n in (self._list_at, 3 * found, start, size, halves))
-            self._run(self._add, (*numbers, counters, self._sums))
+            self._run(render.ADD_SUPPORTS, (*numbers, counters, self._sums))
             self._add_up(counters, size, halves=halves)
             memory.settle()
             with watch.lock:
@@ -133,7 +129,9 @@ class Supports:
         """Add what so many counters come to."""
         counted = self.counted
         numbers = (np.int64(n) for n in (positions, halves, counted.size, counted.formula))
-        self._run(self._sum, (counters, *numbers, self._sums))
+        self._run(render.SUM_SUPPORTS, (counters, *numbers, self._sums))
 
-    def _run(self, kernel: Function, arguments: tuple[object, ...]) -> None:
-        kernel((self._blocks,), (layout.BLOCK_THREADS,), arguments)
+    def _run(self, name: str, arguments: tuple[object, ...]) -> None:
+        kernel = compiler.generic(self._ordinal, name)
+        blocks = _BLOCKS * device.multiprocessors(self._ordinal)
+        kernel((blocks,), (layout.BLOCK_THREADS,), arguments)

@@ -1,9 +1,9 @@
 """Patterns that are an edge and vertices next to both its ends, such as diamonds: counted by the supports of edges.
 
-The support of an edge is the number of triangles that it is in (Cohen's trusses are defined by it). Each triangle of the graph
-is found once, from its last vertex, and adds one to the supports of its three edges; the pattern is then a sum over edges
-of a formula of their supports. To intersect the rows of both ends of every edge instead reads whole rows where triangles
-need their lower sides, and finds each triangle three times.
+The support of an edge is the number of triangles that it is in (Cohen's trusses are defined by it). Each triangle of
+the graph is found once, from its last vertex, and adds one to the supports of its three edges; the pattern is then a
+sum over edges of a formula of their supports. To intersect the rows of both ends of every edge instead reads whole rows
+where triangles need their lower sides, and finds each triangle three times.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ENDS = frozenset({0, 1})
 class ByEdge:
     """A counting stage as a sum over edges.
 
-    triangles : the stage of the triangles that add to the supports; it has the view, the roots, the seconds and the runs of
-        the other in common. size, formula : how many alike vertices are next to both ends of an edge, and how they are
-        counted. times : how often the pattern binds each edge. found : how many triangles there are, where they were
-        counted and had no room.
+    triangles : the stage of the triangles that add to the supports; it has the view, the roots, the seconds and the
+        runs of the other in common. size, formula : how many alike vertices are next to both ends of an edge, and how
+        they are counted. times : how often the pattern binds each edge. found : how many triangles there are, where
+        they were counted and had no room.
     """
 
     triangles: Prepared

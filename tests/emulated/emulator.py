@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gdb.executor.gpu import compiler, device, memory, pinned, placing, render, special
+from gdb.executor.gpu import arenas, compiler, device, memory, pinned, placing, render, special
 from tests.support.compiler_results import kept
 
 HERE = Path(__file__).parent
@@ -221,6 +221,8 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(memory, "LOCKED", Locked())
         patch.setattr(memory, "RESIDENTS", memory.Residents())
         patch.setattr(memory, "ARENAS", memory.Arenas())
+        patch.setattr(arenas, "new_block", lambda size: empty((size,), np.uint8))
+        patch.setattr(arenas, "free_bytes", lambda ordinal: 1 << 32)
         for where in (device, memory):
             patch.setattr(where, "free_bytes", lambda ordinal: 1 << 32)
         patch.setattr(device, "multiprocessors", lambda ordinal: 1)

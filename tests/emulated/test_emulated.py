@@ -25,14 +25,12 @@ from gdb.executor.gpu import (
     render,
     residency,
     stage,
-    supports,
     unit_passes,
     units,
     warps,
 )
 from gdb.executor.gpu.layout import Job
-from gdb.executor.nest.by_edge import by_edge
-from gdb.executor.nest.prepare import Prepared, between, prepare
+from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -41,12 +39,8 @@ from gdb.query_graph import (
     SUBGRAPHS,
     MatchMode,
     OptionalGraph,
-    QueryEdge,
-    QueryGraph,
-    QueryVertex,
 )
 from gdb.records import replace
-from gdb.storage.format.direction import Direction
 from tests.emulated.emulator import Clock, Function, absence, emulated, library
 from tests.support.small_graph import SmallGraph
 from tests.unit.executor.gpu.test_bits import OUTSIDE
@@ -84,15 +78,6 @@ def long_lists() -> SmallGraph:
     few = {(a, b) for b in range(n) for a in range(b) if draw.random() < 0.03}
     some = {(a, b) for b in range(118) for a in range(b) if draw.random() < 0.9}
     return SmallGraph([()] * n, [("R", a, b) for a, b in sorted(few | some)], frozenset("R"))
-
-
-@cache
-def longer_lists() -> SmallGraph:
-    """Vertices whose lists of neighbours before them are longer than a local graph may be; an odd number of edges."""
-    draw, n = random.Random(3), 136
-    edges = [(a, b) for b in range(n) for a in range(b) if draw.random() < 0.97]
-    del edges[: 1 - len(edges) % 2]
-    return SmallGraph([()] * n, [("R", a, b) for a, b in edges], frozenset("R"))
 
 
 def staged(pairs: Pairs, mode: MatchMode, graph: SmallGraph, *off: str) -> Prepared:
@@ -245,92 +230,6 @@ def test_a_window_that_is_filled_several_times_for_a_batch(
         return len(made.passes.turns) > 1 and made.local is None and made.tables.loops == 1
 
     counts_whichever_way(prepared, monkeypatch, in_passes)
-
-
-BOOK: Pairs = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (0, 4), (1, 4))
-
-
-@pytest.mark.parametrize(
-    ("graph", "pairs", "mode", "most"),
-    [
-        (hubs, DIAMOND, SUBGRAPHS, EVERY),
-        (hubs, DIAMOND, REPEATABLE_ELEMENTS, 12_000),
-        (hubs, BOOK, SUBGRAPHS, 4_000),
-        (long_lists, BOOK, REPEATABLE_ELEMENTS, EVERY),
-        (long_lists, DIAMOND, SUBGRAPHS, 4_000),
-        (longer_lists, DIAMOND, SUBGRAPHS, EVERY),
-        (longer_lists, BOOK, REPEATABLE_ELEMENTS, 12_000),
-    ],
-)
-def test_sums_over_edges(
-    graph: Callable[[], SmallGraph],
-    pairs: Pairs,
-    mode: MatchMode,
-    most: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each position has a counter, or triangles are counted for one range of positions after another; of lists that
-    are too long for a local graph as well."""
-    monkeypatch.setattr(residency, "MOST", most)
-    monkeypatch.setattr(residency, "GAIN", float("inf"))
-    monkeypatch.setattr(supports, "POSITIONS", 1 if graph is hubs else 4)
-    monkeypatch.setattr(supports, "LONGEST", 1 << 10)
-    monkeypatch.setattr(warps.Warps, "resident", 4)
-    for steps, downwards, _ in WAYS.values():
-        prepared = staged(pairs, mode, graph())
-        known = on_the_cpu(prepared)
-        assert known > 0
-        monkeypatch.setattr(launch, "STEPS", steps)
-        with emulated(downwards=downwards):
-            for _ in range(3):
-                assert count(prepared) == known
-            counted = by_edge(prepared)
-            assert counted is not None
-            made = memory.KEPT.take(counted.triangles.idle["gpu"], lambda one: True)
-            assert isinstance(made, stage.Stage)
-            assert (len(made.passes.turns) > 1) == (most < EVERY)
-            longer = counted.found > 0
-            assert longer == (most < EVERY and graph is not hubs)
-            assert len(prepared.idle["gpu"]) == longer  # it was counted in the other way meanwhile
-
-
-def test_supports_that_pass_half_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are counted again, in whole words."""
-    n = 93_000  # more than 2^32 of one edge
-    ends = [(0, 1), *((hub, x) for hub in (0, 1) for x in range(2, n))]
-    graph = SmallGraph([()] * n, [("R", a, b) for a, b in ends], frozenset("R"))
-    monkeypatch.setattr(residency, "MOST", 400_000)
-    monkeypatch.setattr(residency, "GAIN", float("inf"))
-    prepared = staged(DIAMOND, SUBGRAPHS, graph)
-    with emulated():
-        for _ in range(2):
-            assert count(prepared) == (n - 2) * (n - 3) // 2
-        counted = by_edge(prepared)
-        assert counted is not None
-        made = memory.KEPT.take(counted.triangles.idle["gpu"], lambda one: True)
-        assert isinstance(made, stage.Stage)
-        assert len(made.passes.turns) > 1
-
-
-def test_what_is_no_sum_over_edges() -> None:
-    """Other candidates of one vertex, directed edges, parallel ones, a part of the roots; or that is switched off."""
-    assert by_edge(staged(DIAMOND, SUBGRAPHS, hubs(90))) is not None
-    assert by_edge(staged(DIAMOND, SUBGRAPHS, hubs(90), "supports")) is None
-    assert by_edge(staged(clique(3), SUBGRAPHS, hubs(90))) is None
-    assert by_edge(staged((*DIAMOND, (3, 4)), SUBGRAPHS, hubs(90))) is None
-    prepared = staged(DIAMOND, SUBGRAPHS, hubs(90))
-    assert by_edge(between(prepared, 0, len(prepared.roots) - 1)) is None
-    edges = [("R", a, b) for a in range(9) for b in range(a)]
-    for labels, more, asked, direction in (
-        ([("A",)] * 5 + [("B",)] * 4, [], ("A", "A", "A", "B"), Direction.ANY),
-        ([()] * 9, [("R", 1, 0)], (), Direction.ANY),
-        ([()] * 9, [], (), Direction.OUT),
-    ):
-        graph = SmallGraph(labels, [*edges, *more], frozenset("R"))
-        vertices = tuple(QueryVertex(labels=((x,),)) for x in asked) or (QueryVertex(),) * 4
-        pairs = tuple(QueryEdge(a, b, ("R",), direction) for a, b in DIAMOND)
-        query = QueryGraph(vertices, pairs, SUBGRAPHS)
-        assert by_edge(prepare(planner.plan(query, graph, counting=True), graph)) is None
 
 
 @pytest.mark.parametrize("room", [matrices.ROOM, 6_000])

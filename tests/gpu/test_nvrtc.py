@@ -12,6 +12,7 @@ from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler, render, special
 from gdb.executor.gpu.layout import Job
 from gdb.executor.gpu.stage import SHARED, Share, Stage
+from gdb.executor.nest.by_edge import by_edge
 from gdb.executor.nest.nest import Formula, Kind, Op
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
@@ -93,6 +94,7 @@ SHAPES = {
         *((0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)),
         *((0, 5), (1, 5), (2, 5), (3, 5)),
     ),
+    "diamond": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2)),  # a sum over edges
     "timed": ((0, 1), (1, 2), (0, 2)),  # edges are compared
     "house": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)),  # pushes from two children
     "cliques": (  # which branches
@@ -108,6 +110,7 @@ SHAPES = {
         *((shape, 90, False) for shape in SHAPES),
         ("clique", 75, False),
         ("triangle", 90, True),
+        ("diamond", 90, True),
         ("clique", 90, True),
         ("bits", 90, True),
     ],
@@ -122,13 +125,19 @@ def test_special_kernels_compile(shape: str, architecture: int, cold: bool) -> N
     compared = (Compare(0, 1, True, True, 1, 60, times, times),) if shape == "timed" else ()
     mode = SUBGRAPHS if shape == "bits" else REPEATABLE_ELEMENTS
     query = QueryGraph(vertices, edges, mode, compared=compared)
-    placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), Share(0), NO_COLUMNS)
+    prepared, counted = prepare(planner.plan(query, graph, counting=True), graph), None
+    if shape == "diamond":
+        counted = by_edge(prepared)
+        assert counted is not None
+        prepared = counted.triangles
+    placed = Stage(prepared, Share(0), NO_COLUMNS, counted=counted)
     placed.shape(SHARED)
     placed.cold = cold
     placed.job[Job.IN_PASSES] = cold  # which is worth it where a local graph is
     assert placed.tables.branches == (shape == "cliques")
     source = special.source_of(placed)
-    assert ("#define SPECIAL_LOCAL" in source) == (shape in ("clique", "triangle"))
+    assert ("#define SPECIAL_LOCAL" in source) == (shape in ("clique", "triangle", "diamond"))
+    assert ("#define LOCAL_SUPPORTS" in source) == (shape == "diamond")
     assert ("#define SPECIAL_BITS\n" in source) == (shape == "bits" and not cold)
     code, log = compiled_here(source, architecture)
     assert "warning" not in log, log

@@ -22,14 +22,22 @@ from gdb.executor.gpu import (
     pinned,
     residency,
     special,
+    supports,
     unit_passes,
     units,
 )
-from gdb.executor.gpu.stage import Stage
+from gdb.executor.gpu.stage import Share, Stage
+from gdb.executor.nest.by_edge import ByEdge
 from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.work.scheduler import Budget, Watch
-from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, SUBGRAPHS, MatchMode
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+)
 from gdb.storage.format.direction import Direction
 from tests.gpu.test_gpu_executor import MODES, SHAPES, bag, count_both, hub_graph, pattern, staged
 from tests.support.backends import rows_on_cpu, rows_on_gpu
@@ -159,6 +167,23 @@ def test_passes_come_to_units_that_have_something_to_do(
         assert mark >> at + 8 * bits.cuts == len(whole)
         skipped += len(wanted) < len(ends)
     assert skipped
+
+
+@pytest.mark.parametrize("most", [sys.maxsize, 3000, 600])
+def test_sums_over_edges(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supports have counters beside the view, or triangles are listed in the memory of the host."""
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    monkeypatch.setattr(residency, "MOST", most)
+    monkeypatch.setattr(special, "WORTH", -1.0)
+    monkeypatch.setattr(supports, "LEAST", 0.0)
+    for mode in (DIFFERENT_NODES, SUBGRAPHS, REPEATABLE_ELEMENTS):
+        graph = hub_graph(2, 60, 60, multi=False)
+        prepared = staged(pattern("diamond", mode, ("U",)), graph, True)
+        for _ in range(3):
+            found, expected = count_both(prepared)
+            assert found == expected > 0
+            assert special.settle(180)
+        assert prepared.runs[Share(0), ByEdge] < launch.NEVER
 
 
 @pytest.mark.parametrize("shape", ["diamond", "tailed"])

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from gdb.executor.gpu import device, memory
+from gdb.executor.gpu import arenas, device, memory
 from gdb.executor.gpu.placing import Own
 from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.warps import Warps
@@ -45,17 +45,17 @@ class Memory:
 def test_memory_that_is_too_small_is_let_go_before_more_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arenas, small = memory.Arenas(), Memory(1000)
+    blocks, small = memory.Arenas(), Memory(1000)
     gone = weakref.ref(small)
-    arenas.give(cast("memory.DeviceArray", small), 1, 0)
+    blocks.give(cast("memory.DeviceArray", small), 1, 0)
     del small
 
-    def empty(shape: tuple[int, ...], _: object) -> Memory:
+    def new_block(size: int) -> Memory:
         assert gone() is None
-        return Memory(shape[0])
+        return Memory(size)
 
-    monkeypatch.setattr(memory, "free_bytes", lambda _: 500)
-    monkeypatch.setattr(memory, "empty", empty)
-    block, as_left = arenas.take(1400, 2, 0)
+    monkeypatch.setattr(arenas, "free_bytes", lambda _: 500)
+    monkeypatch.setattr(arenas, "new_block", new_block)
+    block, as_left = blocks.take(1400, 2, 0)
     assert block.nbytes == 1400
     assert not as_left
